@@ -1,0 +1,89 @@
+# What a developer types. Every target builds what it needs, and says so when that takes long.
+
+# The control plane, the emulator and Mooring as the tests start them.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DEV := $(TARGET)/debug/mooring-dev
+
+# Test binaries but the end-to-end one, which starts clusters and runs on its own.
+FILES := $(wildcard tests/*.rs plan/tests/*.rs tests/*/tests/*.rs)
+FOLDERS := $(wildcard tests/*/main.rs plan/tests/*/main.rs tests/*/tests/*/main.rs)
+TESTS := $(filter-out e2e,$(sort $(notdir $(basename $(FILES)) $(patsubst %/main.rs,%,$(FOLDERS)))))
+E2E := $(wildcard tests/e2e/main.rs)
+MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
+
+.DEFAULT_GOAL := help
+.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast e2e verify crds clean
+
+help:
+	@echo 'make demo      start everything, show what Mooring does, end everything'
+	@echo 'make up        start everything and leave it running; then: . target/dev/env'
+	@echo 'make down      end what `make up` started'
+	@echo 'make test      format, lints, and every test (test-fast and e2e: the two halves)'
+	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo repeat"'
+	@echo 'make crds      write config/crd anew from the code'
+	@echo 'make fmt lint  format; lint'
+	@echo 'make tools     build the control plane, install moto'
+	@echo 'make clean     end what is up, and take away everything that was built'
+
+need:
+	@.ci/need
+
+tools: control-plane moto
+
+control-plane: need
+	@tests/control-plane/build.sh
+
+# moto plays EC2 in some tests, as a second opinion on the emulator's wire format.
+moto: need
+ifneq ($(MOTO),)
+	@if ! cmp -s $(MOTO) target/moto/requirements.txt; then \
+	  echo 'installing moto: about half a minute, once'; \
+	  rm -rf target/moto && python3 -m venv target/moto && \
+	  target/moto/bin/pip install --quiet --disable-pip-version-check -r $(MOTO) && \
+	  cp $(MOTO) target/moto/requirements.txt; \
+	fi
+endif
+
+build: need
+	@[ -x $(DEV) ] || echo 'building Mooring, the emulator and what starts them: about 8 minutes on two cores, once'
+	cargo build --workspace --bins
+
+demo: need
+	@tests/control-plane/build.sh kubernetes
+	@$(MAKE) --no-print-directory build
+	@$(DEV) demo
+
+up: need
+	@tests/control-plane/build.sh kubernetes
+	@$(MAKE) --no-print-directory build
+	@$(DEV) up
+
+down:
+	@[ ! -x $(DEV) ] || $(DEV) down
+
+fmt:
+	cargo fmt --all
+
+lint: need
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- --deny warnings
+
+test: test-fast e2e
+
+test-fast: lint tools build
+	cargo test --workspace --lib --bins $(addprefix --test ,$(TESTS))
+	cargo test --workspace --doc
+
+e2e: tools build
+ifneq ($(E2E),)
+	cargo test --workspace --test e2e
+endif
+
+verify: tools build
+	@.ci/verify $(SLICES)
+
+crds:
+	MOORING_WRITE_CRDS=1 cargo test --workspace --test crds the_files_are_what_mooring_crds_prints
+
+clean: down
+	cargo clean

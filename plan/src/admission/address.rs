@@ -1,0 +1,232 @@
+//! Whether an `IP` may have the address that it asks for.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use super::{Because, Denial, listed};
+use crate::block::{BlockRange, Unusable};
+use crate::names::{BlockName, IpName};
+
+/// A block, as far as addresses are concerned.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Block {
+    /// Its name.
+    pub name: BlockName,
+    /// Its addresses.
+    pub range: BlockRange,
+    /// Its subnet's CIDRs; empty until the controller has looked.
+    pub subnets: Vec<Ipv4Net>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+}
+
+/// Another `IP`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Other {
+    /// Its name.
+    pub name: IpName,
+    /// `spec.address`.
+    pub wished: Option<Ipv4Addr>,
+    /// `status.address`.
+    pub reserved: Option<Ipv4Addr>,
+    /// The block that it names or is reserved in.
+    pub block: Option<BlockName>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+}
+
+/// Whose the `IPAddress` object of an address is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Parent {
+    /// An `IP` of this name.
+    Ip(IpName),
+    /// Something else, in words, such as `Service default/kubernetes`.
+    Else(String),
+}
+
+/// What an `IP` asks for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Asked {
+    /// Its name.
+    pub name: IpName,
+    /// `spec.address`.
+    pub address: Option<Ipv4Addr>,
+    /// `spec.block`.
+    pub block: Option<BlockName>,
+}
+
+/// The block that the `IP` means.
+///
+/// # Errors
+/// There is none, or more than one.
+pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Denial> {
+    if let Some(name) = &asked.block {
+        return blocks
+            .iter()
+            .find(|block| block.name == *name)
+            .ok_or_else(|| {
+                Denial::from_others(
+                    Because::Invalid,
+                    format!(
+                        "IP \"{}\" names IPBlock \"{name}\", which does not exist",
+                        asked.name
+                    ),
+                    existing(blocks),
+                )
+            });
+    }
+    let Some(address) = asked.address else {
+        return Err(Denial::new(
+            Because::Invalid,
+            format!("IP \"{}\" has neither an address nor a block", asked.name),
+            "give spec.address, or spec.block to have one allocated",
+        ));
+    };
+    let mut around = blocks.iter().filter(|block| block.range.contains(address));
+    match (around.next(), around.next()) {
+        (Some(block), None) => Ok(block),
+        (None, _) => Err(Denial::from_others(
+            Because::Invalid,
+            format!(
+                "address {address} of IP \"{}\" lies in no IPBlock",
+                asked.name
+            ),
+            existing(blocks),
+        )),
+        (Some(one), Some(another)) => Err(Denial::from_others(
+            Because::Invalid,
+            format!(
+                "address {address} of IP \"{}\" lies in more than one IPBlock",
+                asked.name
+            ),
+            format!("give spec.block: \"{}\" or \"{}\"", one.name, another.name),
+        )),
+    }
+}
+
+/// The way out where no block fits: those that there are.
+fn existing(blocks: &[Block]) -> String {
+    if blocks.is_empty() {
+        return "there is no IPBlock yet: create one whose spec.cidr has the address first".into();
+    }
+    let names = blocks
+        .iter()
+        .map(|block| format!("{} ({})", block.name, block.range));
+    format!(
+        "choose from the blocks that exist, or create one first: {}",
+        listed(names)
+    )
+}
+
+/// Whether the `IP` may have what it asks for, and in which block. `parent` is whose the `IPAddress`
+/// object of that address is, if there is one.
+///
+/// # Errors
+/// The first reason against it.
+pub fn check<'a>(
+    asked: &Asked,
+    blocks: &'a [Block],
+    others: &[Other],
+    parent: Option<&Parent>,
+) -> Result<&'a Block, Denial> {
+    let block = block_of(asked, blocks)?;
+    if block.deleting {
+        return Err(Denial::from_others(
+            Because::Forbidden,
+            format!(
+                "IPBlock \"{}\" of IP \"{}\" is being deleted",
+                block.name, asked.name
+            ),
+            "name another block, or create it again once it is gone",
+        ));
+    }
+    if let Some(address) = asked.address {
+        usable(asked, address, block)?;
+        unused(asked, address, others, parent)?;
+    }
+    Ok(block)
+}
+
+fn usable(asked: &Asked, address: Ipv4Addr, block: &Block) -> Result<(), Denial> {
+    let (ip, name, range) = (&asked.name, &block.name, &block.range);
+    let (what, way_out) = match block.range.check(address, &block.subnets) {
+        Ok(()) => return Ok(()),
+        Err(Unusable::OutsideBlock) => (
+            format!("address {address} of IP \"{ip}\" is not in IPBlock \"{name}\" ({range})"),
+            format!("choose an address of {range}, or the block that has this one"),
+        ),
+        Err(Unusable::Excluded(entry)) => (
+            format!(
+                "address {address} of IP \"{ip}\" is excluded by IPBlock \"{name}\" ({entry} in spec.excluded)"
+            ),
+            "choose another address, or take the entry out of the block's spec.excluded".into(),
+        ),
+        Err(Unusable::ReservedByAws(subnet)) => (
+            format!(
+                "address {address} of IP \"{ip}\" is AWS's own: it keeps the first four addresses and the last \
+                 one of subnet {subnet}"
+            ),
+            "choose another address".into(),
+        ),
+        Err(Unusable::OutsideSubnet) => (
+            format!(
+                "address {address} of IP \"{ip}\" is in IPBlock \"{name}\" but not in the block's subnet ({})",
+                listed(&block.subnets)
+            ),
+            "choose an address of the subnet".into(),
+        ),
+    };
+    Err(Denial::from_others(Because::Invalid, what, way_out))
+}
+
+fn unused(
+    asked: &Asked,
+    address: Ipv4Addr,
+    others: &[Other],
+    parent: Option<&Parent>,
+) -> Result<(), Denial> {
+    let holder = others
+        .iter()
+        .filter(|other| other.name != asked.name)
+        .find(|other| other.wished == Some(address) || other.reserved == Some(address));
+    let what = |holder: &dyn core::fmt::Display| {
+        format!(
+            "address {address} of IP \"{}\" is in use by {holder}",
+            asked.name
+        )
+    };
+    if let Some(holder) = holder {
+        let way_out = if holder.deleting {
+            "it is being deleted: try again once it is gone, or choose another address"
+        } else {
+            "choose another address, or delete that IP first"
+        };
+        let holder = format!("IP \"{}\"", holder.name);
+        return Err(Denial::from_others(
+            Because::Invalid,
+            what(&holder),
+            way_out,
+        ));
+    }
+    let (holder, way_out) = match parent {
+        None => return Ok(()),
+        Some(Parent::Ip(name)) if *name == asked.name => return Ok(()),
+        Some(Parent::Ip(name)) => (
+            format!("IP \"{name}\", which has reserved it"),
+            "choose another address, or wait until that IP has given it back",
+        ),
+        Some(Parent::Else(words)) => (
+            words.clone(),
+            "choose another address, or free this one: kubectl get ipaddresses shows whose it is",
+        ),
+    };
+    Err(Denial::from_others(
+        Because::Invalid,
+        what(&holder),
+        way_out,
+    ))
+}

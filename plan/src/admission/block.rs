@@ -1,0 +1,113 @@
+//! Whether an `IPBlock` may be as it is asked to be.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use super::address::{Block, Other};
+use super::{Because, Denial, listed};
+use crate::block::BlockRange;
+use crate::names::BlockName;
+
+/// Whether a block of this range may stand beside the others.
+///
+/// # Errors
+/// It has addresses in common with another.
+pub fn check_range(name: &BlockName, range: &BlockRange, blocks: &[Block]) -> Result<(), Denial> {
+    let overlapping = blocks
+        .iter()
+        .find(|other| other.name != *name && other.range.overlaps(range));
+    let Some(other) = overlapping else {
+        return Ok(());
+    };
+    let way_out = if other.deleting {
+        "that one is being deleted: try again once it is gone, or choose a range apart from it"
+    } else {
+        "choose a range apart from it: an address belongs to one block"
+    };
+    Err(Denial::from_others(
+        Because::Invalid,
+        format!(
+            "IPBlock \"{name}\" ({range}) overlaps IPBlock \"{}\" ({})",
+            other.name, other.range
+        ),
+        way_out,
+    ))
+}
+
+/// The address that an `IP` of the block has, or asks for.
+fn address_in(ip: &Other, name: &BlockName, range: &BlockRange) -> Option<Ipv4Addr> {
+    let address = ip.reserved.or(ip.wished)?;
+    let of_this = ip
+        .block
+        .as_ref()
+        .map_or_else(|| range.contains(address), |block| block == name);
+    of_this.then_some(address)
+}
+
+/// Whether the block may shrink: no address of an `IP` may fall out of it.
+///
+/// # Errors
+/// Some would; the message names up to five.
+pub fn check_shrink(
+    name: &BlockName,
+    from: &BlockRange,
+    to: &BlockRange,
+    ips: &[Other],
+) -> Result<(), Denial> {
+    let lost: Vec<String> = ips
+        .iter()
+        .filter_map(|ip| Some((ip, address_in(ip, name, from)?)))
+        .filter(|(_, address)| {
+            from.check(*address, &[]).is_ok() && to.check(*address, &[]).is_err()
+        })
+        .map(|(ip, address)| format!("{} ({address})", ip.name))
+        .collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(Denial::from_others(
+        Because::Forbidden,
+        format!(
+            "IPBlock \"{name}\" would lose addresses that IPs have: {}",
+            listed(lost)
+        ),
+        "delete these IPs or give them other addresses first",
+    ))
+}
+
+/// Whether the block may be deleted: no `IP` may lie in it, other than those being deleted too.
+///
+/// # Errors
+/// Some do; the message names up to five.
+pub fn check_delete(block: &Block, ips: &[Other]) -> Result<(), Denial> {
+    let living: Vec<&str> = ips
+        .iter()
+        .filter(|ip| !ip.deleting)
+        .filter(|ip| {
+            ip.block.as_ref() == Some(&block.name)
+                || address_in(ip, &block.name, &block.range).is_some()
+        })
+        .map(|ip| ip.name.as_str())
+        .collect();
+    if living.is_empty() {
+        return Ok(());
+    }
+    Err(Denial::from_others(
+        Because::Forbidden,
+        format!("IPBlock \"{}\" has IPs: {}", block.name, listed(living)),
+        "delete them first: kubectl delete ips.ip.wgtwo.com NAME",
+    ))
+}
+
+/// Whether fewer namespaces are allowed than before. None: all are.
+#[must_use]
+pub fn narrows(before: Option<&BTreeSet<&str>>, after: Option<&BTreeSet<&str>>) -> bool {
+    match (before, after) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(before), Some(after)) => !before.is_subset(after),
+    }
+}

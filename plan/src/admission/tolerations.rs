@@ -1,0 +1,35 @@
+//! How soon a pod leaves a node that is away.
+
+/// The taints that a node gets when it is away (Kubernetes API, well-known taints).
+pub const KEYS: [&str; 2] = [
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+];
+
+/// A pod's toleration, as it stands in the object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Toleration<'a> {
+    /// `key`
+    pub key: Option<&'a str>,
+    /// `operator`
+    pub operator: Option<&'a str>,
+    /// `value`
+    pub value: Option<&'a str>,
+    /// `effect`
+    pub effect: Option<&'a str>,
+    /// `tolerationSeconds`
+    pub seconds: Option<i64>,
+}
+
+impl Toleration<'_> {
+    /// Whether it is exactly what the `DefaultTolerationSeconds` plugin adds: any other is the user's
+    /// own and stays.
+    #[must_use]
+    pub fn is_the_plugins(&self, seconds: i64) -> bool {
+        self.key.is_some_and(|key| KEYS.contains(&key))
+            && self.operator == Some("Exists")
+            && self.value.is_none_or(str::is_empty)
+            && self.effect == Some("NoExecute")
+            && self.seconds == Some(seconds)
+    }
+}

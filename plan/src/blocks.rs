@@ -1,0 +1,196 @@
+//! What is said and done for a block, beside the IPs' own steps: its finalizer, its status, and the
+//! labels of the nodes that can carry its addresses.
+
+mod status;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::decide::usable_interface;
+use crate::facts::{Facts, NodeSeen, SubnetFacts};
+use crate::names::{BlockName, InstanceType, IpName, Millis};
+use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
+use crate::reason::Reason;
+use crate::step::{BlockStep, Notice};
+
+/// What failed is asked again after this long.
+const ASK_AGAIN: Millis = Millis::seconds(10);
+
+/// Labels of nodes that a block's addresses can go to have this prefix.
+pub const NODE_LABEL_PREFIX: &str = "block.ip.wgtwo.com/";
+
+impl Facts {
+    /// The block that an IP lies in.
+    #[must_use]
+    pub fn block_of(&self, name: &IpName) -> Option<BlockName> {
+        self.ips.get(name)?.status.block.clone()
+    }
+
+    /// How many addresses of each block are `reserved`, `claimed` or `attached`.
+    #[must_use]
+    pub fn addresses_by_state(&self) -> BTreeMap<(BlockName, &'static str), u64> {
+        let mut counts = BTreeMap::new();
+        for block in self.blocks.keys() {
+            for state in ["reserved", "claimed", "attached"] {
+                counts.insert((block.clone(), state), 0);
+            }
+        }
+        for ip in self.ips.values() {
+            let (Some(block), Some(_)) = (&ip.status.block, ip.status.address) else {
+                continue;
+            };
+            let state = match &ip.status.claim {
+                None => "reserved",
+                Some(claim) if claim.recorded() => "attached",
+                Some(_) => "claimed",
+            };
+            *counts.entry((block.clone(), state)).or_default() += 1;
+        }
+        counts
+    }
+
+    /// What each block's status counts: `capacity`, `reserved`, `attached`, `free`.
+    #[must_use]
+    pub fn counts_of_blocks(&self) -> BTreeMap<(BlockName, &'static str), u64> {
+        let counts = self.blocks.values().flat_map(|block| {
+            let status = &block.status;
+            [
+                ("capacity", status.capacity),
+                ("reserved", status.reserved),
+                ("attached", status.attached),
+                ("free", status.free),
+            ]
+            .map(|(state, count)| ((block.name.clone(), state), count))
+        });
+        counts.collect()
+    }
+
+    /// What is to be done for a block now; each step is independent of the others.
+    #[must_use]
+    pub fn block_steps(&self, name: &BlockName, now: Millis) -> (Vec<BlockStep>, Vec<Notice>) {
+        let Some(block) = self.blocks.get(name).filter(|_| self.synced()) else {
+            return (Vec::new(), Vec::new());
+        };
+        let ips: Vec<&Ip> = self.ips.values().filter(|ip| lies_in(ip, block)).collect();
+        let mut steps = Vec::new();
+        if block.deleting {
+            if block.finalizer && ips.iter().all(|ip| ip.status.block.as_ref() != Some(name)) {
+                steps.extend(self.node_labels(block, None));
+                if steps.is_empty() {
+                    steps.push(BlockStep::RemoveFinalizer(name.clone(), block.version));
+                }
+                return (steps, Vec::new());
+            }
+        } else if !block.finalizer {
+            steps.push(BlockStep::AddFinalizer(name.clone(), block.version));
+            return (steps, Vec::new());
+        }
+        let Ok(spec) = &block.spec else {
+            steps.extend(write_status(
+                block,
+                BlockStatus {
+                    conditions: invalid(block),
+                    ..block.status.clone()
+                },
+            ));
+            return (steps, Vec::new());
+        };
+        let subnet = self.subnets.get(&spec.subnet);
+        if subnet.is_none_or(|subnet| subnet.cidrs.is_empty())
+            && subnet
+                .and_then(|subnet| subnet.asked)
+                .is_none_or(|asked| now.since(asked) >= ASK_AGAIN)
+        {
+            steps.push(BlockStep::ReadSubnet(spec.subnet.clone()));
+        }
+        let unknown = self.unknown_types(now);
+        if !unknown.is_empty() {
+            steps.push(BlockStep::ReadLimits(unknown));
+        }
+        let (status, notices) = self.block_status(block, spec, subnet, &ips);
+        steps.extend(write_status(block, status));
+        if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
+        {
+            steps.extend(self.node_labels(block, Some((spec, subnet))));
+        }
+        if block.release_brake && self.brake_pending(name) == 0 && !self.rolled_back {
+            steps.push(BlockStep::DropReleaseBrake(name.clone(), block.version));
+        }
+        (steps, notices)
+    }
+
+    /// Instance types of our nodes whose limits are not known.
+    fn unknown_types(&self, now: Millis) -> BTreeSet<InstanceType> {
+        let asked_lately = |kind: &InstanceType| {
+            self.limits_asked
+                .get(kind)
+                .is_some_and(|asked| now.since(*asked) < Millis::seconds(60))
+        };
+        self.nodes
+            .values()
+            .filter_map(|seen| seen.node.instance_type.as_ref())
+            .filter(|kind| !self.limits.contains_key(*kind) && !asked_lately(kind))
+            .cloned()
+            .collect()
+    }
+
+    /// Nodes whose label for this block is not as it should be. With nothing to go by: all off.
+    fn node_labels(
+        &self,
+        block: &Block,
+        by: Option<(&BlockSpec, Option<&SubnetFacts>)>,
+    ) -> Vec<BlockStep> {
+        let label = format!("{NODE_LABEL_PREFIX}{}", block.name);
+        let mut steps = Vec::new();
+        for NodeSeen { node, .. } in self.nodes.values() {
+            let labelled = node.labels.contains_key(&label);
+            let usable = by.is_some_and(|(spec, subnet)| {
+                let interface = node
+                    .instance
+                    .as_ref()
+                    .zip(subnet)
+                    .and_then(|(id, subnet)| usable_interface(spec, subnet, id));
+                interface.is_some()
+            });
+            // One look that misses an interface takes no label off.
+            let surely = by.is_none_or(|(_, subnet)| {
+                subnet.is_some_and(|subnet| !subnet.shown_before(node.instance.as_ref()))
+            });
+            if usable && !labelled {
+                steps.push(BlockStep::Label(
+                    node.name.clone(),
+                    block.name.clone(),
+                    true,
+                ));
+            } else if !usable && labelled && surely {
+                steps.push(BlockStep::Label(
+                    node.name.clone(),
+                    block.name.clone(),
+                    false,
+                ));
+            }
+        }
+        steps
+    }
+}
+
+fn lies_in(ip: &Ip, block: &Block) -> bool {
+    ip.status.block.as_ref() == Some(&block.name)
+}
+
+fn invalid(block: &Block) -> BTreeMap<String, Condition> {
+    let message = block.spec.as_ref().err().cloned().unwrap_or_default();
+    let condition = Condition {
+        status: false,
+        reason: Reason::Invalid,
+        message,
+        generation: block.generation,
+    };
+    BTreeMap::from([("Ready".to_string(), condition)])
+}
+
+fn write_status(block: &Block, status: BlockStatus) -> Option<BlockStep> {
+    (status != block.status).then(|| BlockStep::Status(block.name.clone(), block.version, status))
+}

@@ -1,0 +1,256 @@
+//! What is said of a block in its status.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use crate::decide::usable_interface;
+use crate::facts::{Facts, SubnetFacts};
+use crate::names::{InterfaceId, NodeName};
+use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip};
+use crate::reason::Reason;
+use crate::step::{Notice, Regarding};
+
+/// A condition of a block's, as found.
+struct Finding {
+    kind: &'static str,
+    on: bool,
+    reason: Reason,
+    message: String,
+    /// Is it an Event too, while it is so?
+    heard: bool,
+}
+
+impl Facts {
+    pub(super) fn block_status(
+        &self,
+        block: &Block,
+        spec: &BlockSpec,
+        subnet: Option<&SubnetFacts>,
+        ips: &[&Ip],
+    ) -> (BlockStatus, Vec<Notice>) {
+        let cidrs = subnet
+            .map(|subnet| subnet.cidrs.clone())
+            .unwrap_or_default();
+        let capacity = spec.range.capacity(&cidrs);
+        let reserved = count(ips.iter().filter(|ip| ip.status.address.is_some()));
+        let recorded = |ip: &&&Ip| ip.status.claim.as_ref().is_some_and(Claim::recorded);
+        let carriers = self.carriers(spec, subnet);
+        let findings = [
+            in_subnet(spec, &cidrs),
+            shared_with_cni(&carriers),
+            orphaned(&self.orphans(spec, subnet)),
+            self.braked(block),
+        ];
+        let mut conditions = BTreeMap::new();
+        let mut notices = Vec::new();
+        for Finding {
+            kind,
+            on,
+            reason,
+            message,
+            heard,
+        } in findings
+        {
+            if heard {
+                let on = Regarding::Block(block.name.clone(), block.uid.clone());
+                notices.push(Notice {
+                    on,
+                    reason,
+                    message: message.clone(),
+                });
+            }
+            let condition = Condition {
+                status: on,
+                reason,
+                message,
+                generation: block.generation,
+            };
+            conditions.insert(kind.to_string(), condition);
+        }
+        let status = BlockStatus {
+            subnet_cidrs: cidrs.iter().map(ToString::to_string).collect(),
+            capacity,
+            reserved,
+            attached: count(ips.iter().filter(recorded)),
+            free: capacity.saturating_sub(reserved),
+            nodes: count(carriers.iter()),
+            conditions,
+        };
+        (status, notices)
+    }
+
+    fn braked(&self, block: &Block) -> Finding {
+        if !self.brake_engaged(&block.name) {
+            return Finding::none("BrakeEngaged", "no unusual number of pods vanished");
+        }
+        let message = format!(
+            "{} pods that hold addresses vanished without being seen to go: no address is released for it. If they \
+             are really gone, annotate this block with ip.wgtwo.com/release-brake: \"true\"",
+            self.brake_pending(&block.name)
+        );
+        Finding::heard("BrakeEngaged", Reason::BrakeEngaged, message)
+    }
+
+    /// The nodes that can carry the block's addresses, and whether on an interface of the CNI's.
+    fn carriers(&self, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Vec<(&NodeName, bool)> {
+        let Some(subnet) = subnet else {
+            return Vec::new();
+        };
+        self.nodes
+            .values()
+            .filter_map(|seen| {
+                let (_, shared) = usable_interface(spec, subnet, seen.node.instance.as_ref()?)?;
+                Some((&seen.node.name, shared))
+            })
+            .collect()
+    }
+
+    /// Addresses of the block that are on an interface, besides primary ones, and that no IP explains.
+    fn orphans(
+        &self,
+        spec: &BlockSpec,
+        subnet: Option<&SubnetFacts>,
+    ) -> Vec<(Ipv4Addr, InterfaceId)> {
+        let Some(inventory) = subnet.and_then(SubnetFacts::inventory) else {
+            return Vec::new();
+        };
+        let ours: BTreeSet<Ipv4Addr> = self
+            .ips
+            .values()
+            .flat_map(|ip| {
+                ip.status
+                    .address
+                    .into_iter()
+                    .chain(ip.status.previous.iter().map(|entry| entry.address))
+            })
+            .collect();
+        inventory
+            .addresses()
+            .filter(|(address, on)| {
+                let primary = inventory
+                    .interfaces
+                    .get(*on)
+                    .and_then(|interface| interface.primary);
+                spec.range
+                    .is_allocatable(**address, subnet.map_or(&[], |subnet| &subnet.cidrs))
+                    && primary != Some(**address)
+                    && !ours.contains(*address)
+            })
+            .map(|(address, on)| (*address, on.clone()))
+            .collect()
+    }
+}
+
+impl Finding {
+    fn none(kind: &'static str, message: &str) -> Self {
+        Self {
+            kind,
+            on: false,
+            reason: Reason::NoneSeen,
+            message: message.to_string(),
+            heard: false,
+        }
+    }
+
+    fn heard(kind: &'static str, reason: Reason, message: String) -> Self {
+        Self {
+            kind,
+            on: true,
+            reason,
+            message,
+            heard: true,
+        }
+    }
+}
+
+fn in_subnet(spec: &BlockSpec, cidrs: &[Ipv4Net]) -> Finding {
+    let range = spec.range.cidr();
+    let outside = cidrs
+        .iter()
+        .all(|cidr| !cidr.contains(&range.network()) && !range.contains(&cidr.network()));
+    let (on, reason, message) = if cidrs.is_empty() {
+        let message = format!(
+            "EC2 has not answered yet for subnet {}: if this stays, check the subnet's id and the controller's \
+             permission ec2:DescribeSubnets",
+            spec.subnet
+        );
+        (false, Reason::Waiting, message)
+    } else if outside {
+        let message = format!(
+            "{range} does not lie in subnet {}: correct spec.cidr, or make a block with another spec.subnetID",
+            spec.subnet
+        );
+        (false, Reason::SubnetMismatch, message)
+    } else {
+        (
+            true,
+            Reason::Ready,
+            format!("addresses of {range} can be reserved"),
+        )
+    };
+    Finding {
+        kind: "Ready",
+        on,
+        reason,
+        message,
+        heard: reason == Reason::SubnetMismatch,
+    }
+}
+
+fn shared_with_cni(carriers: &[(&NodeName, bool)]) -> Finding {
+    let shared: Vec<&str> = carriers
+        .iter()
+        .filter(|(_, shared)| *shared)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if shared.is_empty() {
+        return Finding::none(
+            "SharedWithCNI",
+            "no node's interface is one that the VPC CNI manages",
+        );
+    }
+    let message = format!(
+        "the VPC CNI may hand addresses of these nodes' interfaces to pods: {}. Tag the interfaces \
+         node.k8s.amazonaws.com/no_manage=true when they are created",
+        some_of(&shared)
+    );
+    Finding::heard("SharedWithCNI", Reason::SharedWithCNI, message)
+}
+
+fn orphaned(orphans: &[(Ipv4Addr, InterfaceId)]) -> Finding {
+    if orphans.is_empty() {
+        let message = "every address of the block that is on an interface belongs to an IP";
+        return Finding::none("OrphanedAddress", message);
+    }
+    let orphans: Vec<String> = orphans
+        .iter()
+        .map(|(address, on)| format!("{address} on {on}"))
+        .collect();
+    let orphans: Vec<&str> = orphans.iter().map(String::as_str).collect();
+    let message = format!(
+        "no IP explains {}: take it off there, or let an IP of that address have it with the annotation \
+         ip.wgtwo.com/take-from",
+        some_of(&orphans)
+    );
+    Finding::heard("OrphanedAddress", Reason::OrphanedAddress, message)
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> u64 {
+    u64::try_from(items.count()).unwrap_or(u64::MAX)
+}
+
+/// The first five, and how many more.
+fn some_of(items: &[&str]) -> String {
+    let shown: Vec<&str> = items.iter().take(5).copied().collect();
+    let more = items.len().saturating_sub(shown.len());
+    if more == 0 {
+        shown.join(", ")
+    } else {
+        format!("{} and {more} more", shown.join(", "))
+    }
+}

@@ -1,0 +1,42 @@
+//! The brake: when too many pods vanish at once, it is more likely that the API server lost its
+//! memory than that all of them went, and no address is released for it.
+
+use crate::facts::Facts;
+use crate::names::BlockName;
+
+/// This many releases inferred from absence are let pass in any block.
+const ALWAYS_ALLOWED: usize = 2;
+
+impl Facts {
+    /// Is no address of this block to be released because its holder is absent?
+    #[must_use]
+    pub fn brake_engaged(&self, block: &BlockName) -> bool {
+        let released = self
+            .blocks
+            .get(block)
+            .is_some_and(|block| block.release_brake);
+        if released {
+            return false;
+        }
+        let pending = self.brake_pending(block);
+        let attached = self
+            .ips
+            .values()
+            .filter(|ip| ip.status.block.as_ref() == Some(block) && ip.status.claim.is_some())
+            .count();
+        pending > 0 && (self.rolled_back || pending > ALWAYS_ALLOWED.max(attached / 5))
+    }
+
+    /// How many releases of this block wait, inferred from absence.
+    #[must_use]
+    pub fn brake_pending(&self, block: &BlockName) -> usize {
+        self.absent
+            .keys()
+            .filter(|name| {
+                self.ips
+                    .get(*name)
+                    .is_some_and(|ip| ip.status.block.as_ref() == Some(block))
+            })
+            .count()
+    }
+}

@@ -1,0 +1,95 @@
+//! What EC2 says, as plain data.
+
+use crate::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+use ipnet::Ipv4Net;
+
+/// A network interface, as `DescribeNetworkInterfaces` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interface {
+    /// Its id.
+    pub id: InterfaceId,
+    /// The subnet that all its addresses lie in.
+    pub subnet: SubnetId,
+    /// The instance that it is attached to, being attached to, or being detached from.
+    pub instance: Option<InstanceId>,
+    /// The attachment's status is `attached`: neither on its way there nor away.
+    pub attached: bool,
+    /// Its place on the instance; 0 is the instance's first interface.
+    pub device_index: Option<u32>,
+    /// The address that it was made with and keeps. None for an interface without IPv4.
+    pub primary: Option<Ipv4Addr>,
+    /// All its IPv4 addresses, the primary one among them.
+    pub addresses: BTreeSet<Ipv4Addr>,
+    /// IPv4 prefixes delegated to it (the CNI's prefix mode): each takes a slot, as an address does.
+    pub prefixes: u32,
+    /// Its tags.
+    pub tags: BTreeMap<String, String>,
+    /// AWS manages it for one of its own services: addresses on it are not ours to touch.
+    pub requester_managed: bool,
+}
+
+/// A subnet, as `DescribeSubnets` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Subnet {
+    /// Its id.
+    pub id: SubnetId,
+    /// Its IPv4 ranges: EC2 gives a subnet one.
+    pub cidrs: Vec<Ipv4Net>,
+    /// The VPC that it is part of.
+    pub vpc: String,
+    /// The availability zone that it is in, `eu-west-1a`.
+    pub zone: String,
+}
+
+/// An instance, as `DescribeInstances` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instance {
+    /// Its id.
+    pub id: InstanceId,
+    /// What it is doing.
+    pub state: InstanceState,
+    /// Its type, which limits the addresses on each of its interfaces.
+    pub instance_type: InstanceType,
+}
+
+/// EC2's states of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstanceState {
+    /// Starting.
+    Pending,
+    /// Running, as far as EC2 can see.
+    Running,
+    /// Being terminated.
+    ShuttingDown,
+    /// Gone for good; still shown for about an hour.
+    Terminated,
+    /// Being stopped.
+    Stopping,
+    /// Stopped: its interfaces and their addresses stay with it.
+    Stopped,
+}
+
+impl InstanceState {
+    /// Whether no process can run on it any more, or soon will not.
+    #[must_use]
+    pub const fn is_ending(self) -> bool {
+        matches!(
+            self,
+            Self::ShuttingDown | Self::Terminated | Self::Stopping | Self::Stopped
+        )
+    }
+}
+
+/// Whether an assignment may take addresses from the ENI that has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reassign {
+    /// EC2 refuses if another ENI has one of the addresses: the one fence that there is.
+    #[default]
+    Refuse,
+    /// EC2 takes them from whichever ENI has them (`AllowReassignment`).
+    Allow,
+}

@@ -1,0 +1,164 @@
+//! A claim on its way: silence the losers, tell EC2, record what it said.
+
+use alloc::format;
+
+use super::conditions::{Attachment, Trouble, build};
+use super::edit::trouble_of;
+use super::holder::Holder;
+use super::refused::refused_for_good;
+use super::trouble::{call_or_say, foreign, previous_full};
+use super::{Next, Notices, World};
+use crate::cloud::Reassign;
+use crate::names::Millis;
+use crate::objects::{Claim, Hold, Pod, Target};
+use crate::reason::Reason;
+use crate::step::{Call, StatusWrite};
+
+/// The next step of a claim that has no Record.
+pub(crate) fn claimed(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    notices: &mut Notices,
+) -> Next {
+    if let Some(next) = world.silence(claim) {
+        return next;
+    }
+    if world.ip.deleting {
+        return super::detach::begin(world, claim, notices);
+    }
+    let holder = match world.holder(claim) {
+        Holder::Ask(next) => return next,
+        Holder::Keeps(pod) => pod,
+        Holder::Gone | Holder::Ended | Holder::NotRequested => {
+            return super::held::succeed_or_detach(world, claim, notices);
+        }
+    };
+    // It may be lost by failover before it was ever attached.
+    if holder.deleting.is_some() {
+        let next = super::held::fail_over(world, claim, target, holder, notices);
+        if matches!(next, Next::Do(_)) {
+            return next;
+        }
+    }
+    let reserved = match world
+        .edited_while_held(holder, claim, target)
+        .map_err(trouble_of)
+    {
+        Ok(()) => Ok(()),
+        Err(Ok(trouble)) => Err(trouble),
+        Err(Err(next)) => return next,
+    };
+    if let Some(next) = refused_for_good(world, claim, target, notices) {
+        return next;
+    }
+    if let Some(next) = world.stale_call() {
+        return next;
+    }
+    let Some(address) = world.ip.status.address else {
+        return Next::Rest;
+    };
+    let location = world.locate(address);
+    if !location.fresh {
+        return Next::At(world.now.plus(Millis::seconds(1)));
+    }
+    if super::held::on_another_machine(world, holder, target) {
+        return elsewhere(world, holder, target, notices);
+    }
+    let reassign = world
+        .ip
+        .wish
+        .as_ref()
+        .map_or(Reassign::Refuse, |wish| wish.reassign);
+    match &location.on {
+        Some(on) if on == &target.place.interface => {
+            if location
+                .instance
+                .as_ref()
+                .is_none_or(|instance| instance == &target.place.instance)
+            {
+                record(world, claim, target, holder)
+            } else {
+                elsewhere(world, holder, target, notices)
+            }
+        }
+        Some(on) if world.explained(address, on) => match reassign {
+            Reassign::Allow => {
+                let call = Call::Assign(target.place.interface.clone(), address, Reassign::Allow);
+                call_or_say(world, call, reserved, notices)
+            }
+            Reassign::Refuse => {
+                let call = Call::Unassign(on.clone(), address);
+                call_or_say(world, call, reserved, notices)
+            }
+        },
+        Some(on) if world.ip.take_from.as_ref() == Some(on) => world
+            .claim(holder, target, Some(on))
+            .unwrap_or_else(|_| previous_full(world, notices)),
+        Some(on) => {
+            let trouble = foreign(address, on);
+            notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
+            world.say(reserved, &Attachment::Kept(trouble))
+        }
+        None if !there(world, target) => elsewhere(world, holder, target, notices),
+        None => {
+            let call = Call::Assign(target.place.interface.clone(), address, Reassign::Refuse);
+            call_or_say(world, call, reserved, notices)
+        }
+    }
+}
+
+/// Does the last inventory show the target's interface on the target's instance?
+fn there(world: &World<'_>, target: &Target) -> bool {
+    world
+        .subnet()
+        .and_then(|subnet| subnet.interface(&target.place.interface))
+        .is_none_or(|interface| interface.instance.as_ref() == Some(&target.place.instance))
+        && world.interface_lives(&target.place.interface)
+}
+
+/// The target is no place any more: another interface of the holder's Node, if there is one.
+pub(crate) fn elsewhere(
+    world: &World<'_>,
+    holder: &Pod,
+    target: &Target,
+    notices: &mut Notices,
+) -> Next {
+    let node = holder
+        .node
+        .as_ref()
+        .and_then(|name| world.facts.nodes.get(name));
+    match node.map(|seen| world.seat_on(&seen.node)) {
+        Some(Ok(seat)) if seat.target.place != target.place => world
+            .claim(holder, &seat.target, None)
+            .unwrap_or_else(|_| previous_full(world, notices)),
+        _ => {
+            let trouble = Trouble::new(
+                Reason::NoEligibleNode,
+                format!(
+                    "{} is not on instance {} any more, and node {} has no other usable interface: attach one in the \
+                     block's subnet, or let the pod run elsewhere",
+                    target.place.interface, target.place.instance, target.node
+                ),
+            );
+            notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
+            world.say(Ok(()), &Attachment::Kept(trouble))
+        }
+    }
+}
+
+/// EC2 has confirmed it.
+fn record(world: &World<'_>, claim: &Claim, target: &Target, holder: &Pod) -> Next {
+    let mut status = world.ip.status.clone();
+    status.claim = Some(Claim {
+        pod: holder.key.clone(),
+        uid: claim.uid.clone(),
+        hold: Hold::Recorded(target.clone()),
+    });
+    // The losers of this claim were told; the target explains itself.
+    status.previous.retain(|entry| {
+        Some(entry.address) != status.address || entry.interface != target.place.interface
+    });
+    status.conditions = build(world, &status, Ok(()), &Attachment::There(target));
+    world.write_status(StatusWrite::Record, status)
+}

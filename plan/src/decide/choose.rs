@@ -1,0 +1,306 @@
+//! Who gets a free address, and who may take it over in a rollout.
+
+use alloc::vec::Vec;
+
+use super::eligible::Seat;
+use super::world::on_pod;
+use super::{Ineligible, Next, Notices, World};
+use crate::names::{Millis, ReplicaSetUid};
+use crate::objects::{Claim, Pod, ReplicaSet};
+use crate::reason::Reason;
+use crate::step::Read;
+
+/// After this long a pod of a revision that is not ready gets a free address all the same, and a
+/// rollout that waits for the address is told how to help itself.
+const PATIENCE: Millis = Millis::seconds(60);
+
+/// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP.
+const REPLICA_SETS_AGE: Millis = Millis::seconds(5);
+
+/// For a free address an older answer is good enough: a wrong guess costs a handover.
+const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
+
+/// A pod that could hold the address, and where it would go.
+pub(crate) struct Candidate<'a> {
+    pub(crate) pod: &'a Pod,
+    pub(crate) seen: Millis,
+    pub(crate) seat: Seat,
+}
+
+/// Who gets it.
+pub(crate) enum Choice<'a> {
+    /// This one.
+    Take(Candidate<'a>),
+    /// Nobody: this has to be done first, or then somebody may.
+    Nobody(Next),
+}
+
+impl<'a> World<'a> {
+    /// The pods that could hold the address, oldest first; what keeps others from it is said to them.
+    pub(crate) fn candidates(
+        &self,
+        holder: Option<&Claim>,
+        notices: &mut Notices,
+    ) -> Vec<Candidate<'a>> {
+        if self.ip.deleting {
+            return Vec::new();
+        }
+        let block = self.block.map_or("", |block| block.name.as_str());
+        let mut candidates = Vec::new();
+        for seen in self
+            .pods()
+            .filter(|seen| holder.is_none_or(|claim| claim.uid != seen.pod.uid))
+        {
+            match self.seat(&seen.pod) {
+                Ok(seat) => candidates.push(Candidate { pod: &seen.pod, seen: seen.seen, seat }),
+                Err(Ineligible::Unscheduled) if holder.is_none() && self.no_node() => notices.push(on_pod(
+                    &seen.pod,
+                    Reason::NoEligibleNode,
+                    alloc::format!(
+                        "no node has a network interface in the subnet of block {block}: the pod waits until one \
+                         comes (an autoscaler needs the block's label on its node template)"
+                    ),
+                )),
+                Err(why) => {
+                    if let Some((reason, message)) = why.notice(block) {
+                        notices.push(on_pod(&seen.pod, reason, message));
+                    }
+                }
+            }
+        }
+        candidates.sort_by(|a, b| (a.pod.created, &a.pod.uid).cmp(&(b.pod.created, &b.pod.uid)));
+        candidates
+    }
+
+    /// Since when nobody holds it who could keep it: patience counts from then, not from when a pod
+    /// began to wait behind a holder that was well.
+    fn lost_since(&self) -> Millis {
+        match &self.ip.status.claim {
+            None => self.memory.claim_seen,
+            Some(claim) => self
+                .pod(&claim.uid)
+                .and_then(|seen| seen.deleting_since)
+                .unwrap_or(self.now),
+        }
+    }
+
+    fn no_node(&self) -> bool {
+        !self
+            .facts
+            .nodes
+            .values()
+            .any(|seen| self.seat_on(&seen.node).is_ok())
+    }
+
+    /// Who of the candidates gets a free address.
+    pub(crate) fn choose(&self, mut candidates: Vec<Candidate<'a>>) -> Choice<'a> {
+        let Some(oldest) = candidates.first() else {
+            return Choice::Nobody(self.look_ahead());
+        };
+        let Some((name, uid)) = &oldest.pod.replica_set else {
+            return Choice::Take(candidates.swap_remove(0));
+        };
+        let ask = Read::ReplicaSets(oldest.pod.key.clone(), name.clone());
+        let Some(set) = self.replica_set(uid, REPLICA_SETS_AGE_FREE) else {
+            // Asked and not found: the ReplicaSet is gone, the pod stands for itself.
+            if self.asked(uid, REPLICA_SETS_AGE) {
+                return Choice::Take(candidates.swap_remove(0));
+            }
+            return Choice::Nobody(Next::read(ask));
+        };
+        let Some(deployment) = set.deployment.clone() else {
+            return Choice::Take(candidates.swap_remove(0));
+        };
+        let waiting_since = oldest.seen.max(self.lost_since());
+        let mut group: Vec<(Candidate<'a>, ReplicaSet)> = Vec::new();
+        for candidate in candidates {
+            let set = candidate
+                .pod
+                .replica_set
+                .as_ref()
+                .and_then(|(_, uid)| self.facts.replica_sets.get(uid));
+            if let Some((_, set)) =
+                set.filter(|(_, set)| set.deployment.as_ref() == Some(&deployment))
+            {
+                group.push((candidate, set.clone()));
+            }
+        }
+        let ready = group
+            .iter()
+            .enumerate()
+            .filter(|(_, (candidate, _))| candidate.pod.ready_to_take_over())
+            .max_by_key(|(index, (_, set))| (set.revision, core::cmp::Reverse(*index)))
+            .map(|(index, _)| index);
+        let lowest = self
+            .facts
+            .replica_sets
+            .values()
+            .map(|(_, set)| set)
+            .filter(|set| set.deployment.as_ref() == Some(&deployment) && set.replicas > 0)
+            .min_by_key(|set| set.revision)
+            .map(|set| set.uid.clone());
+        let of_lowest = || {
+            group
+                .iter()
+                .position(|(_, set)| Some(&set.uid) == lowest.as_ref())
+        };
+        let due = waiting_since.plus(PATIENCE);
+        let after_patience = (self.now >= due).then_some(0);
+        match ready.or_else(of_lowest).or(after_patience) {
+            Some(index) if index < group.len() => Choice::Take(group.swap_remove(index).0),
+            _ => Choice::Nobody(Next::At(due)),
+        }
+    }
+
+    /// While the pod is still waiting for a node, its `ReplicaSet` is read ahead, so that nothing
+    /// stands between its binding and the claim.
+    fn look_ahead(&self) -> Next {
+        let unread = self.pods().map(|seen| &seen.pod).find(|pod| {
+            pod.annotated
+                && pod.deleting.is_none()
+                && !pod.ended
+                && pod.replica_set.as_ref().is_some_and(|(_, uid)| {
+                    self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_none()
+                        && !self.asked(uid, REPLICA_SETS_AGE_FREE)
+                })
+                && matches!(self.seat(pod), Err(Ineligible::Unscheduled))
+        });
+        match unread.and_then(|pod| pod.replica_set.as_ref().map(|(name, _)| (pod, name))) {
+            Some((pod, name)) => Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())),
+            None => Next::Rest,
+        }
+    }
+
+    fn replica_set(&self, uid: &ReplicaSetUid, age: Millis) -> Option<&'a ReplicaSet> {
+        let (begun, set) = self.facts.replica_sets.get(uid)?;
+        (self.now.since(*begun) <= age).then_some(set)
+    }
+
+    fn asked(&self, uid: &ReplicaSetUid, age: Millis) -> bool {
+        self.facts
+            .reads
+            .replica_sets
+            .get(uid)
+            .is_some_and(|begun| self.now.since(*begun) <= age)
+    }
+
+    /// The candidate of a newer revision that may take over from a holder that keeps it; what must be
+    /// read first, or when to look again.
+    pub(crate) fn successor(
+        &self,
+        holder: &Pod,
+        candidates: Vec<Candidate<'a>>,
+        notices: &mut Notices,
+    ) -> Choice<'a> {
+        if candidates.is_empty() {
+            return Choice::Nobody(Next::Rest);
+        }
+        let soon = || Next::At(self.now.plus(REPLICA_SETS_AGE));
+        let mut waits = Next::Rest;
+        let mut best: Option<(u64, Candidate<'a>)> = None;
+        for candidate in candidates {
+            let Some(((_, theirs), (name, ours))) = holder
+                .replica_set
+                .as_ref()
+                .zip(candidate.pod.replica_set.as_ref())
+            else {
+                notices.push(other_holds(holder, candidate.pod));
+                continue;
+            };
+            if theirs == ours {
+                notices.push(other_holds(holder, candidate.pod));
+                continue;
+            }
+            let Some(set) = self.replica_set(ours, REPLICA_SETS_AGE) else {
+                if !self.asked(ours, REPLICA_SETS_AGE) {
+                    return Choice::Nobody(Next::read(Read::ReplicaSets(
+                        candidate.pod.key.clone(),
+                        name.clone(),
+                    )));
+                }
+                continue;
+            };
+            waits = waits.or(soon);
+            let before = self.facts.replica_sets.get(theirs).map(|(_, set)| set);
+            let Some(before) = before
+                .filter(|before| set.deployment.is_some() && before.deployment == set.deployment)
+            else {
+                notices.push(other_holds(holder, candidate.pod));
+                continue;
+            };
+            // What a rollout has left behind goes by itself; there is nothing that a person should do.
+            if set.revision <= before.revision {
+                continue;
+            }
+            if candidate.pod.ready_to_take_over() {
+                if best
+                    .as_ref()
+                    .is_none_or(|(revision, _)| set.revision > *revision)
+                {
+                    best = Some((set.revision, candidate));
+                }
+            } else {
+                let due = candidate.seen.plus(PATIENCE);
+                if self.now >= due {
+                    notices.extend(handover_waits(holder, candidate.pod));
+                } else {
+                    waits = waits.or(|| Next::At(due));
+                }
+            }
+        }
+        match best {
+            Some((_, candidate)) => self.fresh_enough(candidate),
+            None => Choice::Nobody(waits),
+        }
+    }
+
+    /// A handover takes the address from a living pod: candidate, its Node and the `ReplicaSet`s are
+    /// read in this round before it.
+    fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
+        let pod = candidate.pod;
+        match self.read_pod(&pod.key) {
+            None => return Choice::Nobody(Next::read(Read::Pod(pod.key.clone()))),
+            Some(read) if read.is_none_or(|read| read.uid != pod.uid) => {
+                return Choice::Nobody(Next::Rest);
+            }
+            Some(_) => {}
+        }
+        let fresh = |begun: &Millis| self.memory.fresh(*begun, self.now);
+        let node = &candidate.seat.target.node;
+        if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
+            return Choice::Nobody(Next::read(Read::Node(node.clone())));
+        }
+        if let Some((name, uid)) = &pod.replica_set
+            && !self.facts.reads.replica_sets.get(uid).is_some_and(fresh)
+        {
+            return Choice::Nobody(Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())));
+        }
+        Choice::Take(candidate)
+    }
+}
+
+fn other_holds(holder: &Pod, waiting: &Pod) -> crate::step::Notice {
+    on_pod(
+        waiting,
+        Reason::ClaimedByOther,
+        alloc::format!(
+            "pod {} holds the address and keeps it while it lives: this pod waits. Two pods cannot share an IP; give \
+             this one its own",
+            holder.key
+        ),
+    )
+}
+
+fn handover_waits(holder: &Pod, waiting: &Pod) -> [crate::step::Notice; 2] {
+    let message = alloc::format!(
+        "the rollout waits: {} gets the address from {} when its containers are ready. If it cannot become ready \
+         without the address, annotate the pod template with ip.wgtwo.com/handover: running, or use strategy Recreate \
+         or maxSurge: 0",
+        waiting.key,
+        holder.key
+    );
+    [
+        on_pod(waiting, Reason::HandoverWaiting, message.clone()),
+        on_pod(holder, Reason::HandoverWaiting, message),
+    ]
+}

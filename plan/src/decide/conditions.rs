@@ -1,0 +1,141 @@
+//! What is said of an IP in its status: functions of the state, so that at rest nothing is written.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::{Next, World};
+use crate::objects::{Condition, Conditions, IpStatus, Target};
+use crate::reason::Reason;
+use crate::step::StatusWrite;
+
+/// Something that stands in the way, in a word and a sentence that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    pub(crate) reason: Reason,
+    pub(crate) message: String,
+}
+
+impl Trouble {
+    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
+/// How it stands with the attachment.
+pub(crate) enum Attachment<'a> {
+    /// Nobody asks for it.
+    Unclaimed,
+    /// A pod asks, or holds it, and it cannot be there.
+    Kept(Trouble),
+    /// On its way to its target.
+    Coming(&'a Target),
+    /// There.
+    There(&'a Target),
+    /// Being taken off.
+    Leaving,
+}
+
+/// The conditions of a claim on its way.
+pub(crate) fn claimed(world: &World<'_>, status: &IpStatus, target: &Target) -> Conditions {
+    build(world, status, Ok(()), &Attachment::Coming(target))
+}
+
+/// The three conditions.
+pub(crate) fn build(
+    world: &World<'_>,
+    status: &IpStatus,
+    reserved: Result<(), Trouble>,
+    attachment: &Attachment<'_>,
+) -> Conditions {
+    let generation = world.ip.generation;
+    let condition = |status, reason, message: String| {
+        Some(Condition {
+            status,
+            reason,
+            message,
+            generation,
+        })
+    };
+    let name = &world.ip.name;
+    let address = status
+        .address
+        .map_or_else(|| "no address".to_string(), |address| address.to_string());
+    let holder = status
+        .claim
+        .as_ref()
+        .map_or_else(String::new, |claim| claim.pod.to_string());
+    let block = status.block.as_ref().map_or("", |block| block.as_str());
+    let attached = match attachment {
+        Attachment::Unclaimed => (
+            false,
+            Reason::Unclaimed,
+            format!("no pod asks for it: annotate one with ip.wgtwo.com/ip: {name}"),
+        ),
+        Attachment::Kept(trouble) => (false, trouble.reason, trouble.message.clone()),
+        Attachment::Coming(target) => (
+            false,
+            Reason::Claimed,
+            format!(
+                "{address} goes to {} of node {} for pod {holder}",
+                target.place.interface, target.node
+            ),
+        ),
+        Attachment::There(target) => (
+            true,
+            Reason::Attached,
+            format!(
+                "{address} is on {} of node {} for pod {holder}",
+                target.place.interface, target.node
+            ),
+        ),
+        Attachment::Leaving => (
+            false,
+            Reason::Detaching,
+            format!("{address} is being taken off; pod {holder} had it"),
+        ),
+    };
+    let reserved = match reserved {
+        Ok(()) => (
+            true,
+            Reason::Reserved,
+            format!("{address} of block {block} is reserved for this IP"),
+        ),
+        Err(trouble) => (false, trouble.reason, trouble.message),
+    };
+    let well = reserved.0 && (attached.0 || matches!(attachment, Attachment::Unclaimed));
+    let ready = if well {
+        (
+            true,
+            Reason::Ready,
+            if attached.0 {
+                attached.2.clone()
+            } else {
+                reserved.2.clone()
+            },
+        )
+    } else {
+        let (_, reason, message) = if reserved.0 { &attached } else { &reserved };
+        (false, *reason, message.clone())
+    };
+    Conditions {
+        reserved: condition(reserved.0, reserved.1, reserved.2),
+        attached: condition(attached.0, attached.1, attached.2),
+        ready: condition(ready.0, ready.1, ready.2),
+    }
+}
+
+impl World<'_> {
+    /// Writes the conditions if they are not so already.
+    pub(crate) fn say(&self, reserved: Result<(), Trouble>, attachment: &Attachment<'_>) -> Next {
+        let conditions = build(self, &self.ip.status, reserved, attachment);
+        if conditions == self.ip.status.conditions {
+            return Next::Rest;
+        }
+        let mut status = self.ip.status.clone();
+        status.conditions = conditions;
+        self.write_status(StatusWrite::Conditions, status)
+    }
+}

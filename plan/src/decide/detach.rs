@@ -1,0 +1,90 @@
+//! Taking an address off: nothing is let go before it is proven to be nowhere.
+
+use super::conditions::{Attachment, build};
+use super::edit::LATE_CALL;
+use super::places::entry_of;
+use super::trouble::{call_or_say, previous_full};
+use super::{Next, Notices, World};
+use crate::names::Millis;
+use crate::objects::{Claim, Hold, IpStatus};
+use crate::step::{StatusWrite, Step};
+
+/// The status write that begins it: the location goes into `previous` in the same write.
+pub(crate) fn begin(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
+    begin_with(world, claim, world.ip.status.clone(), notices)
+}
+
+pub(crate) fn begin_with(
+    world: &World<'_>,
+    claim: &Claim,
+    mut status: IpStatus,
+    notices: &mut Notices,
+) -> Next {
+    let mut previous = world.previous_with_present();
+    if let Some((target, address)) = claim.target().zip(status.address) {
+        let entry = entry_of(claim, target, address);
+        previous
+            .retain(|known| known.address != entry.address || known.interface != entry.interface);
+        previous.push(entry);
+    }
+    let Ok(previous) = world.make_room(previous) else {
+        return previous_full(world, notices);
+    };
+    status.previous = previous;
+    status.claim = Some(Claim {
+        hold: Hold::Detaching,
+        ..claim.clone()
+    });
+    status.conditions = build(world, &status, Ok(()), &Attachment::Leaving);
+    world.write_status(StatusWrite::Detach, status)
+}
+
+/// The next step of a detach.
+pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
+    if let Some(next) = world.silence(claim) {
+        return next;
+    }
+    let Some(address) = world.ip.status.address else {
+        return clear(world);
+    };
+    let first = world.off(address).err().or_else(|| world.stale_call());
+    if let Some(next) = first {
+        return match next {
+            Next::Do(Step::Call(call)) => call_or_say(world, call, Ok(()), notices),
+            next => next,
+        };
+    }
+    if let Some(next) = late_call_possible(world, address) {
+        return next;
+    }
+    clear(world)
+}
+
+/// A claim without a Record may have sent an Assign that has not landed yet: two agreeing inventories
+/// begun ten seconds later have to show the address nowhere of ours.
+fn late_call_possible(world: &World<'_>, address: core::net::Ipv4Addr) -> Option<Next> {
+    let (since, recorded) = world.memory.detaching.unwrap_or((world.now, false));
+    if recorded {
+        return None;
+    }
+    let location = world.locate(address);
+    let nowhere = location
+        .on
+        .as_ref()
+        .is_none_or(|on| !world.explained(address, on));
+    let proven = location
+        .agreed_since
+        .is_some_and(|begun| begun >= since.plus(LATE_CALL));
+    if location.agreed && nowhere && proven {
+        return None;
+    }
+    Some(Next::At(world.now.plus(Millis::seconds(1))))
+}
+
+fn clear(world: &World<'_>) -> Next {
+    let mut status = world.ip.status.clone();
+    status.claim = None;
+    status.original = None;
+    status.conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);
+    world.write_status(StatusWrite::Clear, status)
+}

@@ -1,0 +1,249 @@
+//! An address that is changed: the new one is reserved first; only then is the old one let go.
+
+use alloc::format;
+use core::net::Ipv4Addr;
+
+use super::conditions::{Attachment, Trouble, build, claimed};
+use super::places::entry_of;
+use super::reserve::Unreserved;
+use super::{Next, World};
+use crate::names::{InterfaceId, Millis};
+use crate::objects::{Claim, Hold, IpStatus, Pod, Target};
+use crate::reason::Reason;
+use crate::step::{Call, StatusWrite, Write};
+
+/// A late Assign may still land for this long after a claim that has no Record.
+pub(crate) const LATE_CALL: Millis = Millis::seconds(10);
+
+impl World<'_> {
+    /// The address that the wish names, if it is another than the one reserved.
+    fn other_address(&self) -> Option<Ipv4Addr> {
+        let wished = self.ip.wish.as_ref().ok()?.address?;
+        (Some(wished) != self.ip.status.address).then_some(wished)
+    }
+
+    fn other_block(&self) -> bool {
+        let wished = self
+            .ip
+            .wish
+            .as_ref()
+            .ok()
+            .and_then(|wish| wish.block.as_ref());
+        wished.is_some_and(|block| Some(block) != self.ip.status.block.as_ref())
+    }
+
+    /// An edit while nobody holds it: reserve the new, then say so.
+    pub(crate) fn edited_while_free(&self) -> Result<(), Unreserved> {
+        if let Err(why) = &self.ip.wish {
+            return Err(Unreserved::trouble(Reason::Invalid, why.clone()));
+        }
+        let moves_block = self.other_block();
+        let Some(address) = self.other_address() else {
+            if !moves_block {
+                return Ok(());
+            }
+            // Another block and no address: allocated anew there; the old reservation is dropped after.
+            self.wished_block()?;
+            let status = IpStatus {
+                address: None,
+                block: None,
+                ..self.ip.status.clone()
+            };
+            return Err(Unreserved::Do(
+                self.write_status(StatusWrite::Reserved, status),
+            ));
+        };
+        let block = self.wished_block()?;
+        self.reserve(block, address)?;
+        let status = IpStatus {
+            address: Some(address),
+            block: Some(block.name.clone()),
+            ..self.ip.status.clone()
+        };
+        let conditions = build(self, &status, Ok(()), &Attachment::Unclaimed);
+        Err(Unreserved::Do(self.write_status(
+            StatusWrite::Reserved,
+            IpStatus {
+                conditions,
+                ..status
+            },
+        )))
+    }
+
+    /// An edit while a pod holds it: `Ok` if there is none, or it has to wait and says why.
+    pub(crate) fn edited_while_held(
+        &self,
+        holder: &Pod,
+        claim: &Claim,
+        target: &Target,
+    ) -> Result<(), Unreserved> {
+        if let Err(why) = &self.ip.wish {
+            return Err(Unreserved::trouble(Reason::Invalid, why.clone()));
+        }
+        let Some(old) = self.ip.status.address else {
+            return Ok(());
+        };
+        let new = self.other_address();
+        let refused = |block: &str| {
+            Unreserved::trouble(
+                Reason::AddressChanging,
+                format!(
+                    "an address of block {block} cannot be given while pod {} holds {old}: remove the pod's annotation \
+                     or the pod first, or take the change back",
+                    claim.pod
+                ),
+            )
+        };
+        if self.other_block() {
+            return Err(refused(
+                self.ip
+                    .wish
+                    .as_ref()
+                    .ok()
+                    .and_then(|wish| wish.block.as_ref())
+                    .map_or("", |name| name.as_str()),
+            ));
+        }
+        let Some(new) = new else { return Ok(()) };
+        let block = self.wished_block()?;
+        if Some(&block.name) != self.ip.status.block.as_ref() {
+            return Err(refused(block.name.as_str()));
+        }
+        self.reserve(block, new)?;
+        if !self.locate(new).fresh {
+            return Err(Unreserved::Do(Next::At(self.now.plus(Millis::seconds(1)))));
+        }
+        let mut status = self.ip.status.clone();
+        let mut previous = self.previous_with_present();
+        if !previous
+            .iter()
+            .any(|entry| entry.address == old && entry.interface == target.place.interface)
+        {
+            previous.push(entry_of(claim, target, old));
+        }
+        status.previous = self.make_room(previous).map_err(|_| {
+            Unreserved::trouble(
+                Reason::PreviousFull,
+                "status.previous is full: the change waits for an inventory",
+            )
+        })?;
+        status.address = Some(new);
+        status.claim = Some(Claim {
+            pod: holder.key.clone(),
+            uid: holder.uid.clone(),
+            hold: Hold::Claimed(target.clone()),
+        });
+        status.original = self.ip.wish.clone().ok();
+        status.conditions = claimed(self, &status, target);
+        Err(Unreserved::Do(
+            self.write_status(StatusWrite::Claim, status),
+        ))
+    }
+
+    /// Addresses that are still reserved for us and are not ours by status any more: taken off, then
+    /// let go. The one that is being changed to is not among them.
+    pub(crate) fn drop_stale(&self) -> Next {
+        let wished = self.other_address();
+        let stale = self.own_reservations().find(|reservation| {
+            Some(reservation.address) != self.ip.status.address
+                && Some(reservation.address) != wished
+        });
+        match stale {
+            None => Next::Rest,
+            Some(reservation) => match self.off(reservation.address) {
+                Ok(()) => Next::write(Write::Release(reservation.clone())),
+                Err(next) => next,
+            },
+        }
+    }
+
+    /// Is an address on none of our interfaces, proven? Else what to do for it.
+    pub(crate) fn off(&self, address: Ipv4Addr) -> Result<(), Next> {
+        let soon = Next::At(self.now.plus(Millis::seconds(1)));
+        let status = &self.ip.status;
+        let mut places = status
+            .previous
+            .iter()
+            .filter(|entry| entry.address == address)
+            .rev();
+        if places.clone().next().is_none() {
+            return Ok(());
+        }
+        let location = self.locate(address);
+        if location.agreed
+            && location
+                .on
+                .as_ref()
+                .is_none_or(|on| !self.explained(address, on))
+            && location
+                .agreed_since
+                .is_some_and(|since| since > self.memory.claim_seen.plus(LATE_CALL))
+        {
+            return Ok(());
+        }
+        if !location.fresh {
+            return Err(soon);
+        }
+        let taken_off = |interface: &InterfaceId| {
+            self.memory
+                .unassigned
+                .contains(&(interface.clone(), address))
+        };
+        // Inventories may lag behind a new interface: gone is what EC2 itself calls so, too.
+        let gone = |interface: &InterfaceId| {
+            self.memory.missing.contains(interface) && !self.interface_lives(interface)
+        };
+        let seen = location
+            .on
+            .as_ref()
+            .filter(|on| self.explained(address, on) && !gone(on));
+        // Two later inventories that show it again say that a late call has put it back.
+        let back = location.agreed && seen.is_some();
+        if let Some(on) = seen {
+            if taken_off(on) && !back {
+                return Err(soon);
+            }
+            return Err(Next::call(Call::Unassign(on.clone(), address)));
+        }
+        if self.memory.taken_off.contains(&address) {
+            return Ok(());
+        }
+        // "Not seen" may be a Describe that lags, and a move that did not end may have left it at any
+        // of the places: each is asked, the latest first.
+        match places.find(|entry| !taken_off(&entry.interface) && !gone(&entry.interface)) {
+            Some(entry) => Err(Next::call(Call::Unassign(entry.interface.clone(), address))),
+            None => Ok(()),
+        }
+    }
+
+    /// Is there such an interface, as far as two inventories know?
+    pub(crate) fn interface_lives(&self, interface: &InterfaceId) -> bool {
+        self.subnet()
+            .is_some_and(|subnet| !subnet.interface_gone(interface))
+    }
+
+    /// Addresses of ours besides the present one that may still be on an interface.
+    pub(crate) fn stale_call(&self) -> Option<Next> {
+        let status = &self.ip.status;
+        let stale = self
+            .own_reservations()
+            .map(|reservation| reservation.address)
+            .find(|address| {
+                Some(*address) != status.address
+                    && status
+                        .previous
+                        .iter()
+                        .any(|entry| entry.address == *address)
+                    && self.off(*address).is_err()
+            })?;
+        self.off(stale).err()
+    }
+}
+
+/// The trouble of an edit that has to wait, if that is what it is.
+pub(crate) fn trouble_of(unreserved: Unreserved) -> Result<Trouble, Next> {
+    match unreserved {
+        Unreserved::Trouble(trouble, _) => Ok(trouble),
+        Unreserved::Do(next) => Err(next),
+    }
+}

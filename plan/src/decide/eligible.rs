@@ -1,0 +1,279 @@
+//! Which pods could hold the address now, and where that would put it.
+
+use alloc::string::String;
+
+use super::World;
+use crate::cloud::Interface;
+use crate::facts::{DESCRIBE_LAG, SubnetFacts};
+use crate::names::{InstanceId, InstanceType, InterfaceId, Millis, NodeName, Place, PodUid};
+use crate::objects::{BlockSpec, Node, Pod, Target};
+use crate::reason::Reason;
+
+/// A target that was refused for want of permission is passed over for this long.
+const DENIED_AGAIN: Millis = Millis::seconds(60);
+
+/// The tag that keeps the VPC CNI's hands off an interface.
+const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
+
+/// Where a pod's address would go.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seat {
+    /// Node, instance and interface.
+    pub target: Target,
+    /// The interface is one that the VPC CNI may manage.
+    pub shared_with_cni: bool,
+}
+
+/// Why a pod cannot hold the address now.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ineligible {
+    /// Not bound to a node yet.
+    Unscheduled,
+    /// Being deleted, ended, or without the annotation: it does not want one.
+    Leaving,
+    /// It did not come through admission: no gate, or another IP's UID.
+    NotAdmitted,
+    /// Its namespace may not use the address.
+    Namespace,
+    /// Its Node is unknown, not ready, or unreachable.
+    NodeAway(NodeName),
+    /// Its Node is no instance of EC2.
+    NoInstance(NodeName),
+    /// The instance has no interface in the block's subnet.
+    NoInterface(NodeName),
+    /// The interface has no room.
+    Full(InterfaceId),
+    /// EC2 refused it.
+    Refused(InterfaceId, Reason),
+}
+
+impl World<'_> {
+    /// Could the pod hold the address now, and where?
+    pub(crate) fn seat(&self, pod: &Pod) -> Result<Seat, Ineligible> {
+        if pod.deleting.is_some() || pod.ended || !pod.annotated {
+            return Err(Ineligible::Leaving);
+        }
+        if !pod.gated || pod.ip.as_ref() != Some(&self.ip.uid) {
+            return Err(Ineligible::NotAdmitted);
+        }
+        if !self.namespace_allowed(pod) {
+            return Err(Ineligible::Namespace);
+        }
+        let name = pod.node.as_ref().ok_or(Ineligible::Unscheduled)?;
+        let away = || Ineligible::NodeAway(name.clone());
+        let node = &self.facts.nodes.get(name).ok_or_else(away)?.node;
+        if !node.ready || node.unreachable || node.out_of_service {
+            return Err(away());
+        }
+        let seat = self.seat_on(node)?;
+        let interface = &seat.target.place.interface;
+        if let Some(reason) = self.refused(&pod.uid, interface) {
+            return Err(Ineligible::Refused(interface.clone(), reason));
+        }
+        if !self.has_room(interface, node.instance_type.as_ref()) {
+            return Err(Ineligible::Full(interface.clone()));
+        }
+        Ok(seat)
+    }
+
+    /// Where an address goes on this Node.
+    pub(crate) fn seat_on(&self, node: &Node) -> Result<Seat, Ineligible> {
+        let instance = node
+            .instance
+            .as_ref()
+            .ok_or_else(|| Ineligible::NoInstance(node.name.clone()))?;
+        let nowhere = || Ineligible::NoInterface(node.name.clone());
+        let (spec, subnet) = self.spec().zip(self.subnet()).ok_or_else(nowhere)?;
+        let (interface, shared_with_cni) =
+            usable_interface(spec, subnet, instance).ok_or_else(nowhere)?;
+        let place = Place {
+            interface: interface.id.clone(),
+            instance: instance.clone(),
+        };
+        Ok(Seat {
+            target: Target {
+                node: node.name.clone(),
+                place,
+            },
+            shared_with_cni,
+        })
+    }
+
+    fn namespace_allowed(&self, pod: &Pod) -> bool {
+        let block = self
+            .spec()
+            .and_then(|spec| spec.allowed_namespaces.as_ref());
+        let ip = self
+            .ip
+            .wish
+            .as_ref()
+            .ok()
+            .and_then(|wish| wish.allowed_namespaces.as_ref());
+        let namespace = &pod.key.namespace;
+        block.is_none_or(|names| names.contains(namespace))
+            && ip.is_none_or(|names| names.contains(namespace))
+    }
+
+    /// Has EC2 refused this interface for good, and has no later inventory had the time to show why?
+    pub(crate) fn refused_lately(&self, interface: &InterfaceId) -> bool {
+        self.memory.refused.get(interface).is_some_and(|at| {
+            let looked = self.subnet().and_then(SubnetFacts::inventory);
+            looked.is_none_or(|inventory| inventory.begun <= at.plus(DESCRIBE_LAG))
+        })
+    }
+
+    /// A target that EC2 refused for good is passed over until an inventory shows room there.
+    fn refused(&self, pod: &PodUid, interface: &InterfaceId) -> Option<Reason> {
+        if self.refused_lately(interface) {
+            return Some(Reason::AttachFailed);
+        }
+        let refused = self.ip.status.refused.as_ref()?;
+        if &refused.pod != pod || &refused.interface != interface {
+            return None;
+        }
+        let again = self.memory.refused_seen.plus(DENIED_AGAIN);
+        let over = if refused.reason == Reason::AccessDenied {
+            self.now >= again
+        } else {
+            let looked = self
+                .subnet()
+                .and_then(SubnetFacts::inventory)
+                .map(|inventory| inventory.begun);
+            looked.is_some_and(|begun| begun > self.memory.refused_seen)
+        };
+        (!over).then_some(refused.reason)
+    }
+
+    /// Is the address there already, or a slot free? Unfinished moves count on both interfaces.
+    fn has_room(&self, interface: &InterfaceId, kind: Option<&InstanceType>) -> bool {
+        let Some(subnet) = self.subnet() else {
+            return false;
+        };
+        let Some(address) = self.ip.status.address else {
+            return false;
+        };
+        let here = |address| self.locate(address).on.as_ref() == Some(interface);
+        if here(address) {
+            return true;
+        }
+        // Not known: EC2 decides, and its refusal is remembered.
+        let Some(limit) = kind.and_then(|kind| self.facts.limits.get(kind)) else {
+            return true;
+        };
+        let coming = self
+            .facts
+            .ips
+            .values()
+            .filter(|ip| ip.name != self.ip.name)
+            .filter(|ip| {
+                ip.status.claim.as_ref().is_some_and(|claim| {
+                    !claim.recorded()
+                        && claim
+                            .target()
+                            .is_some_and(|target| &target.place.interface == interface)
+                })
+            })
+            .filter(|ip| ip.status.address.is_some_and(|address| !here(address)))
+            .count();
+        subnet.slots_taken_on(interface).saturating_add(coming)
+            < usize::try_from(*limit).unwrap_or(usize::MAX)
+    }
+}
+
+/// The interface of an instance that carries a block's addresses, and whether the VPC CNI may manage
+/// it too. The same answer decides which Nodes get the block's label.
+#[must_use]
+pub fn usable_interface<'a>(
+    spec: &BlockSpec,
+    subnet: &'a SubnetFacts,
+    instance: &InstanceId,
+) -> Option<(&'a Interface, bool)> {
+    let tagged = |interface: &Interface| {
+        spec.interface_tags
+            .iter()
+            .all(|(key, value)| interface.tags.get(key) == Some(value))
+    };
+    let left_alone = |interface: &Interface| {
+        interface
+            .tags
+            .get(NO_MANAGE)
+            .is_some_and(|value| value == "true")
+    };
+    let chosen = subnet
+        .inventory()?
+        .interfaces
+        .values()
+        .filter(|interface| interface.attached && interface.instance.as_ref() == Some(instance))
+        .filter(|interface| {
+            interface.subnet == spec.subnet && !interface.requester_managed && tagged(interface)
+        })
+        .min_by_key(|interface| {
+            let managed = spec.interface_tags.is_empty() && !left_alone(interface);
+            (managed, interface.device_index, interface.id.clone())
+        })?;
+    // The tag is ignored on an instance's first interface: that one is always the CNI's.
+    let shared =
+        spec.interface_tags.is_empty() && (!left_alone(chosen) || chosen.device_index == Some(0));
+    Some((chosen, shared))
+}
+
+impl Ineligible {
+    /// The Event for a pod that waits; None where waiting needs no word of ours.
+    #[must_use]
+    pub fn notice(&self, block: &str) -> Option<(Reason, String)> {
+        use alloc::format;
+        Some(match self {
+            Self::Unscheduled | Self::Leaving => return None,
+            Self::NotAdmitted => (
+                Reason::NoEligibleNode,
+                String::from(
+                    "the pod did not come through Mooring's admission webhook: it has no readiness gate or names \
+                     another IP's UID. Delete it, so that it is created again",
+                ),
+            ),
+            Self::Namespace => (
+                Reason::NoEligibleNode,
+                format!(
+                    "the pod's namespace may not use this address: see allowedNamespaces of the IP and of block {block}"
+                ),
+            ),
+            Self::NodeAway(node) => (
+                Reason::NoEligibleNode,
+                format!(
+                    "node {node} is not ready or not reachable: the address waits for another pod or for the node"
+                ),
+            ),
+            Self::NoInstance(node) => (
+                Reason::NoEligibleNode,
+                format!("node {node} has no EC2 instance id in spec.providerID"),
+            ),
+            Self::NoInterface(node) => (
+                Reason::NoEligibleNode,
+                format!(
+                    "node {node} has no usable network interface in the subnet of block {block}: attach one there, or let \
+                     the pod run on a node with the block's label"
+                ),
+            ),
+            Self::Full(interface) => (
+                Reason::NodeFull,
+                format!(
+                    "{interface} has no room for another address: free one, or let the pod run on another node"
+                ),
+            ),
+            Self::Refused(interface, Reason::AccessDenied) => (
+                Reason::AccessDenied,
+                format!(
+                    "EC2 did not permit what would bring the address to {interface}: the IP's Events name the permission, \
+                     and it is tried again after a minute"
+                ),
+            ),
+            Self::Refused(interface, reason) => (
+                Reason::AttachFailed,
+                format!(
+                    "EC2 refused {interface} ({}): it is tried again when an inventory shows room there",
+                    reason.as_str()
+                ),
+            ),
+        })
+    }
+}

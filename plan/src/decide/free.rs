@@ -1,0 +1,256 @@
+//! An IP that nobody holds: reserved, given to the first pod that may have it, or taken down.
+
+use alloc::format;
+use core::net::Ipv4Addr;
+
+use super::choose::Choice;
+use super::conditions::{Attachment, Trouble, build};
+use super::reserve::{ASK_AGAIN, Unreserved};
+use super::trouble::previous_full;
+use super::{Next, Notices, World};
+use crate::facts::SubnetFacts;
+use crate::names::Millis;
+use crate::objects::{Block, BlockSpec, IpStatus, Reservation};
+use crate::reason::Reason;
+use crate::step::{Call, Read, StatusWrite, Write};
+
+/// The next step of an IP that nobody holds.
+pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
+    let ip = world.ip;
+    if ip.deleting {
+        return teardown(world);
+    }
+    if !ip.finalizer {
+        return Next::write(Write::AddFinalizer(ip.name.clone(), ip.version));
+    }
+    let unreserved = match ip.status.address {
+        None => first(world),
+        Some(address) => match world.keep(address) {
+            Ok(()) => world.edited_while_free(),
+            // It went to somebody else: an edit is the way out.
+            Err(lost @ Unreserved::Trouble(..)) => match world.edited_while_free() {
+                edited @ Err(Unreserved::Do(_)) => edited,
+                _ => Err(lost),
+            },
+            mending => mending,
+        },
+    };
+    let (reserved, later) = match unreserved {
+        Ok(()) => (Ok(()), Next::Rest),
+        Err(Unreserved::Do(next)) => return next,
+        Err(Unreserved::Trouble(trouble, next)) => {
+            notices.extend(announce(world, &trouble));
+            (Err(trouble), next)
+        }
+    };
+    let upkeep = world.drop_stale();
+    if matches!(upkeep, Next::Do(_)) {
+        return upkeep;
+    }
+    // What is not reserved for this IP is never given to a pod, however it is explained.
+    let next = match ip.status.address {
+        Some(address) if world.own_reservation(address).is_some() => {
+            assign_to_somebody(world, address, reserved, notices)
+        }
+        _ => world.say(reserved, &Attachment::Unclaimed),
+    };
+    next.or(|| later).or(|| upkeep)
+}
+
+/// The oldest that may have it gets it.
+fn assign_to_somebody(
+    world: &World<'_>,
+    address: Ipv4Addr,
+    reserved: Result<(), Trouble>,
+    notices: &mut Notices,
+) -> Next {
+    let candidates = world.candidates(None, notices);
+    let waiting = !candidates.is_empty();
+    let location = world.locate(address);
+    let (candidate, later) = match world.choose(candidates) {
+        Choice::Take(candidate) => (Some(candidate), Next::Rest),
+        Choice::Nobody(next @ Next::Do(_)) => return next,
+        Choice::Nobody(next) => (None, next),
+    };
+    let foreign = location
+        .on
+        .as_ref()
+        .filter(|on| !world.explained(address, on));
+    if let Some(on) = foreign.filter(|on| waiting && world.ip.take_from.as_ref() != Some(*on)) {
+        let trouble = super::trouble::foreign(address, on);
+        notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
+        return world.say(reserved, &Attachment::Kept(trouble)).or(|| later);
+    }
+    match candidate {
+        Some(candidate) if location.fresh => {
+            match world.claim(candidate.pod, &candidate.seat.target, foreign) {
+                Ok(next) => next,
+                Err(_) => previous_full(world, notices),
+            }
+        }
+        // Without a fresh location there is no claim; an inventory is on its way.
+        Some(_) => Next::At(world.now.plus(Millis::seconds(1))),
+        None => {
+            // A late call of another process put it where we once had it: nobody wants it there.
+            if let Some(on) = location
+                .on
+                .as_ref()
+                .filter(|on| location.agreed && world.explained(address, on))
+            {
+                return Next::call(Call::Unassign(on.clone(), address));
+            }
+            if world.ip.take_from.is_some() && foreign.is_none() {
+                return Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version));
+            }
+            world.say(reserved, &Attachment::Unclaimed).or(|| later)
+        }
+    }
+}
+
+/// Reservations first, the finalizer last.
+fn teardown(world: &World<'_>) -> Next {
+    let ip = world.ip;
+    let listed = world
+        .facts
+        .reads
+        .own_reservations
+        .get(&ip.uid)
+        .filter(|(begun, _)| world.memory.fresh(*begun, world.now));
+    // The watch may lag behind what was reserved last: the list has the last word.
+    let reservation = world
+        .own_reservations()
+        .next()
+        .or_else(|| listed.and_then(|(_, list)| list.first()));
+    match (reservation, listed) {
+        (Some(reservation), _) => match world.released(reservation.address) {
+            Ok(()) => Next::write(Write::Release(reservation.clone())),
+            Err(next) => next,
+        },
+        (None, None) => Next::read(Read::Reservations(ip.uid.clone())),
+        (None, Some(_)) => Next::write(Write::RemoveFinalizer(ip.name.clone(), ip.version)),
+    }
+}
+
+/// The first reservation: the address that is wished, or the lowest free one.
+fn first(world: &World<'_>) -> Result<(), Unreserved> {
+    let block = world.wished_block()?;
+    let (spec, subnet) = world.usable_block(block)?;
+    let wish = world
+        .ip
+        .wish
+        .as_ref()
+        .map_err(|why| Unreserved::trouble(Reason::Invalid, why.clone()))?;
+    let address = match wish.address {
+        Some(address) => address,
+        None => allocate(world, block, spec, subnet)?,
+    };
+    world.reserve(block, address)?;
+    let status = IpStatus {
+        address: Some(address),
+        block: Some(block.name.clone()),
+        ..world.ip.status.clone()
+    };
+    let conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);
+    Err(Unreserved::Do(world.write_status(
+        StatusWrite::Reserved,
+        IpStatus {
+            conditions,
+            ..status
+        },
+    )))
+}
+
+/// The lowest address that nothing speaks against. Whoever creates its `IPAddress` first has it.
+fn allocate(
+    world: &World<'_>,
+    block: &Block,
+    spec: &BlockSpec,
+    subnet: &SubnetFacts,
+) -> Result<Ipv4Addr, Unreserved> {
+    // One of another block is let go once the new one is in the status.
+    let of_block = |reservation: &&Reservation| spec.range.contains(reservation.address);
+    if let Some(mine) = world
+        .own_reservations()
+        .filter(of_block)
+        .map(|reservation| reservation.address)
+        .min()
+    {
+        return Ok(mine);
+    }
+    // A crash may have left one that the watch does not show yet.
+    match world.facts.reads.own_reservations.get(&world.ip.uid) {
+        Some((begun, list)) if world.memory.fresh(*begun, world.now) => {
+            let left = list.iter().filter(of_block);
+            if let Some(reservation) = left.min_by_key(|reservation| reservation.address) {
+                return Ok(reservation.address);
+            }
+        }
+        _ => {
+            return Err(Unreserved::Do(Next::read(Read::Reservations(
+                world.ip.uid.clone(),
+            ))));
+        }
+    }
+    let taken = |address: Ipv4Addr| {
+        world.facts.reservations.contains_key(&address)
+            || world.memory.taken.contains_key(&address)
+            || subnet
+                .inventory()
+                .is_some_and(|inventory| inventory.holder_of(address).is_some())
+    };
+    spec.range.lowest_free(&subnet.cidrs, taken).ok_or_else(|| {
+        Unreserved::Trouble(
+            Trouble::new(
+                Reason::BlockExhausted,
+                format!("no address of block {} is free: delete an IP that is not needed, or widen the block", block.name),
+            ),
+            Next::At(world.now.plus(ASK_AGAIN)),
+        )
+    })
+}
+
+impl World<'_> {
+    /// May the reservation of an address go that nobody holds? Its detach was proven when the claim
+    /// was cleared; a late call of another process may have put it back since.
+    pub(crate) fn released(&self, address: Ipv4Addr) -> Result<(), Next> {
+        if Some(address) != self.ip.status.address {
+            return self.off(address);
+        }
+        if self.spec().is_none() {
+            let name = self
+                .ip
+                .status
+                .block
+                .as_ref()
+                .map_or("", |block| block.as_str());
+            let message = format!(
+                "block {name} is gone, so that nothing can be asked of EC2: create it again"
+            );
+            let trouble = Trouble::new(Reason::BlockMissing, message);
+            return Err(self.say(Err(trouble), &Attachment::Unclaimed));
+        }
+        let location = self.locate(address);
+        match location
+            .on
+            .as_ref()
+            .filter(|on| self.explained(address, on))
+        {
+            Some(on) if location.fresh => Err(Next::call(Call::Unassign(on.clone(), address))),
+            _ if location.fresh => Ok(()),
+            _ => Err(Next::At(self.now.plus(Millis::seconds(1)))),
+        }
+    }
+}
+
+/// Trouble that a person must hear of although nothing else happens.
+fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::step::Notice> {
+    let heard = matches!(
+        trouble.reason,
+        Reason::AddressInUse
+            | Reason::BlockExhausted
+            | Reason::BlockMissing
+            | Reason::AmbiguousBlock
+            | Reason::SubnetMismatch
+    );
+    heard.then(|| world.on_ip(trouble.reason, trouble.message.clone()))
+}

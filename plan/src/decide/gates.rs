@@ -1,0 +1,182 @@
+//! The readiness gate: `False` at a loser before EC2 is told anything, `True` at the winner last.
+
+use alloc::format;
+
+use super::conditions::Trouble;
+use super::trouble::foreign;
+use super::{Next, World};
+use crate::names::{PodKey, PodUid};
+use crate::objects::{Claim, Hold, Pod};
+use crate::reason::Reason;
+use crate::step::{GateWrite, Read, Write};
+
+impl<'a> World<'a> {
+    /// The next pod that must not say `True` any more, before EC2 is told of this claim.
+    ///
+    /// A loser's condition is written although it may be `False` already: its version changes by
+    /// that, and a late `True` of another controller conflicts.
+    pub(crate) fn silence(&self, claim: &Claim) -> Option<Next> {
+        let silenced =
+            |uid: &PodUid| self.memory.silenced.contains(uid) || self.memory.gone.contains(uid);
+        let losers = self
+            .ip
+            .status
+            .previous
+            .iter()
+            .filter_map(|entry| entry.holder.as_ref())
+            .filter(|(_, uid)| (uid != &claim.uid || !claim.recorded()) && !silenced(uid))
+            .map(|(key, uid)| (key, uid));
+        let leaving = matches!(claim.hold, Hold::Detaching) && !silenced(&claim.uid);
+        let leaving = leaving.then_some((&claim.pod, &claim.uid));
+        if let Some((key, uid)) = leaving.into_iter().chain(losers).next() {
+            return Some(self.deny(key, uid, claim));
+        }
+        // Any other pod of this IP that says it has the address, the holder too while it has not.
+        let liar = self
+            .pods()
+            .map(|seen| &seen.pod)
+            .find(|pod| pod.says_attached() && (pod.uid != claim.uid || !claim.recorded()));
+        liar.map(|pod| self.deny(&pod.key, &pod.uid, claim))
+    }
+
+    fn deny(&self, key: &PodKey, uid: &PodUid, claim: &Claim) -> Next {
+        let annotated = self.pod(uid).is_none_or(|seen| seen.pod.annotated);
+        let version = self.ip.version;
+        let (reason, message) = if self.ip.deleting {
+            (
+                Reason::IPDeleted,
+                format!("IP {} is being deleted", self.ip.name),
+            )
+        } else if !annotated {
+            return self.not_requested(key, uid);
+        } else if matches!(claim.hold, Hold::Detaching) {
+            (
+                Reason::Detaching,
+                format!("IP {} is being taken off", self.ip.name),
+            )
+        } else if uid != &claim.uid {
+            (
+                Reason::MovedTo,
+                format!("IP {} goes to pod {}", self.ip.name, claim.pod),
+            )
+        } else if self
+            .ip
+            .status
+            .previous
+            .iter()
+            .any(|entry| Some(entry.address) != self.ip.status.address)
+        {
+            (
+                Reason::AddressChanging,
+                format!("the address of IP {} is being changed", self.ip.name),
+            )
+        } else if let Some(trouble) = self.elsewhere() {
+            (trouble.reason, trouble.message)
+        } else {
+            (
+                Reason::Drifted,
+                format!(
+                    "IP {} was not found where it should be and is being put back",
+                    self.ip.name
+                ),
+            )
+        };
+        let message = format!("{message} (claim {version})");
+        Next::write(Write::Gate(GateWrite {
+            pod: key.clone(),
+            uid: uid.clone(),
+            version: None,
+            status: false,
+            reason,
+            message,
+        }))
+    }
+
+    /// The address is where Mooring did not put it.
+    fn elsewhere(&self) -> Option<Trouble> {
+        let address = self.ip.status.address?;
+        let on = self.locate(address).on?;
+        (!self.explained(address, &on)).then(|| foreign(address, &on))
+    }
+
+    fn not_requested(&self, key: &PodKey, uid: &PodUid) -> Next {
+        // A gate cannot leave a pod's spec: `True` lets a pod that asks for nothing become ready.
+        Next::write(Write::Gate(GateWrite {
+            pod: key.clone(),
+            uid: uid.clone(),
+            version: None,
+            status: true,
+            reason: Reason::NotRequested,
+            message: format!(
+                "the annotation was removed: the pod asks for no address (claim {})",
+                self.ip.version
+            ),
+        }))
+    }
+
+    /// The winner's `True`: read the pod, then find this very claim recorded in a quorum read of the
+    /// IP, then write with the version that the pod had before.
+    pub(crate) fn admit(&self, pod: &'a Pod, claim: &Claim) -> Next {
+        if !pod.gated || pod.says_attached() {
+            return Next::Rest;
+        }
+        let fresh = |begun| self.memory.fresh(begun, self.now);
+        let Some((pod_begun, read)) = self
+            .facts
+            .reads
+            .pods
+            .get(&pod.key)
+            .filter(|(begun, _)| fresh(*begun))
+        else {
+            return Next::read(Read::Pod(pod.key.clone()));
+        };
+        let Some(read) = read.as_ref().filter(|read| read.uid == pod.uid) else {
+            return Next::Rest;
+        };
+        let ip = self
+            .facts
+            .reads
+            .ips
+            .get(&self.ip.name)
+            .filter(|(begun, _)| begun >= pod_begun && fresh(*begun));
+        let Some((_, ip)) = ip else {
+            return Next::read(Read::Ip(self.ip.name.clone()));
+        };
+        let holds = ip.as_ref().is_some_and(|ip| {
+            ip.uid == self.ip.uid
+                && ip.status.claim.as_ref() == Some(claim)
+                && ip.status.address == self.ip.status.address
+        });
+        let (Some(address), true) = (self.ip.status.address, holds) else {
+            return Next::Rest;
+        };
+        let node = claim.target().map_or("", |target| target.node.as_str());
+        Next::write(Write::Gate(GateWrite {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            version: Some(read.version),
+            status: true,
+            reason: Reason::Attached,
+            message: format!("{address} is on node {node}"),
+        }))
+    }
+
+    /// Pods that still carry our label and ask for nothing: their gate lets them be ready, and the
+    /// label goes last, so that no crash hides a pod from the watch.
+    pub(crate) fn let_go(&self, holder: Option<&Claim>) -> Next {
+        let left = self.pods().map(|seen| &seen.pod).find(|pod| {
+            !pod.annotated
+                && pod.deleting.is_none()
+                && holder.is_none_or(|claim| claim.uid != pod.uid)
+        });
+        let Some(pod) = left else { return Next::Rest };
+        let told = pod
+            .gate
+            .as_ref()
+            .is_some_and(|gate| gate.reason == Reason::NotRequested.as_str());
+        if pod.gated && !told {
+            return self.not_requested(&pod.key, &pod.uid);
+        }
+        Next::write(Write::Label(pod.key.clone(), pod.uid.clone(), None))
+    }
+}

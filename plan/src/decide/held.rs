@@ -1,0 +1,247 @@
+//! An address that is where it should be: does its holder still want it, and is it still there?
+
+use super::choose::Choice;
+use super::conditions::Attachment;
+use super::edit::trouble_of;
+use super::holder::{Holder, Lost};
+use super::trouble::{foreign, previous_full};
+use super::world::on_pod;
+use super::{Next, Notices, World};
+use crate::names::Millis;
+use crate::objects::{Claim, Pod, Target};
+use crate::reason::Reason;
+use crate::step::Write;
+
+/// The next step of an IP that is attached.
+pub(crate) fn recorded(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    notices: &mut Notices,
+) -> Next {
+    if world.ip.deleting {
+        return super::detach::begin(world, claim, notices);
+    }
+    let holder = match world.holder(claim) {
+        Holder::Ask(next) => return next,
+        Holder::Keeps(pod) => pod,
+        Holder::Gone | Holder::Ended | Holder::NotRequested => {
+            return succeed_or_detach(world, claim, notices);
+        }
+    };
+    if let Some(next) = drifted(world, holder, target, notices) {
+        return next;
+    }
+    let reserved = match kept_or_edited(world, holder, claim, target) {
+        Ok(()) => Ok(()),
+        Err(Ok(trouble)) => Err(trouble),
+        Err(Err(next)) => return next,
+    };
+    let liar = world
+        .pods()
+        .any(|seen| seen.pod.uid != claim.uid && seen.pod.says_attached());
+    if liar && let Some(next) = world.silence(claim) {
+        return next;
+    }
+    world
+        .admit(holder, claim)
+        .or(|| fail_over_or_hand_over(world, claim, target, holder, notices))
+        .or(|| world.drop_stale())
+        .or(|| world.let_go(Some(claim)))
+        .or(|| match &world.ip.take_from {
+            // Used, or never needed: the address is ours and recorded.
+            Some(_) => Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version)),
+            None => Next::Rest,
+        })
+        .or(|| world.say(reserved, &Attachment::There(target)))
+}
+
+/// The reservation stays whole, and an edit is carried out.
+fn kept_or_edited(
+    world: &World<'_>,
+    holder: &Pod,
+    claim: &Claim,
+    target: &Target,
+) -> Result<(), Result<super::conditions::Trouble, Next>> {
+    if let Some(address) = world.ip.status.address {
+        world.keep(address).map_err(trouble_of)?;
+    }
+    world
+        .edited_while_held(holder, claim, target)
+        .map_err(trouble_of)
+}
+
+/// A holder that is being deleted may lose it by failover; one that lives, to its own rollout.
+fn fail_over_or_hand_over(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    holder: &Pod,
+    notices: &mut Notices,
+) -> Next {
+    if holder.deleting.is_some() {
+        return fail_over(world, claim, target, holder, notices)
+            .or(|| hand_over(world, claim, holder, &mut Notices::new()));
+    }
+    hand_over(world, claim, holder, notices)
+}
+
+fn hand_over(world: &World<'_>, claim: &Claim, holder: &Pod, notices: &mut Notices) -> Next {
+    let candidates = world.candidates(Some(claim), notices);
+    let choice = world.successor(holder, candidates, notices);
+    take_over(world, choice, notices).unwrap_or_else(|next| next)
+}
+
+/// A move to a candidate, if the holder is lost by failover.
+pub(crate) fn fail_over(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    holder: &Pod,
+    notices: &mut Notices,
+) -> Next {
+    let candidates = world.candidates(Some(claim), notices);
+    if candidates.is_empty() {
+        if world
+            .facts
+            .nodes
+            .get(&target.node)
+            .is_none_or(|seen| !seen.node.ready)
+        {
+            notices.push(on_pod(
+                holder,
+                Reason::NoEligibleNode,
+                alloc::format!(
+                    "node {} is away and the pod is being deleted: the address waits for a successor. A StatefulSet's \
+                     pod is replaced once the Node is deleted, or tainted node.kubernetes.io/out-of-service",
+                    target.node
+                ),
+            ));
+        }
+        return Next::Rest;
+    }
+    let lost = world.lost(holder, target);
+    lost_to(world, lost, || world.choose(candidates), notices)
+}
+
+/// The holder holds no more (a quorum read of this round says so): the next one, or nobody.
+pub(crate) fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
+    let candidates = world.candidates(Some(claim), notices);
+    if !candidates.is_empty() {
+        match world.choose(candidates) {
+            Choice::Nobody(next @ Next::Do(_)) => return next,
+            Choice::Nobody(_) => {}
+            take @ Choice::Take(_) => {
+                return take_over(world, take, notices).unwrap_or_else(|next| next);
+            }
+        }
+    }
+    if let Some(wait) = world.held_by_brake() {
+        return wait;
+    }
+    super::detach::begin(world, claim, notices)
+}
+
+/// Is the holder's Node another machine than the one that the address was meant for? (A holder that is
+/// being deleted is failover's matter.)
+pub(crate) fn on_another_machine(world: &World<'_>, holder: &Pod, target: &Target) -> bool {
+    let node = holder
+        .node
+        .as_ref()
+        .and_then(|name| world.facts.nodes.get(name));
+    holder.deleting.is_none()
+        && node.is_some_and(|seen| {
+            seen.node.instance.is_some()
+                && seen.node.instance.as_ref() != Some(&target.place.instance)
+        })
+}
+
+/// Two agreeing inventories show it elsewhere, nowhere, or its interface on another instance; or the
+/// holder's Node is another machine now.
+fn drifted(
+    world: &World<'_>,
+    holder: &Pod,
+    target: &Target,
+    notices: &mut Notices,
+) -> Option<Next> {
+    let address = world.ip.status.address?;
+    let location = world.locate(address);
+    let node = holder
+        .node
+        .as_ref()
+        .and_then(|name| world.facts.nodes.get(name));
+    let other_machine = on_another_machine(world, holder, target);
+    let displaced = location.agreed
+        && (location.on.as_ref() != Some(&target.place.interface)
+            || location.instance.as_ref() != Some(&target.place.instance));
+    // A Record that is older than both inventories is contradicted by them; a newer one is not yet.
+    let after_record = location
+        .agreed_since
+        .is_some_and(|since| since >= world.memory.claim_seen);
+    if !(other_machine || displaced && after_record) {
+        return None;
+    }
+    if !location.fresh {
+        return Some(Next::At(world.now.plus(Millis::seconds(1))));
+    }
+    let seat = node.and_then(|seen| world.seat_on(&seen.node).ok());
+    let same_place = seat
+        .as_ref()
+        .is_some_and(|seat| seat.target.place == target.place);
+    if let Some(on) = location
+        .on
+        .as_ref()
+        .filter(|on| !world.explained(address, on))
+    {
+        let trouble = foreign(address, on);
+        notices.push(world.on_ip(trouble.reason, trouble.message));
+    } else {
+        notices.push(world.on_ip(
+            Reason::DriftRepaired,
+            alloc::format!(
+                "{address} was not on {} where it should be: it is put back",
+                target.place.interface
+            ),
+        ));
+    }
+    Some(match seat {
+        Some(seat) if other_machine || !same_place || displaced => world
+            .claim(holder, &seat.target, None)
+            .unwrap_or_else(|_| previous_full(world, notices)),
+        // No other place: the claim says that it is not there, and the gate follows.
+        _ => world
+            .claim(holder, target, None)
+            .unwrap_or_else(|_| previous_full(world, notices)),
+    })
+}
+
+fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Result<Next, Next> {
+    match choice {
+        Choice::Take(candidate) => {
+            let Some(address) = world.ip.status.address else {
+                return Err(Next::Rest);
+            };
+            if !world.locate(address).fresh {
+                return Err(Next::At(world.now.plus(Millis::seconds(1))));
+            }
+            Ok(world
+                .claim(candidate.pod, &candidate.seat.target, None)
+                .unwrap_or_else(|_| previous_full(world, notices)))
+        }
+        Choice::Nobody(next) => Err(next),
+    }
+}
+
+/// The holder's loss by failover, as a step: a move to the candidate, a read, or nothing yet.
+fn lost_to<'a>(
+    world: &World<'a>,
+    lost: Lost,
+    choice: impl FnOnce() -> Choice<'a>,
+    notices: &mut Notices,
+) -> Next {
+    match lost {
+        Lost::No => Next::Rest,
+        Lost::Ask(next) => next,
+        Lost::Yes => take_over(world, choice(), notices).unwrap_or_else(|next| next),
+    }
+}

@@ -1,0 +1,151 @@
+//! Status writes: each builds the whole next status from the present one, so that no field is lost.
+
+use alloc::vec::Vec;
+
+use super::conditions;
+use super::{Next, World};
+use crate::names::InterfaceId;
+use crate::objects::{Claim, Hold, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
+use crate::step::{StatusWrite, Write};
+
+/// `status.previous` is full of places that may still have an address: nothing can be claimed.
+pub(crate) struct PreviousFull;
+
+impl World<'_> {
+    /// A write of this status, guarded by the version that it was decided from.
+    pub(crate) fn write_status(&self, what: StatusWrite, status: IpStatus) -> Next {
+        Next::write(Write::Status(
+            self.ip.name.clone(),
+            self.ip.version,
+            what,
+            status,
+        ))
+    }
+
+    /// A claim for `pod` at `target`; where the address is or may be goes into `previous` with it.
+    pub(crate) fn claim(
+        &self,
+        pod: &Pod,
+        target: &Target,
+        taken_from: Option<&InterfaceId>,
+    ) -> Result<Next, PreviousFull> {
+        let mut status = self.ip.status.clone();
+        let claim = Claim {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            hold: Hold::Claimed(target.clone()),
+        };
+        status.previous = self.previous_with(&claim, target, taken_from)?;
+        status.claim = Some(claim);
+        status.original = self.ip.wish.clone().ok();
+        if status
+            .refused
+            .as_ref()
+            .is_some_and(|refused| refused.pod == pod.uid)
+        {
+            status.refused = None;
+        }
+        status.conditions = conditions::claimed(self, &status, target);
+        Ok(self.write_status(StatusWrite::Claim, status))
+    }
+
+    /// The list of places with the present one, the target taken out, and at most eight.
+    fn previous_with(
+        &self,
+        claim: &Claim,
+        target: &Target,
+        taken_from: Option<&InterfaceId>,
+    ) -> Result<Vec<Previous>, PreviousFull> {
+        let mut previous = self.previous_with_present();
+        let address = self.ip.status.address;
+        if let Some((address, interface)) = address.zip(taken_from) {
+            let entry = Previous {
+                address,
+                interface: interface.clone(),
+                instance: None,
+                holder: None,
+            };
+            push(&mut previous, entry);
+        }
+        // The target explains itself; an entry for it stays only to name who may still say `True` for
+        // it: a loser on the same interface, or the holder itself where a Record is taken back.
+        let taken_back = self
+            .ip
+            .status
+            .claim
+            .as_ref()
+            .is_some_and(|present| present.recorded() && present.uid == claim.uid);
+        previous.retain(|entry| {
+            Some(entry.address) != address
+                || entry.interface != target.place.interface
+                || entry.holder.as_ref().is_some_and(|(_, uid)| {
+                    !self.memory.silenced.contains(uid) && (uid != &claim.uid || taken_back)
+                })
+        });
+        self.make_room(previous)
+    }
+
+    /// The list of places with the claim's present one in it.
+    pub(crate) fn previous_with_present(&self) -> Vec<Previous> {
+        let status = &self.ip.status;
+        let mut previous: Vec<Previous> = status
+            .previous
+            .iter()
+            .filter(|entry| {
+                // Of an address that was edited away: until it is let go, and proven to be elsewhere.
+                let location = self.locate(entry.address);
+                let empty = location.agreed && location.on.as_ref() != Some(&entry.interface);
+                Some(entry.address) == status.address
+                    || self.own_reservation(entry.address).is_some()
+                    || !empty
+            })
+            .cloned()
+            .collect();
+        let present = status
+            .claim
+            .as_ref()
+            .and_then(|claim| Some((claim, claim.target()?)));
+        if let Some(((claim, target), address)) = present.zip(status.address) {
+            push(&mut previous, entry_of(claim, target, address));
+        }
+        previous
+    }
+
+    pub(crate) fn make_room(
+        &self,
+        mut previous: Vec<Previous>,
+    ) -> Result<Vec<Previous>, PreviousFull> {
+        while previous.len() > MAX_PREVIOUS {
+            let proven_empty = previous.iter().position(|entry| {
+                let location = self.locate(entry.address);
+                location.agreed
+                    && location.on.as_ref() != Some(&entry.interface)
+                    && location
+                        .agreed_since
+                        .is_some_and(|since| since > self.memory.claim_seen)
+            });
+            match proven_empty {
+                Some(index) => {
+                    previous.remove(index);
+                }
+                None => return Err(PreviousFull),
+            }
+        }
+        Ok(previous)
+    }
+}
+
+/// One entry for each address and interface: the newest.
+fn push(previous: &mut Vec<Previous>, entry: Previous) {
+    previous.retain(|known| known.address != entry.address || known.interface != entry.interface);
+    previous.push(entry);
+}
+
+pub(crate) fn entry_of(claim: &Claim, target: &Target, address: core::net::Ipv4Addr) -> Previous {
+    Previous {
+        address,
+        interface: target.place.interface.clone(),
+        instance: Some(target.place.instance.clone()),
+        holder: Some((claim.pod.clone(), claim.uid.clone())),
+    }
+}

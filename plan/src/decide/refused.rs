@@ -1,0 +1,134 @@
+//! A target that EC2 refused for good.
+
+use alloc::format;
+
+use super::conditions::{Attachment, build};
+use super::trouble::{failing, previous_full};
+use super::{Next, Notices, World, conditions};
+use crate::classify::Outcome;
+use crate::facts::SubnetFacts;
+use crate::names::Millis;
+use crate::objects::{Claim, Hold, IpStatus, Pod, Refused, Target};
+use crate::reason::Reason;
+use crate::step::{Call, Read, StatusWrite};
+
+/// EC2 refused this target for good: the claim goes back to the holder before, if there is one that
+/// still wants it; else the address is free.
+pub(crate) fn refused_for_good(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    notices: &mut Notices,
+) -> Option<Next> {
+    let backoff = world.memory.backoff.as_ref()?;
+    let (call, outcome, said) = backoff.call.as_ref()?;
+    let address = world.ip.status.address?;
+    let reason = match (call, outcome) {
+        (Call::Assign(on, ..), outcome)
+            if outcome.is_for_good() && on == &target.place.interface =>
+        {
+            if *outcome == Outcome::NoRoom {
+                Reason::NodeFull
+            } else {
+                Reason::AttachFailed
+            }
+        }
+        (_, Outcome::Denied) => Reason::AccessDenied,
+        _ => return None,
+    };
+    let message = failing(world).map_or_else(
+        || {
+            format!(
+                "EC2 refused {} for {address}: {said}",
+                target.place.interface
+            )
+        },
+        |trouble| trouble.message,
+    );
+    notices.push(world.on_ip(reason, message));
+    let before = world.ip.status.previous.iter().rev().find(|entry| {
+        entry.address == address
+            && !world.refused_lately(&entry.interface)
+            && entry
+                .holder
+                .as_ref()
+                .is_some_and(|(_, uid)| uid != &claim.uid)
+    });
+    let seen = world
+        .subnet()
+        .and_then(SubnetFacts::inventory)
+        .map(|inventory| inventory.begun);
+    let location = world.locate(address);
+    if reason == Reason::AccessDenied {
+        // Only an inventory begun after it tells that the address never left.
+        let still = before.is_some_and(|entry| location.on.as_ref() == Some(&entry.interface));
+        if !(still && location.fresh && seen.is_some_and(|begun| begun > backoff.at)) {
+            return None;
+        }
+    }
+    let mut status = world.ip.status.clone();
+    status.refused = Some(Refused {
+        pod: claim.uid.clone(),
+        interface: target.place.interface.clone(),
+        reason,
+    });
+    if let Some((entry, (key, uid))) =
+        before.and_then(|entry| Some((entry, entry.holder.as_ref()?)))
+    {
+        let Some(read) = world.read_pod(key) else {
+            return Some(Next::read(Read::Pod(key.clone())));
+        };
+        if let Some(pod) = read.filter(|pod| &pod.uid == uid && pod.annotated && !pod.ended) {
+            return Some(give_back(world, status, pod, entry, claim, target));
+        }
+    }
+    if reason == Reason::AccessDenied {
+        return None;
+    }
+    if !location.fresh {
+        return Some(Next::At(world.now.plus(Millis::seconds(1))));
+    }
+    // It was somewhere before, and one look that does not show it proves nothing.
+    let before = &world.ip.status.previous;
+    if location.on.is_some() || before.iter().any(|entry| entry.address == address) {
+        return Some(super::detach::begin_with(world, claim, status, notices));
+    }
+    status.claim = None;
+    let Ok(previous) = world.make_room(world.previous_with_present()) else {
+        return Some(previous_full(world, notices));
+    };
+    status.previous = previous;
+    status.conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);
+    Some(world.write_status(StatusWrite::Clear, status))
+}
+
+fn give_back(
+    world: &World<'_>,
+    mut status: IpStatus,
+    pod: &Pod,
+    entry: &crate::objects::Previous,
+    claim: &Claim,
+    target: &Target,
+) -> Next {
+    let (Some(node), Some(instance)) = (pod.node.clone(), entry.instance.clone()) else {
+        return Next::Rest;
+    };
+    let place = crate::names::Place {
+        interface: entry.interface.clone(),
+        instance,
+    };
+    let back = Target { node, place };
+    status.previous.retain(|known| known != entry);
+    let refused = super::places::entry_of(claim, target, entry.address);
+    status
+        .previous
+        .retain(|known| known.address != refused.address || known.interface != refused.interface);
+    status.previous.push(refused);
+    status.claim = Some(Claim {
+        pod: pod.key.clone(),
+        uid: pod.uid.clone(),
+        hold: Hold::Claimed(back.clone()),
+    });
+    status.conditions = conditions::claimed(world, &status, &back);
+    world.write_status(StatusWrite::Return, status)
+}

@@ -1,0 +1,281 @@
+//! Reservation: the `IPAddress` object of an address decides who has it.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use super::conditions::Trouble;
+use super::world::is_ours;
+use super::{Next, World};
+use crate::block::Unusable;
+use crate::facts::SubnetFacts;
+use crate::names::{IpName, Millis};
+use crate::objects::{Block, BlockSpec, Reservation};
+use crate::reason::Reason;
+use crate::step::{Read, Write};
+
+/// An address that somebody else has is asked for again this often.
+pub(crate) const ASK_AGAIN: Millis = Millis::seconds(30);
+
+/// What keeps an address from being reserved: trouble to report, or a step to do first.
+pub(crate) enum Unreserved {
+    Do(Next),
+    Trouble(Trouble, Next),
+}
+
+impl Unreserved {
+    pub(crate) fn trouble(reason: Reason, message: impl Into<String>) -> Self {
+        Self::Trouble(Trouble::new(reason, message), Next::Rest)
+    }
+}
+
+impl<'a> World<'a> {
+    /// The block that the wish means.
+    pub(crate) fn wished_block(&self) -> Result<&'a Block, Unreserved> {
+        let wish = self
+            .ip
+            .wish
+            .as_ref()
+            .map_err(|why| Unreserved::trouble(Reason::Invalid, why.clone()))?;
+        let names = || {
+            let names: Vec<&str> = self
+                .facts
+                .blocks
+                .keys()
+                .map(super::super::names::BlockName::as_str)
+                .collect();
+            if names.is_empty() {
+                "there is none: create an IPBlock".to_string()
+            } else {
+                format!("there are: {}", names.join(", "))
+            }
+        };
+        let holding = |address: Ipv4Addr| {
+            self.facts.blocks.values().filter(move |block| {
+                block
+                    .spec
+                    .as_ref()
+                    .is_ok_and(|spec| spec.range.contains(address))
+            })
+        };
+        let block = match (&wish.block, wish.address) {
+            (Some(name), _) => self.facts.blocks.get(name).ok_or_else(|| {
+                Unreserved::trouble(
+                    Reason::BlockMissing,
+                    format!("block {name} does not exist; {}", names()),
+                )
+            })?,
+            (None, Some(address)) => {
+                let mut blocks = holding(address);
+                match (blocks.next(), blocks.next()) {
+                    (Some(block), None) => block,
+                    (None, _) => {
+                        return Err(Unreserved::trouble(
+                            Reason::BlockMissing,
+                            format!("{address} lies in no block; {}", names()),
+                        ));
+                    }
+                    (Some(one), Some(other)) => {
+                        return Err(Unreserved::trouble(
+                            Reason::AmbiguousBlock,
+                            format!(
+                                "{address} lies in blocks {} and {}: name one in spec.block",
+                                one.name, other.name
+                            ),
+                        ));
+                    }
+                }
+            }
+            (None, None) => {
+                return Err(Unreserved::trouble(
+                    Reason::Invalid,
+                    "give spec.address or spec.block",
+                ));
+            }
+        };
+        if block.deleting && self.ip.status.block.as_ref() != Some(&block.name) {
+            return Err(Unreserved::trouble(
+                Reason::BlockMissing,
+                format!("block {} is being deleted", block.name),
+            ));
+        }
+        Ok(block)
+    }
+
+    /// Its spec and subnet, once both are known.
+    pub(crate) fn usable_block(
+        &self,
+        block: &'a Block,
+    ) -> Result<(&'a BlockSpec, &'a SubnetFacts), Unreserved> {
+        let spec = block.spec.as_ref().map_err(|why| {
+            Unreserved::trouble(Reason::Invalid, format!("block {}: {why}", block.name))
+        })?;
+        let subnet = self.facts.subnets.get(&spec.subnet);
+        let looked_at =
+            subnet.filter(|subnet| !subnet.cidrs.is_empty() && subnet.inventory().is_some());
+        looked_at.map(|subnet| (spec, subnet)).ok_or_else(|| {
+            Unreserved::trouble(
+                Reason::Waiting,
+                format!("EC2 has not answered yet for subnet {} of block {}: see the block's conditions", spec.subnet, block.name),
+            )
+        })
+    }
+
+    /// Keeps the reservation of the address that the status has.
+    pub(crate) fn keep(&self, address: Ipv4Addr) -> Result<(), Unreserved> {
+        let Some(block) = self.block else {
+            let name = self
+                .ip
+                .status
+                .block
+                .as_ref()
+                .map_or("", |block| block.as_str());
+            return Err(Unreserved::trouble(
+                Reason::BlockMissing,
+                format!("block {name} is gone: create it again"),
+            ));
+        };
+        match self.own_reservation(address) {
+            // Deleted by hand: its finalizer still reserves. It is made anew when nobody holds it.
+            Some(reservation) if reservation.deleting && self.ip.status.claim.is_none() => {
+                Err(Unreserved::Do(match self.released(address) {
+                    Ok(()) => Next::write(Write::Release(reservation.clone())),
+                    Err(next) => next,
+                }))
+            }
+            Some(reservation) if reservation.deleting => Ok(()),
+            _ => self.reserve(block, address),
+        }
+    }
+
+    /// Makes an address ours, or says who has it.
+    pub(crate) fn reserve(&self, block: &'a Block, address: Ipv4Addr) -> Result<(), Unreserved> {
+        let ip = self.ip;
+        if let Some(reservation) = self.own_reservation(address) {
+            return self.mended(reservation);
+        }
+        let (spec, subnet) = self.usable_block(block)?;
+        spec.range
+            .check(address, &subnet.cidrs)
+            .map_err(|why| unusable(block, spec, address, why))?;
+        if let Some(reservation) = self.facts.reservations.get(&address) {
+            return Err(self.taken(reservation));
+        }
+        let Some((asked, by)) = self.memory.taken.get(&address) else {
+            return Err(Unreserved::Do(Next::write(Write::Reserve(
+                ip.name.clone(),
+                ip.uid.clone(),
+                address,
+            ))));
+        };
+        let again = asked.plus(ASK_AGAIN);
+        match self.facts.reads.reservations.get(&address) {
+            Some((begun, read)) if self.memory.fresh(*begun, self.now) => match read {
+                Some(reservation) if is_ours(reservation, &ip.uid) => self.mended(reservation),
+                Some(reservation) => Err(self.taken(reservation)),
+                None => Err(Unreserved::Do(Next::write(Write::Reserve(
+                    ip.name.clone(),
+                    ip.uid.clone(),
+                    address,
+                )))),
+            },
+            _ if by.is_empty() || self.now >= again => {
+                Err(Unreserved::Do(Next::read(Read::Reservation(address))))
+            }
+            _ => Err(Unreserved::Trouble(in_use(address, by), Next::At(again))),
+        }
+    }
+
+    /// References, labels and finalizer of an `IPAddress` of ours, put right where they are not.
+    fn mended(&self, reservation: &Reservation) -> Result<(), Unreserved> {
+        let ip = self.ip;
+        let whole = reservation.label.as_ref() == Some(&ip.uid)
+            && reservation.owner.as_ref() == Some(&ip.uid)
+            && reservation.managed
+            && (reservation.finalizer || reservation.deleting);
+        if whole {
+            return Ok(());
+        }
+        Err(Unreserved::Do(Next::write(Write::MendReservation(
+            ip.name.clone(),
+            ip.uid.clone(),
+            reservation.clone(),
+        ))))
+    }
+
+    /// An `IPAddress` that is not ours by UID: whose is it, and does that one still live?
+    fn taken(&self, reservation: &Reservation) -> Unreserved {
+        let ip = self.ip;
+        let address = reservation.address;
+        let again = Next::At(self.now.plus(ASK_AGAIN));
+        let Some(parent) = &reservation.parent else {
+            return Unreserved::Trouble(in_use(address, &reservation.parent_text), again);
+        };
+        let read = |name: &IpName| {
+            self.facts
+                .reads
+                .ips
+                .get(name)
+                .filter(|(begun, _)| self.memory.fresh(*begun, self.now))
+        };
+        if parent == &ip.name {
+            // An IP of our name had it and is gone, or both references were stripped. Names are
+            // unique, so while we live under this name nobody else does.
+            return match read(&ip.name) {
+                Some((_, Some(own))) if own.uid == ip.uid => Unreserved::Do(Next::write(
+                    Write::MendReservation(ip.name.clone(), ip.uid.clone(), reservation.clone()),
+                )),
+                _ => Unreserved::Do(Next::read(Read::Ip(ip.name.clone()))),
+            };
+        }
+        if self.facts.ips.contains_key(parent) {
+            return Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again);
+        }
+        match read(parent) {
+            None => Unreserved::Do(Next::read(Read::Ip(parent.clone()))),
+            Some((_, Some(_))) => {
+                Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again)
+            }
+            // `parentRef` cannot be changed: what an IP that is gone left is deleted and made anew.
+            Some((_, None)) => Unreserved::Do(Next::write(Write::Release(reservation.clone()))),
+        }
+    }
+}
+
+pub(crate) fn in_use(address: Ipv4Addr, by: &str) -> Trouble {
+    Trouble::new(
+        Reason::AddressInUse,
+        format!("{address} is reserved by {by}: choose another address, or delete that one first"),
+    )
+}
+
+fn unusable(block: &Block, spec: &BlockSpec, address: Ipv4Addr, why: Unusable) -> Unreserved {
+    let name = &block.name;
+    match why {
+        Unusable::OutsideBlock => Unreserved::trouble(
+            Reason::Invalid,
+            format!(
+                "{address} does not lie in block {name} ({})",
+                spec.range.cidr()
+            ),
+        ),
+        Unusable::Excluded(entry) => Unreserved::trouble(
+            Reason::Invalid,
+            format!("{address} is excluded from block {name} by {entry}"),
+        ),
+        Unusable::ReservedByAws(subnet) => Unreserved::trouble(
+            Reason::Invalid,
+            format!(
+                "{address} is one of the five addresses that AWS keeps of subnet {subnet}: choose another"
+            ),
+        ),
+        Unusable::OutsideSubnet => Unreserved::trouble(
+            Reason::SubnetMismatch,
+            format!(
+                "{address} of block {name} does not lie in its subnet {}: correct the block",
+                spec.subnet
+            ),
+        ),
+    }
+}

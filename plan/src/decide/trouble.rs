@@ -1,0 +1,85 @@
+//! What stands in the way, in words: as a condition, an Event, or both.
+
+use alloc::format;
+use alloc::string::ToString;
+use core::net::Ipv4Addr;
+
+use super::conditions::{Attachment, Trouble};
+use super::{Next, Notices, World};
+use crate::classify::Outcome;
+use crate::names::InterfaceId;
+use crate::reason::Reason;
+use crate::step::Call;
+
+/// The call. While it keeps being refused, the user sees why, and it is repeated.
+pub(crate) fn call_or_say(
+    world: &World<'_>,
+    call: Call,
+    reserved: Result<(), Trouble>,
+    notices: &mut Notices,
+) -> Next {
+    if let Some(notice) = throttled(world) {
+        notices.push(notice);
+    }
+    if let Some(trouble) = failing(world) {
+        notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
+        let said = world.say(reserved, &Attachment::Kept(trouble));
+        if matches!(said, Next::Do(_)) {
+            return said;
+        }
+    }
+    Next::call(call)
+}
+
+/// Throttling passes by itself: an Event, and no condition.
+fn throttled(world: &World<'_>) -> Option<crate::step::Notice> {
+    let (call, outcome, _) = world.memory.backoff.as_ref()?.call.as_ref()?;
+    let action = call.action_name();
+    (*outcome == Outcome::Throttled).then(|| {
+        world.on_ip(
+            Reason::Throttled,
+            format!("EC2 throttles ec2:{action}: it is repeated, with longer waits"),
+        )
+    })
+}
+
+/// Somebody else has the address on an interface that our status does not explain.
+pub(crate) fn foreign(address: Ipv4Addr, on: &InterfaceId) -> Trouble {
+    Trouble::new(
+        Reason::AddressInUse,
+        format!(
+            "{address} is on {on}, where Mooring did not put it: take it off there, or let Mooring do so with the \
+             annotation ip.wgtwo.com/take-from: {on} on this IP"
+        ),
+    )
+}
+
+/// What the last refusal was, as a condition. Throttling is an Event only: it is no state.
+pub(crate) fn failing(world: &World<'_>) -> Option<Trouble> {
+    let (call, outcome, said) = world.memory.backoff.as_ref()?.call.as_ref()?;
+    let action = call.action_name();
+    let interface = call.interface();
+    match outcome {
+        Outcome::Denied => Some(Trouble::new(
+            Reason::AccessDenied,
+            format!(
+                "EC2 does not permit ec2:{action} on {interface}: allow it in the controller's IAM policy ({said})"
+            ),
+        )),
+        Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => Some(Trouble::new(
+            Reason::AttachFailed,
+            format!("EC2 refused {action} on {interface}: {said}"),
+        )),
+        _ => None,
+    }
+}
+
+pub(crate) fn previous_full(world: &World<'_>, notices: &mut Notices) -> Next {
+    notices.push(world.on_ip(
+        Reason::PreviousFull,
+        "status.previous names eight places that may still have the address: it moves again once an inventory shows \
+         one of them without it"
+            .to_string(),
+    ));
+    Next::Rest
+}

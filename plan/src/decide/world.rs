@@ -1,0 +1,134 @@
+//! What is known, as seen from one IP.
+
+use core::net::Ipv4Addr;
+
+use crate::facts::{Facts, Location, Memory, PodSeen, SubnetFacts};
+use crate::names::{IpName, IpUid, Millis, PodKey, PodUid};
+use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
+use crate::reason::Reason;
+use crate::step::{Notice, Regarding};
+
+use alloc::string::String;
+
+/// One IP's world at one moment.
+pub struct World<'a> {
+    pub(crate) facts: &'a Facts,
+    pub(crate) ip: &'a Ip,
+    pub(crate) memory: &'a Memory,
+    pub(crate) now: Millis,
+    /// The block that the address is reserved in.
+    pub(crate) block: Option<&'a Block>,
+}
+
+impl<'a> World<'a> {
+    /// The world of an IP; None if there is no such IP.
+    #[must_use]
+    pub fn of(facts: &'a Facts, name: &IpName, now: Millis) -> Option<Self> {
+        let ip = facts.ips.get(name)?;
+        let memory = facts.memory.get(name)?;
+        let block = ip
+            .status
+            .block
+            .as_ref()
+            .and_then(|block| facts.blocks.get(block));
+        Some(Self {
+            facts,
+            ip,
+            memory,
+            now,
+            block,
+        })
+    }
+
+    pub(crate) fn spec(&self) -> Option<&'a BlockSpec> {
+        self.block?.spec.as_ref().ok()
+    }
+
+    pub(crate) fn subnet(&self) -> Option<&'a SubnetFacts> {
+        self.facts.subnets.get(&self.spec()?.subnet)
+    }
+
+    /// Where an address of the block is. Not fresh while there is no inventory.
+    pub(crate) fn locate(&self, address: Ipv4Addr) -> Location {
+        self.subnet().map_or_else(Location::default, |subnet| {
+            subnet.locate(address, self.facts.settings.inventory_interval, self.now)
+        })
+    }
+
+    /// The pods that carry this IP's label; also those that were meant for an earlier IP of its name.
+    pub(crate) fn pods(&self) -> impl Iterator<Item = &'a PodSeen> {
+        self.facts
+            .pods_of
+            .get(&self.ip.name)
+            .into_iter()
+            .flatten()
+            .filter_map(|uid| self.facts.pods.get(uid))
+    }
+
+    pub(crate) fn pod(&self, uid: &PodUid) -> Option<&'a PodSeen> {
+        self.facts.pods.get(uid)
+    }
+
+    /// The answer to a quorum read of this round: `Some(None)` is a 404.
+    #[expect(
+        clippy::option_option,
+        reason = "not read, read and not there, read: three answers"
+    )]
+    pub(crate) fn read_pod(&self, key: &PodKey) -> Option<Option<&'a Pod>> {
+        let (begun, pod) = self.facts.reads.pods.get(key)?;
+        self.memory.fresh(*begun, self.now).then_some(pod.as_ref())
+    }
+
+    pub(crate) fn own_reservation(&self, address: Ipv4Addr) -> Option<&'a Reservation> {
+        self.facts
+            .reservations
+            .get(&address)
+            .filter(|reservation| is_ours(reservation, &self.ip.uid))
+    }
+
+    /// The addresses that are reserved for this IP, as the watch shows it.
+    pub(crate) fn own_reservations(&self) -> impl Iterator<Item = &'a Reservation> {
+        let uid = &self.ip.uid;
+        self.facts
+            .reservations
+            .values()
+            .filter(move |reservation| is_ours(reservation, uid))
+    }
+
+    /// Does the status say that we put the address on this interface?
+    pub(crate) fn explained(
+        &self,
+        address: Ipv4Addr,
+        interface: &crate::names::InterfaceId,
+    ) -> bool {
+        let status = &self.ip.status;
+        let target = status.claim.as_ref().and_then(Claim::target);
+        (status.address == Some(address)
+            && target.is_some_and(|target| &target.place.interface == interface))
+            || status
+                .previous
+                .iter()
+                .any(|entry| entry.address == address && &entry.interface == interface)
+    }
+
+    pub(crate) fn on_ip(&self, reason: Reason, message: String) -> Notice {
+        Notice {
+            on: Regarding::Ip(self.ip.name.clone(), self.ip.uid.clone()),
+            reason,
+            message,
+        }
+    }
+}
+
+pub(crate) fn on_pod(pod: &Pod, reason: Reason, message: String) -> Notice {
+    Notice {
+        on: Regarding::Pod(pod.key.clone(), pod.uid.clone()),
+        reason,
+        message,
+    }
+}
+
+/// By label or by owner: one of the two is enough, since either may be stripped. Never by name.
+pub(crate) fn is_ours(reservation: &Reservation, uid: &IpUid) -> bool {
+    reservation.label.as_ref() == Some(uid) || reservation.owner.as_ref() == Some(uid)
+}

@@ -1,0 +1,296 @@
+//! Everything this process has been told, and what follows from it for one IP.
+//!
+//! `apply(fact)` takes what watches, responses and inventories say, in the controller and in a model
+//! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.
+
+mod apply;
+mod memory;
+mod subnet;
+
+pub(crate) use memory::READ_FRESH;
+pub use memory::{Backoff, Memory, PodSeen};
+pub(crate) use subnet::DESCRIBE_LAG;
+pub use subnet::{Inventory, Location, SubnetFacts};
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use crate::classify::Outcome;
+use crate::cloud::{InstanceState, Interface};
+use crate::names::{
+    BlockName, InstanceId, InstanceType, IpName, IpUid, Millis, NodeName, PodKey, PodUid,
+    ReplicaSetUid, ResourceVersion, SubnetId,
+};
+use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation};
+use crate::step::{Call, Read, Write};
+
+/// Lengths of time that a person may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Settings {
+    /// How often each subnet's interfaces are listed.
+    pub inventory_interval: Millis,
+}
+
+/// The kinds that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `IP`.
+    Ip,
+    /// `IPBlock`.
+    Block,
+    /// Pods with our label.
+    Pod,
+    /// Nodes.
+    Node,
+    /// `IPAddress`es that we manage.
+    Reservation,
+}
+
+impl Kind {
+    /// Every kind that is watched.
+    pub const ALL: [Self; 5] = [
+        Self::Ip,
+        Self::Block,
+        Self::Pod,
+        Self::Node,
+        Self::Reservation,
+    ];
+}
+
+/// Something that this process was told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fact {
+    /// A watch shows an `IP`.
+    Ip(Ip),
+    /// A watch, or a list, shows it no more.
+    IpGone(IpName),
+    /// A watch shows a block.
+    Block(Block),
+    /// It is gone.
+    BlockGone(BlockName),
+    /// A watch shows a pod with our label.
+    Pod(Pod),
+    /// The watch said that it was deleted (or lost our label): somebody saw it go.
+    PodDeleted(PodUid),
+    /// A list does not show it any more; nobody saw it go.
+    PodVanished(PodUid),
+    /// A watch shows a Node.
+    Node(Node),
+    /// It is gone.
+    NodeGone(NodeName),
+    /// A watch shows an `IPAddress` of ours.
+    Reservation(Reservation),
+    /// It is gone, or not labelled as ours any more.
+    ReservationGone(Ipv4Addr),
+    /// A kind's first list is complete.
+    Synced(Kind),
+    /// The version that a complete list of a kind was made at.
+    Listed(Kind, ResourceVersion),
+
+    /// The answer to [`Read::Pod`]: None is a 404.
+    PodRead(PodKey, Option<Pod>),
+    /// The answer to [`Read::Ip`].
+    IpRead(IpName, Option<Ip>),
+    /// The answer to [`Read::Node`].
+    NodeRead(NodeName, Option<Node>),
+    /// The answer to [`Read::Reservation`].
+    ReservationRead(Ipv4Addr, Option<Reservation>),
+    /// The answer to [`Read::Reservations`].
+    ReservationsRead(IpUid, Vec<Reservation>),
+    /// The answer to [`Read::ReplicaSets`]: the pod's, and all of its Deployment.
+    ReplicaSetsRead(ReplicaSetUid, Vec<ReplicaSet>),
+    /// The answer to [`Read::Instance`]: None is "no such instance", which proves nothing.
+    InstanceRead(InstanceId, Option<InstanceState>),
+    /// A read failed: nothing is known by it.
+    ReadFailed(Read),
+
+    /// `DescribeSubnets` answered.
+    SubnetRead(SubnetId, Vec<Ipv4Net>),
+    /// `DescribeSubnets` failed.
+    SubnetFailed(SubnetId, Outcome),
+    /// `DescribeInstanceTypes` answered: IPv4 addresses per interface.
+    LimitsRead(BTreeMap<InstanceType, u32>),
+    /// `DescribeInstanceTypes` failed for these.
+    LimitsFailed(BTreeSet<InstanceType>),
+    /// An inventory of a subnet was begun.
+    InventoryBegun(SubnetId),
+    /// A complete inventory: every page of it.
+    InventoryDone(SubnetId, Vec<Interface>),
+    /// An inventory failed: nothing is known by it.
+    InventoryFailed(SubnetId, Outcome),
+
+    /// A write was answered.
+    Wrote(IpName, Write, WriteOutcome),
+    /// A call was sent: from now until its answer it may be executed at any time.
+    Called(IpName, Call, Result<(), CallError>),
+}
+
+/// How a write to the API server ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WriteOutcome {
+    /// Done. The object as it now is, where the write was of an `IP` or a pod.
+    Done(Option<Written>),
+    /// Somebody was faster: read and decide anew.
+    Conflict,
+    /// The object is not there (404, or another UID).
+    NotFound,
+    /// `Reserve`: an object of that name is there.
+    AlreadyExists,
+    /// Refused for good: what the API server said.
+    Refused(String),
+    /// Not known: it may have been done.
+    Unknown,
+}
+
+/// An object as a write left it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Written {
+    /// An `IP`.
+    Ip(Ip),
+    /// A pod.
+    Pod(Pod),
+    /// An `IPAddress`.
+    Reservation(Reservation),
+}
+
+/// How a call to EC2 failed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallError {
+    /// What it means.
+    pub outcome: Outcome,
+    /// EC2's code.
+    pub code: String,
+    /// EC2's sentence.
+    pub message: String,
+}
+
+/// What a fact may change the decisions of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Touched {
+    /// Nothing: it said what was known.
+    Nothing,
+    /// One IP.
+    One(IpName),
+    /// Any of them.
+    All,
+}
+
+/// Everything that this process has been told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Facts {
+    pub(crate) settings: Settings,
+    pub(crate) synced: BTreeSet<Kind>,
+    pub(crate) listed: BTreeMap<Kind, ResourceVersion>,
+    /// A list was older than one before: the API server was restored from a backup.
+    pub(crate) rolled_back: bool,
+    pub(crate) ips: BTreeMap<IpName, Ip>,
+    pub(crate) blocks: BTreeMap<BlockName, Block>,
+    pub(crate) pods: BTreeMap<PodUid, PodSeen>,
+    pub(crate) pods_of: BTreeMap<IpName, BTreeSet<PodUid>>,
+    pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
+    pub(crate) reservations: BTreeMap<Ipv4Addr, Reservation>,
+    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Millis, ReplicaSet)>,
+    pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
+    pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
+    pub(crate) limits: BTreeMap<InstanceType, u32>,
+    /// When the limits of a type were last asked for in vain.
+    pub(crate) limits_asked: BTreeMap<InstanceType, Millis>,
+    pub(crate) memory: BTreeMap<IpName, Memory>,
+    pub(crate) reads: Reads,
+    /// Pods that this process saw being deleted, ended, unannotated or gone.
+    pub(crate) witnessed: BTreeSet<PodUid>,
+    /// Holders that a quorum read did not find and nobody saw go: since when (the brake).
+    pub(crate) absent: BTreeMap<IpName, (PodUid, Millis)>,
+}
+
+/// Answers to quorum reads, with when each was begun. `None` in a second place is a 404.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Reads {
+    pub(crate) pods: BTreeMap<PodKey, (Millis, Option<Pod>)>,
+    pub(crate) ips: BTreeMap<IpName, (Millis, Option<Ip>)>,
+    pub(crate) nodes: BTreeMap<NodeName, Millis>,
+    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Millis>,
+    pub(crate) reservations: BTreeMap<Ipv4Addr, (Millis, Option<Reservation>)>,
+    pub(crate) own_reservations: BTreeMap<IpUid, (Millis, Vec<Reservation>)>,
+}
+
+/// A Node, and since when it is not ready.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeSeen {
+    /// The Node.
+    pub node: Node,
+    /// When this process first saw it not ready, if it is not.
+    pub not_ready_since: Option<Millis>,
+}
+
+impl Facts {
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            synced: BTreeSet::new(),
+            listed: BTreeMap::new(),
+            rolled_back: false,
+            ips: BTreeMap::new(),
+            blocks: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            pods_of: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            reservations: BTreeMap::new(),
+            replica_sets: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            subnets: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            limits_asked: BTreeMap::new(),
+            memory: BTreeMap::new(),
+            reads: Reads::default(),
+            witnessed: BTreeSet::new(),
+            absent: BTreeMap::new(),
+        }
+    }
+
+    /// The blocks that are known, in order.
+    pub fn block_names(&self) -> impl Iterator<Item = &BlockName> {
+        self.blocks.keys()
+    }
+
+    /// Has every kind been listed once? Nothing is decided before.
+    #[must_use]
+    pub fn synced(&self) -> bool {
+        Kind::ALL.iter().all(|kind| self.synced.contains(kind))
+    }
+
+    /// The IPs that are known, in order.
+    pub fn ip_names(&self) -> impl Iterator<Item = &IpName> {
+        self.ips.keys()
+    }
+
+    /// An IP as last seen.
+    #[must_use]
+    pub fn ip(&self, name: &IpName) -> Option<&Ip> {
+        self.ips.get(name)
+    }
+
+    /// The subnets that blocks name.
+    #[must_use]
+    pub fn subnets_wanted(&self) -> BTreeSet<SubnetId> {
+        self.blocks
+            .values()
+            .filter_map(|block| block.spec.as_ref().ok())
+            .map(|spec| spec.subnet.clone())
+            .collect()
+    }
+
+    /// When the next inventory of a subnet is due.
+    #[must_use]
+    pub fn inventory_due(&self, subnet: &SubnetId) -> Millis {
+        self.subnets.get(subnet).map_or(Millis(0), |facts| {
+            facts.due(self.settings.inventory_interval)
+        })
+    }
+}

@@ -1,0 +1,261 @@
+//! How each fact changes what is known: what watches and inventories say, here; answers in their files.
+
+mod answers;
+mod reads;
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use super::{Fact, Facts, Inventory, NodeSeen, PodSeen, Touched};
+use crate::cloud::Interface;
+use crate::names::{IpName, Millis, PodUid, SubnetId};
+use crate::objects::{Ip, Node, Pod, Reservation};
+
+impl Facts {
+    /// Takes a fact. `begun` is when the request that it answers was begun (a watch's event: `now`).
+    pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
+        match fact {
+            Fact::Ip(ip) => self.see_ip(ip, now),
+            Fact::IpGone(name) => self.lose_ip(&name),
+            Fact::Block(block) => {
+                // A person has looked at it.
+                self.rolled_back &= !block.release_brake;
+                match self.blocks.insert(block.name.clone(), block.clone()) {
+                    Some(before) if before == block => Touched::Nothing,
+                    _ => Touched::All,
+                }
+            }
+            Fact::BlockGone(name) => changed(self.blocks.remove(&name).is_some()),
+            Fact::Pod(pod) => self.see_pod(pod, now),
+            Fact::PodDeleted(uid) => {
+                self.witnessed.insert(uid.clone());
+                self.lose_pod(&uid)
+            }
+            Fact::PodVanished(uid) => self.lose_pod(&uid),
+            Fact::Node(node) => self.see_node(node, now),
+            Fact::NodeGone(name) => changed(self.nodes.remove(&name).is_some()),
+            Fact::Reservation(reservation) => self.see_reservation(reservation),
+            Fact::ReservationGone(address) => match self.reservations.remove(&address) {
+                Some(gone) => self.owner_of(&gone),
+                None => Touched::Nothing,
+            },
+            Fact::Synced(kind) => changed(self.synced.insert(kind)),
+            Fact::Listed(kind, version) => {
+                let known = self.listed.entry(kind).or_default();
+                let back = version < *known;
+                *known = version;
+                self.rolled_back |= back;
+                changed(back)
+            }
+            Fact::SubnetRead(id, cidrs) => {
+                let subnet = self.subnets.entry(id).or_default();
+                let before = core::mem::replace(&mut subnet.cidrs, cidrs);
+                subnet.asked = Some(now);
+                changed(before != subnet.cidrs)
+            }
+            Fact::SubnetFailed(id, _) => {
+                self.subnets.entry(id).or_default().asked = Some(now);
+                Touched::Nothing
+            }
+            Fact::LimitsRead(limits) => {
+                let before = self.limits.clone();
+                self.limits.extend(limits);
+                changed(before != self.limits)
+            }
+            Fact::LimitsFailed(types) => {
+                self.limits_asked
+                    .extend(types.into_iter().map(|kind| (kind, now)));
+                Touched::Nothing
+            }
+            Fact::InventoryBegun(id) => {
+                self.subnets.entry(id).or_default().tried = Some(now);
+                Touched::Nothing
+            }
+            Fact::InventoryDone(id, list) => self.take_inventory(id, list, begun),
+            Fact::InventoryFailed(id, _) => {
+                let subnet = self.subnets.entry(id).or_default();
+                subnet.tried = Some(now);
+                subnet.failed = subnet.failed.saturating_add(1);
+                Touched::Nothing
+            }
+            Fact::Wrote(name, write, outcome) => self.wrote(name, &write, outcome, now),
+            Fact::Called(name, call, result) => self.called(name, call, result, now),
+            answer => self.read(answer, begun, now),
+        }
+    }
+
+    fn see_ip(&mut self, ip: Ip, now: Millis) -> Touched {
+        let before = self.ips.get(&ip.name);
+        // An older version than our own write left: the watch lags, and will get there.
+        if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
+            return Touched::Nothing;
+        }
+        let known = before.filter(|before| before.uid == ip.uid);
+        let memory = self.memory.entry(ip.name.clone()).or_default();
+        if known.is_none() {
+            *memory = super::Memory::default();
+        }
+        if known.is_some_and(|before| before.wish != ip.wish || before.take_from != ip.take_from) {
+            memory.backoff = None;
+            memory.taken.clear();
+        }
+        memory.claim_changed(known, &ip, now);
+        let name = ip.name.clone();
+        let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);
+        if self
+            .absent
+            .get(&name)
+            .is_some_and(|(uid, _)| Some(uid) != holder)
+        {
+            self.absent.remove(&name);
+        }
+        self.ips.insert(name.clone(), ip);
+        Touched::One(name)
+    }
+
+    fn lose_ip(&mut self, name: &IpName) -> Touched {
+        self.memory.remove(name);
+        self.absent.remove(name);
+        // Others may wait for its address.
+        changed(self.ips.remove(name).is_some())
+    }
+
+    fn see_pod(&mut self, pod: Pod, now: Millis) -> Touched {
+        let before = self.pods.get(&pod.uid);
+        if before.is_some_and(|before| before.pod.version >= pod.version) {
+            return Touched::Nothing;
+        }
+        if pod.deleting.is_some() || pod.ended || !pod.annotated {
+            self.witnessed.insert(pod.uid.clone());
+        }
+        if let Some(label) = &pod.label
+            && self
+                .absent
+                .get(label)
+                .is_some_and(|(uid, _)| uid == &pod.uid)
+        {
+            self.absent.remove(label);
+        }
+        let seen = before.map_or(now, |before| before.seen);
+        let deleting_since = pod.deleting.map(|_| {
+            before
+                .and_then(|before| before.deleting_since)
+                .unwrap_or(now)
+        });
+        let mut relabelled = false;
+        if let Some(label) = before.and_then(|before| before.pod.label.clone())
+            && pod.label.as_ref() != Some(&label)
+        {
+            self.unlist(&label, &pod.uid);
+            relabelled = true;
+        }
+        let Some(label) = pod.label.clone() else {
+            return self.lose_pod(&pod.uid);
+        };
+        self.pods_of
+            .entry(label.clone())
+            .or_default()
+            .insert(pod.uid.clone());
+        self.pods.insert(
+            pod.uid.clone(),
+            PodSeen {
+                pod,
+                seen,
+                deleting_since,
+            },
+        );
+        // It concerns the IP that it was labelled for as well.
+        if relabelled {
+            Touched::All
+        } else {
+            Touched::One(label)
+        }
+    }
+
+    fn lose_pod(&mut self, uid: &PodUid) -> Touched {
+        let Some(label) = self.pods.remove(uid).and_then(|seen| seen.pod.label) else {
+            return Touched::Nothing;
+        };
+        self.unlist(&label, uid);
+        Touched::One(label)
+    }
+
+    fn unlist(&mut self, label: &IpName, uid: &PodUid) {
+        if let Some(pods) = self.pods_of.get_mut(label) {
+            pods.remove(uid);
+            if pods.is_empty() {
+                self.pods_of.remove(label);
+            }
+        }
+    }
+
+    fn see_node(&mut self, node: Node, now: Millis) -> Touched {
+        let before = self.nodes.get(&node.name);
+        if before.is_some_and(|before| before.node == node) {
+            return Touched::Nothing;
+        }
+        let not_ready_since = (!node.ready).then(|| {
+            before
+                .and_then(|before| before.not_ready_since)
+                .unwrap_or(now)
+        });
+        self.nodes.insert(
+            node.name.clone(),
+            NodeSeen {
+                node,
+                not_ready_since,
+            },
+        );
+        Touched::All
+    }
+
+    fn see_reservation(&mut self, reservation: Reservation) -> Touched {
+        let before = self.reservations.get(&reservation.address);
+        if before.is_some_and(|before| {
+            before.uid == reservation.uid && before.version >= reservation.version
+        }) {
+            return Touched::Nothing;
+        }
+        let touched = self.owner_of(&reservation);
+        self.reservations.insert(reservation.address, reservation);
+        touched
+    }
+
+    fn owner_of(&self, reservation: &Reservation) -> Touched {
+        let uid = reservation.label.as_ref().or(reservation.owner.as_ref());
+        self.ips
+            .values()
+            .find(|ip| uid == Some(&ip.uid) || reservation.parent.as_ref() == Some(&ip.name))
+            .map_or(Touched::Nothing, |ip| Touched::One(ip.name.clone()))
+    }
+
+    fn take_inventory(&mut self, id: SubnetId, list: Vec<Interface>, begun: Millis) -> Touched {
+        self.subnets
+            .entry(id)
+            .or_default()
+            .done(Inventory::new(begun, list));
+        let held: BTreeSet<&PodUid> = self
+            .ips
+            .values()
+            .filter_map(|ip| ip.status.claim.as_ref())
+            .map(|claim| &claim.uid)
+            .collect();
+        self.witnessed
+            .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
+        Touched::All
+    }
+
+    /// The subnet that an IP's address lies in.
+    pub(crate) fn subnet_of(&self, name: &IpName) -> Option<SubnetId> {
+        let block = self.ips.get(name)?.status.block.as_ref()?;
+        Some(self.blocks.get(block)?.spec.as_ref().ok()?.subnet.clone())
+    }
+}
+
+fn changed(changed: bool) -> Touched {
+    if changed {
+        Touched::All
+    } else {
+        Touched::Nothing
+    }
+}

@@ -1,0 +1,183 @@
+//! What answers to our own writes and calls change.
+
+use alloc::string::String;
+
+use super::super::{CallError, Facts, Touched, WriteOutcome, Written};
+use crate::classify::Outcome;
+use crate::facts::subnet::OwnWrite;
+use crate::names::{IpName, Millis};
+use crate::reason::Reason;
+use crate::step::{Call, Write};
+
+/// A refusal for want of permission is tried again at most twice a minute.
+const DENIED_WAIT: Millis = Millis::seconds(30);
+
+impl Facts {
+    pub(super) fn wrote(
+        &mut self,
+        name: IpName,
+        write: &Write,
+        outcome: WriteOutcome,
+        now: Millis,
+    ) -> Touched {
+        let memory = self.memory.entry(name.clone()).or_default();
+        memory.round = now;
+        match (write, &outcome) {
+            (Write::Gate(gate), WriteOutcome::Done(_))
+                if !gate.status || gate.reason == Reason::NotRequested =>
+            {
+                memory.silenced.insert(gate.uid.clone());
+            }
+            (Write::Gate(gate), WriteOutcome::NotFound) => {
+                memory.silenced.insert(gate.uid.clone());
+                let uid = gate.uid.clone();
+                self.lose_pod(&uid);
+            }
+            (Write::Reserve(_, _, address), WriteOutcome::AlreadyExists) => {
+                memory.taken.insert(*address, (now, String::new()));
+            }
+            (Write::Reserve(_, _, address), WriteOutcome::Done(_)) => {
+                memory.taken.remove(address);
+            }
+            // Also where it is another version by now: it is read before anything is decided from it.
+            (
+                Write::Release(reservation),
+                WriteOutcome::Done(_) | WriteOutcome::NotFound | WriteOutcome::Conflict,
+            )
+            | (
+                Write::MendReservation(_, _, reservation),
+                WriteOutcome::NotFound | WriteOutcome::Conflict,
+            ) => {
+                self.reservations.remove(&reservation.address);
+            }
+            (Write::Label(_, uid, None), WriteOutcome::Done(_) | WriteOutcome::NotFound) => {
+                let uid = uid.clone();
+                self.lose_pod(&uid);
+            }
+            (
+                Write::Status(..) | Write::AddFinalizer(..) | Write::RemoveFinalizer(..),
+                WriteOutcome::NotFound,
+            ) => {
+                memory.stale = true;
+            }
+            _ => {}
+        }
+        let memory = self.memory.entry(name.clone()).or_default();
+        match outcome {
+            WriteOutcome::Done(written) => {
+                memory.stale = false;
+                match written {
+                    Some(Written::Ip(ip)) => {
+                        self.see_ip(ip, now);
+                    }
+                    Some(Written::Pod(pod)) if self.pods.contains_key(&pod.uid) => {
+                        self.see_pod(pod, now);
+                    }
+                    Some(Written::Reservation(reservation)) => {
+                        self.see_reservation(reservation);
+                    }
+                    Some(Written::Pod(_)) | None => {}
+                }
+            }
+            WriteOutcome::Conflict => memory.stale = true,
+            WriteOutcome::Unknown | WriteOutcome::Refused(_) => {
+                memory.stale = true;
+                memory.back_off(&name, None, Millis(0), now);
+            }
+            WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
+        }
+        Touched::One(name)
+    }
+
+    pub(super) fn called(
+        &mut self,
+        name: IpName,
+        call: Call,
+        result: Result<(), CallError>,
+        now: Millis,
+    ) -> Touched {
+        let interval = self.settings.inventory_interval;
+        let subnet_id = self.subnet_of(&name);
+        let memory = self.memory.entry(name.clone()).or_default();
+        memory.round = now;
+        let obeyed = result.is_ok();
+        let error = result.err().filter(|error| error.outcome != Outcome::Done);
+        let address = call.address();
+        let subnet = subnet_id.map(|id| self.subnets.entry(id).or_default());
+        match (error, subnet) {
+            (None, subnet) => {
+                memory.backoff = None;
+                let known = subnet
+                    .as_ref()
+                    .and_then(|subnet| subnet.locate(address, interval, now).on);
+                // An address that was taken off where it was not is still where it is.
+                let was_there = known.as_ref() == Some(call.interface());
+                let on = match &call {
+                    Call::Assign(interface, ..) => {
+                        memory.unassigned.remove(&(interface.clone(), address));
+                        memory.taken_off.remove(&address);
+                        memory.refused.remove(interface);
+                        Some(interface.clone())
+                    }
+                    Call::Unassign(interface, _) => {
+                        memory.unassigned.insert((interface.clone(), address));
+                        if obeyed && was_there {
+                            memory.taken_off.insert(address);
+                        }
+                        None
+                    }
+                };
+                if let Some(subnet) = subnet {
+                    if on.is_some() || was_there {
+                        let now_on = on;
+                        let own = OwnWrite {
+                            answered: now,
+                            now_on,
+                        };
+                        subnet.own.insert(address, own);
+                    }
+                    subnet.unknown.remove(&address);
+                }
+            }
+            (Some(error), subnet) => {
+                let least = if error.outcome == Outcome::Denied {
+                    DENIED_WAIT
+                } else {
+                    Millis(0)
+                };
+                match (&call, error.outcome) {
+                    (Call::Assign(interface, ..), outcome) if outcome.is_for_good() => {
+                        memory.refused.insert(interface.clone(), now);
+                    }
+                    (Call::Unassign(interface, _), Outcome::InterfaceNotFound) => {
+                        memory.missing.insert(interface.clone());
+                    }
+                    _ => {}
+                }
+                memory.back_off(
+                    &name,
+                    Some((call, error.outcome, sentence(&error))),
+                    least,
+                    now,
+                );
+                if let Some(subnet) = subnet
+                    && error.outcome != Outcome::Throttled
+                {
+                    if matches!(
+                        error.outcome,
+                        Outcome::Unknown | Outcome::AssignedElsewhere | Outcome::Primary
+                    ) {
+                        subnet.unknown.insert(address, now);
+                    }
+                    // An inventory of the same millisecond proves nothing about this answer.
+                    subnet.want(now.plus(Millis(1)));
+                }
+            }
+        }
+        Touched::One(name)
+    }
+}
+
+fn sentence(error: &CallError) -> String {
+    alloc::format!("{}: {}", error.code, error.message)
+}

@@ -1,0 +1,164 @@
+//! What answers to quorum reads change.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use super::super::{Fact, Facts, READ_FRESH, Reads, Touched};
+use super::changed;
+use crate::names::{IpUid, Millis, PodUid};
+use crate::objects::{Pod, ReplicaSet};
+
+/// Reads are kept for a little longer than they are good for.
+const KEEP_READS: Millis = Millis(READ_FRESH.0 * 2);
+
+impl Facts {
+    pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
+        self.reads.forget_before(now);
+        match fact {
+            Fact::PodRead(key, pod) => {
+                match &pod {
+                    Some(pod) if self.pods.contains_key(&pod.uid) => {
+                        self.see_pod(pod.clone(), now);
+                    }
+                    _ => {}
+                }
+                // The name now belongs to nobody, or to another pod.
+                let gone: Vec<PodUid> = self
+                    .pods
+                    .values()
+                    .filter(|seen| {
+                        seen.pod.key == key
+                            && pod.as_ref().is_none_or(|pod| pod.uid != seen.pod.uid)
+                    })
+                    .map(|seen| seen.pod.uid.clone())
+                    .collect();
+                for uid in gone {
+                    self.lose_pod(&uid);
+                }
+                self.note_absence(&key, pod.as_ref(), begun);
+                self.reads.pods.insert(key, (begun, pod));
+            }
+            Fact::IpRead(name, ip) => {
+                match &ip {
+                    Some(ip) => {
+                        self.see_ip(ip.clone(), now);
+                        self.memory.entry(name.clone()).or_default().stale = false;
+                    }
+                    None => {
+                        self.lose_ip(&name);
+                    }
+                }
+                self.reads.ips.insert(name, (begun, ip));
+            }
+            Fact::NodeRead(name, node) => {
+                match node {
+                    Some(node) => self.see_node(node, now),
+                    None => changed(self.nodes.remove(&name).is_some()),
+                };
+                self.reads.nodes.insert(name, begun);
+            }
+            Fact::ReservationRead(address, reservation) => {
+                match &reservation {
+                    None => {
+                        self.reservations.remove(&address);
+                    }
+                    // The watch will show it too: until then this is what is known.
+                    Some(found) if found.managed => {
+                        self.see_reservation(found.clone());
+                    }
+                    Some(_) => {}
+                }
+                for memory in self.memory.values_mut() {
+                    if let Some(taken) = memory.taken.get_mut(&address) {
+                        let by = reservation
+                            .as_ref()
+                            .map_or_else(String::new, |found| found.parent_text.clone());
+                        *taken = (now, by);
+                    }
+                }
+                self.reads
+                    .reservations
+                    .insert(address, (begun, reservation));
+            }
+            Fact::ReservationsRead(uid, list) => {
+                self.reads.own_reservations.insert(uid, (begun, list));
+            }
+            Fact::ReplicaSetsRead(of, sets) => self.see_replica_sets(of, sets, begun),
+            Fact::InstanceRead(id, state) => {
+                self.instances.insert(id, (begun, state));
+            }
+            _ => {}
+        }
+        Touched::Nothing
+    }
+
+    /// Holders that a quorum read does not find, and that nobody here saw go, count for the brake.
+    fn note_absence(&mut self, key: &crate::names::PodKey, pod: Option<&Pod>, begun: Millis) {
+        for ip in self.ips.values() {
+            if let Some(memory) = self.memory.get_mut(&ip.name) {
+                let holders = ip
+                    .status
+                    .previous
+                    .iter()
+                    .filter_map(|entry| entry.holder.as_ref());
+                let claim = ip
+                    .status
+                    .claim
+                    .as_ref()
+                    .map(|claim| (&claim.pod, &claim.uid));
+                let named = holders.map(|(key, uid)| (key, uid)).chain(claim);
+                let gone =
+                    named.filter(|(of, uid)| *of == key && pod.is_none_or(|pod| &&pod.uid != uid));
+                memory.gone.extend(gone.map(|(_, uid)| uid.clone()));
+            }
+            let Some(claim) = ip.status.claim.as_ref().filter(|claim| &claim.pod == key) else {
+                continue;
+            };
+            if pod.is_some_and(|pod| pod.uid == claim.uid) || self.witnessed.contains(&claim.uid) {
+                self.absent.remove(&ip.name);
+            } else if self
+                .absent
+                .get(&ip.name)
+                .is_none_or(|(uid, _)| uid != &claim.uid)
+            {
+                self.absent
+                    .insert(ip.name.clone(), (claim.uid.clone(), begun));
+            }
+        }
+    }
+
+    fn see_replica_sets(
+        &mut self,
+        of: crate::names::ReplicaSetUid,
+        sets: Vec<ReplicaSet>,
+        begun: Millis,
+    ) {
+        let deployment = sets
+            .iter()
+            .find(|set| set.uid == of)
+            .and_then(|set| set.deployment.clone());
+        self.replica_sets.retain(|uid, (at, set)| {
+            uid != &of
+                && (deployment.is_none() || set.deployment != deployment)
+                && begun.since(*at) < Millis::seconds(600)
+        });
+        self.reads.replica_sets.insert(of, begun);
+        self.replica_sets
+            .extend(sets.into_iter().map(|set| (set.uid.clone(), (begun, set))));
+    }
+}
+
+impl Reads {
+    fn forget_before(&mut self, now: Millis) {
+        let keep = |begun: &Millis| now.since(*begun) <= KEEP_READS;
+        self.pods.retain(|_, (begun, _)| keep(begun));
+        self.ips.retain(|_, (begun, _)| keep(begun));
+        self.nodes.retain(|_, begun| keep(begun));
+        self.replica_sets.retain(|_, begun| keep(begun));
+        self.reservations
+            .retain(|_: &Ipv4Addr, (begun, _)| keep(begun));
+        self.own_reservations
+            .retain(|_: &IpUid, (begun, _)| keep(begun));
+    }
+}

@@ -1,0 +1,162 @@
+//! What this process remembers of an IP besides the objects: all of it may be lost at any time, and
+//! what follows from its loss is more reads, never a different end.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use core::net::Ipv4Addr;
+
+use crate::classify::Outcome;
+use crate::names::{InterfaceId, IpName, Millis, PodUid};
+use crate::objects::{Hold, Ip, Pod};
+use crate::step::Call;
+
+/// A quorum read is good for a destructive step for this long, and until the next write.
+pub(crate) const READ_FRESH: Millis = Millis::seconds(5);
+
+/// A pod, and what this process saw of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodSeen {
+    /// The pod.
+    pub pod: Pod,
+    /// When it was first seen here.
+    pub seen: Millis,
+    /// When it was first seen being deleted.
+    pub deleting_since: Option<Millis>,
+}
+
+/// What EC2, or the API server, answered last where it was no success.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Backoff {
+    /// When it failed.
+    pub at: Millis,
+    /// When to try again at the earliest.
+    pub until: Millis,
+    /// How many times in a row.
+    pub times: u32,
+    /// The call that failed, and how; None: a write to the API server.
+    pub call: Option<(Call, Outcome, String)>,
+}
+
+/// Memory of one IP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Memory {
+    /// When the last write was answered: a read begun before it is of another round.
+    pub(crate) round: Millis,
+    /// The object in hand lost a race: it is read before anything is decided from it.
+    pub(crate) stale: bool,
+    /// Losers whose `False` was written, or that are gone, under the present claim.
+    pub(crate) silenced: BTreeSet<PodUid>,
+    /// Earlier holders of which a quorum read said that they are gone. A UID never comes back.
+    pub(crate) gone: BTreeSet<PodUid>,
+    /// Addresses taken off interfaces since the claim, as EC2 confirmed.
+    pub(crate) unassigned: BTreeSet<(InterfaceId, Ipv4Addr)>,
+    /// Of these, addresses that were known to be where they were taken off: they are nowhere now.
+    pub(crate) taken_off: BTreeSet<Ipv4Addr>,
+    /// Interfaces that EC2 did not know when the address was to be taken off them.
+    pub(crate) missing: BTreeSet<InterfaceId>,
+    /// When `Detaching` was first seen, and whether the claim was known to have a Record.
+    pub(crate) detaching: Option<(Millis, bool)>,
+    /// When the present claim, recorded or not, was first seen.
+    pub(crate) claim_seen: Millis,
+    /// Interfaces that EC2 refused for good, and when: `status.refused` names one, two that are
+    /// refused in turn would otherwise throw the claim to and fro.
+    pub(crate) refused: BTreeMap<InterfaceId, Millis>,
+    /// When the present `status.refused` was first seen.
+    pub(crate) refused_seen: Millis,
+    /// Addresses that `Reserve` found taken, and by whom.
+    pub(crate) taken: BTreeMap<Ipv4Addr, (Millis, String)>,
+    /// Back off until then.
+    pub(crate) backoff: Option<Backoff>,
+}
+
+impl Memory {
+    /// Is a read that was begun then good for a destructive step?
+    pub(crate) fn fresh(&self, begun: Millis, now: Millis) -> bool {
+        begun >= self.round && now.since(begun) <= READ_FRESH
+    }
+
+    /// The claim or the reserved address changed: what was remembered of the one before is void.
+    pub(crate) fn claim_changed(&mut self, before: Option<&Ip>, ip: &Ip, now: Millis) {
+        let claim = ip.status.claim.as_ref();
+        let old = before.and_then(|ip| ip.status.claim.as_ref());
+        let same_holder = old.map(|claim| &claim.uid) == claim.map(|claim| &claim.uid);
+        if !same_holder {
+            // What was read of a name before is no word on the pod that holds it now.
+            self.round = self.round.max(now);
+        }
+        let same_target = old.and_then(|claim| claim.target())
+            == claim.and_then(|claim| claim.target())
+            && same_holder;
+        let same_address = before.and_then(|ip| ip.status.address) == ip.status.address;
+        let taken_back = old.is_some_and(crate::objects::Claim::recorded)
+            && claim.is_some_and(|claim| !claim.recorded());
+        if !(same_target && same_address) || taken_back {
+            self.silenced.clear();
+            self.backoff = None;
+        }
+        let unfinished =
+            |claim: Option<&crate::objects::Claim>| claim.is_some_and(|claim| !claim.recorded());
+        if !(same_target && same_address) || unfinished(old) != unfinished(claim) {
+            self.claim_seen = now;
+        }
+        let moving = claim.is_some_and(|claim| matches!(claim.hold, Hold::Claimed(_)));
+        if !same_address || moving && !same_target {
+            self.unassigned.clear();
+            self.taken_off.clear();
+            self.missing.clear();
+        }
+        match claim.map(|claim| &claim.hold) {
+            Some(Hold::Detaching) => {
+                let recorded = old.is_some_and(super::super::objects::Claim::recorded);
+                if self.detaching.is_none() {
+                    self.detaching = Some((now, recorded));
+                    self.unassigned.clear();
+                    self.taken_off.clear();
+                    self.missing.clear();
+                }
+            }
+            _ => self.detaching = None,
+        }
+        let named = |uid: &PodUid| {
+            claim.is_some_and(|claim| &claim.uid == uid)
+                || ip
+                    .status
+                    .previous
+                    .iter()
+                    .any(|entry| entry.holder.as_ref().is_some_and(|(_, of)| of == uid))
+        };
+        self.gone.retain(named);
+        if before.is_none_or(|before| before.status.refused != ip.status.refused) {
+            self.refused_seen = now;
+        }
+        self.refused
+            .retain(|_, at| now.since(*at) <= Millis::seconds(600));
+    }
+
+    /// Backs off: 1, 2, 4 … 30 s, longer where `least` says so, with a little of the name in it so
+    /// that a burst of failures does not come back as one.
+    pub(crate) fn back_off(
+        &mut self,
+        name: &IpName,
+        call: Option<(Call, Outcome, String)>,
+        least: Millis,
+        now: Millis,
+    ) {
+        let times = self
+            .backoff
+            .as_ref()
+            .map_or(0, |backoff| backoff.times)
+            .saturating_add(1);
+        let base = (1000u64 << times.saturating_sub(1).min(5)).min(30_000);
+        let spread = name.as_str().bytes().fold(u64::from(times), |sum, byte| {
+            sum.wrapping_mul(31).wrapping_add(byte.into())
+        });
+        let wait = (base - (spread % 256).saturating_mul(base) / 1024).max(least.0);
+        self.backoff = Some(Backoff {
+            at: now,
+            until: now.plus(Millis(wait)),
+            times,
+            call,
+        });
+    }
+}

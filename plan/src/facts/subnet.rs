@@ -1,0 +1,267 @@
+//! What is known of a subnet's interfaces, and where an address is.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use crate::cloud::Interface;
+use crate::names::{InstanceId, InterfaceId, Millis};
+
+/// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
+/// consistent); the second look follows after this long.
+const SECOND_LOOK: Millis = Millis::seconds(2);
+
+/// What an inventory says against our own write is believed only from one begun so long after it:
+/// Describe may lag, and a repair that is not needed costs the holder its readiness.
+pub(crate) const DESCRIBE_LAG: Millis = Millis::seconds(10);
+
+/// However short the interval: an inventory is good for at least this long.
+const LEAST_FRESH: Millis = Millis::seconds(10);
+
+/// A complete list of a subnet's interfaces.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Inventory {
+    /// When the first page was asked for: what was true later may be missing.
+    pub begun: Millis,
+    /// The interfaces.
+    pub interfaces: BTreeMap<InterfaceId, Interface>,
+    at: BTreeMap<Ipv4Addr, InterfaceId>,
+}
+
+impl Inventory {
+    pub(crate) fn new(begun: Millis, list: Vec<Interface>) -> Self {
+        let at = list
+            .iter()
+            .flat_map(|interface| {
+                interface
+                    .addresses
+                    .iter()
+                    .map(|address| (*address, interface.id.clone()))
+            })
+            .collect();
+        let interfaces = list
+            .into_iter()
+            .map(|interface| (interface.id.clone(), interface))
+            .collect();
+        Self {
+            begun,
+            interfaces,
+            at,
+        }
+    }
+
+    /// The interface that it shows the address on.
+    #[must_use]
+    pub fn holder_of(&self, address: Ipv4Addr) -> Option<&InterfaceId> {
+        self.at.get(&address)
+    }
+
+    /// Every address that it shows, with its interface.
+    pub fn addresses(&self) -> impl Iterator<Item = (&Ipv4Addr, &InterfaceId)> {
+        self.at.iter()
+    }
+
+    fn instance_of(&self, interface: &InterfaceId) -> Option<&InstanceId> {
+        self.interfaces.get(interface)?.instance.as_ref()
+    }
+}
+
+/// An own write that EC2 answered: where the address is by it, and when the answer came.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct OwnWrite {
+    pub(crate) answered: Millis,
+    /// None: taken off the interface that had it.
+    pub(crate) now_on: Option<InterfaceId>,
+}
+
+/// Where an address is, as far as is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// The interface; None: nowhere.
+    pub on: Option<InterfaceId>,
+    /// The instance that the interface is attached to, by the last inventory.
+    pub instance: Option<InstanceId>,
+    /// Good enough for a claim and for a destructive step.
+    pub fresh: bool,
+    /// Two inventories, both begun after our last write, say the same.
+    pub agreed: bool,
+    /// When the older of the two agreeing inventories was begun.
+    pub agreed_since: Option<Millis>,
+}
+
+/// What is known of one subnet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SubnetFacts {
+    /// Its CIDRs; empty until `DescribeSubnets` has answered.
+    pub cidrs: Vec<Ipv4Net>,
+    /// When `DescribeSubnets` was last asked in vain.
+    pub(crate) asked: Option<Millis>,
+    pub(crate) last: Option<Inventory>,
+    pub(crate) before: Option<Inventory>,
+    /// When an inventory is wanted earlier than the interval has it.
+    pub(crate) wanted: Option<Millis>,
+    /// When the last attempt was begun, and how many failed in a row.
+    pub(crate) tried: Option<Millis>,
+    pub(crate) failed: u32,
+    pub(crate) own: BTreeMap<Ipv4Addr, OwnWrite>,
+    /// Addresses of which a call's outcome is not known, since when.
+    pub(crate) unknown: BTreeMap<Ipv4Addr, Millis>,
+}
+
+impl SubnetFacts {
+    /// The last complete inventory.
+    #[must_use]
+    pub fn inventory(&self) -> Option<&Inventory> {
+        self.last.as_ref()
+    }
+
+    /// Asks for an inventory at that moment, if none is due before.
+    pub(crate) fn want(&mut self, at: Millis) {
+        self.wanted = Some(self.wanted.map_or(at, |wanted| wanted.min(at)));
+    }
+
+    /// When the next inventory is due.
+    pub(crate) fn due(&self, interval: Millis) -> Millis {
+        let Some(tried) = self.tried else {
+            return Millis(0);
+        };
+        if self.failed > 0 {
+            // 1, 2, 4, 8, 16, then 30 s: the interval may be shorter, EC2's patience is not.
+            let wait = 1000u64 << self.failed.saturating_sub(1).min(5);
+            return tried.plus(Millis(wait.min(30_000)));
+        }
+        let regular = tried.plus(interval);
+        self.wanted.map_or(regular, |wanted| wanted.min(regular))
+    }
+
+    pub(crate) fn done(&mut self, inventory: Inventory) {
+        if self.wanted.is_some_and(|wanted| wanted <= inventory.begun) {
+            self.wanted = None;
+        }
+        self.failed = 0;
+        self.unknown.retain(|_, since| *since >= inventory.begun);
+        self.before = self.last.take();
+        let began = inventory.begun;
+        self.last = Some(inventory);
+        self.own.retain(|address, own| {
+            let Some((last, before)) = self.last.as_ref().zip(self.before.as_ref()) else {
+                return true;
+            };
+            let shown = last.holder_of(*address);
+            let contradicted = shown != own.now_on.as_ref();
+            let earliest = if contradicted {
+                own.answered.plus(DESCRIBE_LAG)
+            } else {
+                own.answered
+            };
+            !(before.begun > earliest && shown == before.holder_of(*address))
+        });
+        // What we wrote and do not see, or saw move by itself, gets its second look soon.
+        let shown = |address: &Ipv4Addr| {
+            let last = self.last.as_ref()?;
+            last.holder_of(*address)
+        };
+        let unseen = self
+            .own
+            .iter()
+            .filter(|(address, own)| own.answered < began && shown(address) != own.now_on.as_ref())
+            .map(|(_, own)| own.answered.plus(DESCRIBE_LAG))
+            .min();
+        let doubtful =
+            self.last
+                .as_ref()
+                .zip(self.before.as_ref())
+                .is_some_and(|(last, before)| {
+                    before.at.iter().any(|(address, on)| {
+                        !self.own.contains_key(address)
+                            && (last.holder_of(*address) != Some(on)
+                                || last.instance_of(on) != before.instance_of(on))
+                    })
+                });
+        if let Some(believed) = unseen {
+            self.want(began.plus(SECOND_LOOK).max(believed.plus(Millis(1))));
+        }
+        if doubtful || self.before.is_none() {
+            self.want(began.plus(SECOND_LOOK));
+        }
+    }
+
+    /// Where the address is.
+    #[must_use]
+    pub fn locate(&self, address: Ipv4Addr, interval: Millis, now: Millis) -> Location {
+        let Some(last) = &self.last else {
+            return Location::default();
+        };
+        let fresh_for = Millis(interval.0.saturating_mul(2)).max(LEAST_FRESH);
+        let fresh = now.since(last.begun) <= fresh_for && !self.unknown.contains_key(&address);
+        let shown = last.holder_of(address);
+        let own = self.own.get(&address);
+        let (on, agreed_since) = match (own, &self.before) {
+            // `done` drops an own write once two later inventories agree: it still lies over them here.
+            (Some(own), _) => (own.now_on.as_ref(), None),
+            (None, Some(before))
+                if before.holder_of(address) == shown
+                    && shown.is_none_or(|on| before.instance_of(on) == last.instance_of(on)) =>
+            {
+                (shown, Some(before.begun))
+            }
+            (None, _) => (shown, None),
+        };
+        Location {
+            on: on.cloned(),
+            instance: on.and_then(|on| last.instance_of(on)).cloned(),
+            fresh,
+            agreed: agreed_since.is_some(),
+            agreed_since,
+        }
+    }
+
+    /// An interface as the last inventory shows it.
+    #[must_use]
+    pub fn interface(&self, id: &InterfaceId) -> Option<&Interface> {
+        self.last.as_ref()?.interfaces.get(id)
+    }
+
+    /// Do two inventories in a row show no such interface?
+    #[must_use]
+    pub fn interface_gone(&self, id: &InterfaceId) -> bool {
+        self.last
+            .as_ref()
+            .zip(self.before.as_ref())
+            .is_some_and(|(last, before)| {
+                !last.interfaces.contains_key(id) && !before.interfaces.contains_key(id)
+            })
+    }
+
+    /// The slots of an interface that are taken, own writes laid over the last inventory: a delegated
+    /// prefix takes one, as an address does.
+    pub(crate) fn slots_taken_on(&self, id: &InterfaceId) -> usize {
+        let shown = self.interface(id).map_or(0, |interface| {
+            let addresses = interface.addresses.iter();
+            addresses
+                .filter(|address| !self.own.contains_key(*address))
+                .count()
+                + usize::try_from(interface.prefixes).unwrap_or(usize::MAX)
+        });
+        shown
+            + self
+                .own
+                .values()
+                .filter(|own| own.now_on.as_ref() == Some(id))
+                .count()
+    }
+
+    /// Did the inventory before the last one show an interface attached to this instance?
+    pub(crate) fn shown_before(&self, instance: Option<&InstanceId>) -> bool {
+        let interfaces = self
+            .before
+            .iter()
+            .flat_map(|before| before.interfaces.values());
+        instance.is_some()
+            && interfaces
+                .into_iter()
+                .any(|interface| interface.attached && interface.instance.as_ref() == instance)
+    }
+}

@@ -1,0 +1,287 @@
+//! Who leads: the rule by which replicas share one `Lease`, as a pure function of what was read and
+//! when this process saw it.
+//!
+//! Nobody's wall clock is trusted: a `Lease` has expired when *we* have not seen it change for as long
+//! as its holder said it would last, on our own monotonic clock. Leading saves work; that two cannot do
+//! harm is the business of resource versions and of EC2's refusals.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use crate::names::{Millis, ResourceVersion};
+
+/// A mutating call to EC2 takes at most so long: none is begun with less of the lease left.
+const CALL: Millis = Millis::seconds(5);
+
+/// A replica's name in the `Lease`: unique to one process.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity(String);
+
+impl Identity {
+    /// The name as it stands in `spec.holderIdentity`.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name as it stands in `spec.holderIdentity`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The lengths of time of an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timings {
+    /// How long others respect the lease after they last saw it change.
+    pub duration: Millis,
+    /// The holder gives up when its last renewal was begun so long ago.
+    pub renew_deadline: Millis,
+    /// How often it is renewed, or tried for.
+    pub retry_period: Millis,
+}
+
+impl Timings {
+    /// No mutating call is begun with less than this left: 5 s, or a third of a lease so short that it
+    /// could never have them.
+    const fn margin(&self) -> Millis {
+        let third = self.duration.0 / 3;
+        if third < CALL.0 { Millis(third) } else { CALL }
+    }
+
+    /// `spec.leaseDurationSeconds`: whole seconds, never none.
+    #[must_use]
+    pub const fn seconds(&self) -> u64 {
+        let seconds = self.duration.0.div_ceil(1000);
+        if seconds == 0 { 1 } else { seconds }
+    }
+}
+
+/// The `Lease` as it was read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Record {
+    /// Its version: the next write is guarded by it.
+    pub version: ResourceVersion,
+    /// Who holds it; None: it was given back.
+    pub holder: Option<Identity>,
+    /// How long its holder said that it lasts.
+    pub duration: Option<Millis>,
+    /// `spec.renewTime` as text: compared, never understood.
+    pub renewed: String,
+    /// How often it changed hands.
+    pub transitions: u64,
+}
+
+impl Record {
+    /// Does it say the same? The version also changes with a label, and that renews nothing.
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.holder == other.holder
+            && self.renewed == other.renewed
+            && self.transitions == other.transitions
+    }
+}
+
+/// What a write puts into the `Lease`; `renewTime` is always the writer's present.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Spec {
+    /// Who holds it then; None: it is given back.
+    pub holder: Option<Identity>,
+    /// `leaseDurationSeconds`.
+    pub seconds: u64,
+    /// `leaseTransitions`.
+    pub transitions: u64,
+    /// Does it change hands, so that `acquireTime` is the present too?
+    pub acquired: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// Quorum GET of the `Lease`.
+    Read,
+    /// Create it.
+    Create(Spec),
+    /// Replace its spec, guarded by this version.
+    Update(ResourceVersion, Spec),
+    /// Nothing before then.
+    Wait(Millis),
+}
+
+/// How a step was answered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Answer {
+    /// The `Lease` as it is now; None: there is none.
+    Read(Option<Record>),
+    /// Written: as it is now.
+    Wrote(Record),
+    /// Somebody was faster.
+    Conflict,
+    /// Failed, or nobody knows.
+    Failed,
+}
+
+/// One replica's part in the election.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Election {
+    me: Identity,
+    timings: Timings,
+    /// What the `Lease` said last, and when we first saw it say so. None: nobody has looked.
+    seen: Option<(Option<Record>, Millis)>,
+    /// When the last renewal that succeeded was begun, while we hold it.
+    held: Option<Millis>,
+    /// Nothing before then.
+    next: Millis,
+    /// The last answer leaves open what the `Lease` says.
+    unsure: bool,
+}
+
+impl Election {
+    /// A replica that has not looked yet.
+    #[must_use]
+    pub const fn new(me: Identity, timings: Timings) -> Self {
+        Self {
+            me,
+            timings,
+            seen: None,
+            held: None,
+            next: Millis(0),
+            unsure: true,
+        }
+    }
+
+    /// Does this process lead? Only until its own deadline, whatever it hears or does not hear.
+    #[must_use]
+    pub fn leads(&self, now: Millis) -> bool {
+        self.held
+            .is_some_and(|renewed| now < renewed.plus(self.timings.renew_deadline))
+    }
+
+    /// Until when a mutating call to EC2 may be begun; None: not at all.
+    #[must_use]
+    pub fn calls_until(&self) -> Option<Millis> {
+        let renewed = self.held?;
+        let left = self.timings.duration.since(self.timings.margin());
+        Some(renewed.plus(Millis(left.0.min(self.timings.renew_deadline.0))))
+    }
+
+    /// Until when this process leads unless it renews; None: it does not.
+    #[must_use]
+    pub fn leads_until(&self) -> Option<Millis> {
+        Some(self.held?.plus(self.timings.renew_deadline))
+    }
+
+    /// The holder, as last seen.
+    #[must_use]
+    pub fn holder(&self) -> Option<&Identity> {
+        self.seen.as_ref()?.0.as_ref()?.holder.as_ref()
+    }
+
+    /// What to do now.
+    #[must_use]
+    pub fn step(&self, now: Millis) -> Step {
+        if now < self.next {
+            return Step::Wait(self.next);
+        }
+        let Some((record, since)) = self.seen.as_ref().filter(|_| !self.unsure) else {
+            return Step::Read;
+        };
+        let Some(record) = record else {
+            return Step::Create(self.spec(0, true));
+        };
+        match &record.holder {
+            Some(holder) if holder == &self.me => {
+                Step::Update(record.version, self.spec(record.transitions, false))
+            }
+            Some(_) if now < self.expires(record, *since) => Step::Read,
+            _ => Step::Update(
+                record.version,
+                self.spec(record.transitions.saturating_add(1), true),
+            ),
+        }
+    }
+
+    /// What gives the lease back; None where it is not ours to give.
+    #[must_use]
+    pub fn release(&self) -> Option<Step> {
+        let record = self.seen.as_ref()?.0.as_ref()?;
+        (record.holder.as_ref() == Some(&self.me)).then(|| {
+            let spec = Spec {
+                holder: None,
+                seconds: 1,
+                transitions: record.transitions,
+                acquired: false,
+            };
+            Step::Update(record.version, spec)
+        })
+    }
+
+    /// Takes the answer to a step that was begun at `begun`.
+    pub fn apply(&mut self, answer: Answer, begun: Millis, now: Millis) {
+        if !self.leads(now) {
+            self.held = None;
+        }
+        match answer {
+            Answer::Read(record) => {
+                self.unsure = false;
+                let mine =
+                    record.as_ref().and_then(|record| record.holder.as_ref()) == Some(&self.me);
+                self.see(record, now);
+                if !mine {
+                    self.held = None;
+                }
+                // Whoever can have it tries at once; the others look again later.
+                self.next = match self.step(now) {
+                    Step::Read => now.plus(self.timings.retry_period),
+                    _ => now,
+                };
+            }
+            Answer::Wrote(record) => {
+                self.unsure = false;
+                self.held = (record.holder.as_ref() == Some(&self.me)).then_some(begun);
+                self.see(Some(record), now);
+                self.next = now.plus(self.timings.retry_period);
+            }
+            Answer::Conflict => {
+                self.unsure = true;
+                self.next = now;
+            }
+            Answer::Failed => {
+                self.unsure = true;
+                self.next = now.plus(self.timings.retry_period);
+            }
+        }
+    }
+
+    fn see(&mut self, record: Option<Record>, now: Millis) {
+        let since = match (&self.seen, &record) {
+            (Some((Some(before), since)), Some(record)) if before.says_the_same(record) => *since,
+            _ => now,
+        };
+        self.seen = Some((record, since));
+    }
+
+    fn expires(&self, record: &Record, since: Millis) -> Millis {
+        since.plus(record.duration.unwrap_or(self.timings.duration))
+    }
+
+    fn spec(&self, transitions: u64, acquired: bool) -> Spec {
+        Spec {
+            holder: Some(self.me.clone()),
+            seconds: self.timings.seconds(),
+            transitions,
+            acquired,
+        }
+    }
+}
+
+impl From<&str> for Identity {
+    fn from(name: &str) -> Self {
+        Self(name.to_string())
+    }
+}

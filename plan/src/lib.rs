@@ -1,0 +1,20 @@
+//! Every decision that Mooring takes, as pure functions.
+#![no_std]
+// Decisions are values, made a few times a second and matched at once: a box would only hide them.
+#![allow(clippy::result_large_err, clippy::large_enum_variant)]
+extern crate alloc;
+
+pub mod admission;
+pub mod block;
+mod blocks;
+mod brake;
+pub mod buckets;
+pub mod classify;
+pub mod cloud;
+pub mod decide;
+pub mod facts;
+pub mod lease;
+pub mod names;
+pub mod objects;
+pub mod reason;
+pub mod step;

@@ -1,0 +1,158 @@
+//! The identities that decisions are made about, each a type of its own: a pod's UID can never be
+//! compared with an instance's id, nor a node's name stand for the machine behind it.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Takes the text as it stands in the object.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The text as it stands in the object.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_string())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )+};
+}
+
+names! {
+    /// Name of an `IP`; also the value of the pods' label.
+    IpName;
+    /// UID of an `IP`: one deleted and created again under its name is another.
+    IpUid;
+    /// Name of an `IPBlock`.
+    BlockName;
+    /// A pod's UID: the holder of an address is a pod, not a name.
+    PodUid;
+    /// A namespace's name.
+    Namespace;
+    /// A Node's name. It may be used again for another machine: see [`InstanceId`].
+    NodeName;
+    /// UID of a `ReplicaSet`.
+    ReplicaSetUid;
+    /// UID of a `Deployment`.
+    DeploymentUid;
+    /// EC2 instance id, `i-…`: what a Node's `providerID` ends in.
+    InstanceId;
+    /// EC2 instance type, as in the label `node.kubernetes.io/instance-type`.
+    InstanceType;
+    /// EC2 network interface id, `eni-…`.
+    InterfaceId;
+    /// EC2 subnet id, `subnet-…`.
+    SubnetId;
+}
+
+impl InstanceId {
+    /// The instance of a Node: the last part of `aws:///eu-west-1a/i-0123`. None where the provider
+    /// is another or the id is no instance's.
+    #[must_use]
+    pub fn from_provider_id(provider_id: &str) -> Option<Self> {
+        let rest = provider_id.strip_prefix("aws://")?;
+        let id = rest.rsplit('/').next()?;
+        id.starts_with("i-").then(|| Self::from(id))
+    }
+}
+
+/// Where a pod's object is found. The name alone does not say which pod: that is [`PodUid`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodKey {
+    /// The pod's namespace.
+    pub namespace: Namespace,
+    /// The pod's name.
+    pub name: String,
+}
+
+impl PodKey {
+    /// A pod's key.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: Namespace::new(namespace),
+            name: name.into(),
+        }
+    }
+
+    /// Reads `namespace/name`, as `status.pod` has it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (namespace, name) = text.split_once('/')?;
+        (!namespace.is_empty() && !name.is_empty()).then(|| Self::new(namespace, name))
+    }
+}
+
+impl fmt::Display for PodKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// A place for an address: the same ENI on another instance is another place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The network interface.
+    pub interface: InterfaceId,
+    /// The instance that it was attached to when the place was chosen.
+    pub instance: InstanceId,
+}
+
+/// An object's version. The API server's are comparable decimal numbers (Kubernetes 1.35, KEP-5504).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceVersion(pub u64);
+
+impl fmt::Display for ResourceVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A moment on this process's monotonic clock, in milliseconds; also a length of time.
+/// Moments of two processes are never compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// So many seconds.
+    #[must_use]
+    pub const fn seconds(seconds: u64) -> Self {
+        Self(seconds.saturating_mul(1000))
+    }
+
+    /// This moment and so long.
+    #[must_use]
+    pub const fn plus(self, length: Self) -> Self {
+        Self(self.0.saturating_add(length.0))
+    }
+
+    /// How long since `earlier`; nothing if that lies ahead.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}

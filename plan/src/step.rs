@@ -1,0 +1,194 @@
+//! What a decision asks to be done: one read or one write, and when to look again.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use crate::cloud::Reassign;
+use crate::names::{
+    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
+    PodUid, ResourceVersion, SubnetId,
+};
+use crate::objects::{BlockStatus, IpStatus, Reservation};
+use crate::reason::Reason;
+
+/// One step for one IP, and what to say of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Decision {
+    /// What to do now; None: nothing.
+    pub step: Option<Step>,
+    /// When to look again although nothing happened.
+    pub again: Option<Millis>,
+    /// What to tell the user; repeated as long as it is so, the driver says each thing once.
+    pub notices: Vec<Notice>,
+}
+
+/// An Event to be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Notice {
+    /// On which object.
+    pub on: Regarding,
+    /// Its reason; whether it is a Warning follows from it.
+    pub reason: Reason,
+    /// The sentence, which says what to do next where something is to be done.
+    pub message: String,
+}
+
+/// The object that a notice is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Regarding {
+    /// An `IP`.
+    Ip(IpName, IpUid),
+    /// A pod.
+    Pod(PodKey, PodUid),
+    /// A block, with `metadata.uid`.
+    Block(BlockName, String),
+}
+
+/// One step: each is one request, and its answer comes back as a fact.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// A quorum read.
+    Read(Read),
+    /// A write to the API server.
+    Write(Write),
+    /// A mutating call to EC2. Never sent but for a claim that is durable.
+    Call(Call),
+}
+
+/// A read that a decision needs. Answers: [`crate::facts::Fact`]'s `…Read`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Read {
+    /// GET of a pod.
+    Pod(PodKey),
+    /// GET of an `IP`.
+    Ip(IpName),
+    /// GET of a Node.
+    Node(NodeName),
+    /// GET of an `IPAddress`.
+    Reservation(Ipv4Addr),
+    /// LIST of the `IPAddress`es whose label names this IP.
+    Reservations(IpUid),
+    /// The pod's `ReplicaSet`, and every other one of its Deployment.
+    ReplicaSets(PodKey, String),
+    /// `DescribeInstances` of one instance.
+    Instance(InstanceId),
+}
+
+/// A write to the API server, guarded by what it was decided from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Write {
+    /// Put our finalizer on the `IP` (guarded by its version).
+    AddFinalizer(IpName, ResourceVersion),
+    /// Take it off: the last thing of an `IP`.
+    RemoveFinalizer(IpName, ResourceVersion),
+    /// Remove the annotation `take-from`, used.
+    DropTakeFrom(IpName, ResourceVersion),
+    /// Replace the status (guarded by the version).
+    Status(IpName, ResourceVersion, StatusWrite, IpStatus),
+    /// Create the `IPAddress` of this address for this IP.
+    Reserve(IpName, IpUid, Ipv4Addr),
+    /// Put owner reference, labels and finalizer of the `IPAddress` right (guarded by its version).
+    MendReservation(IpName, IpUid, Reservation),
+    /// Delete the `IPAddress` (by UID and version) and take its finalizer off.
+    Release(Reservation),
+    /// Write our condition on a pod (guarded by UID, and by version where one is given).
+    Gate(GateWrite),
+    /// Put our label on the pod again, or take label and `ip-uid` off (guarded by UID).
+    Label(PodKey, PodUid, Option<IpName>),
+}
+
+/// What a status write is: for the trace, the metrics and the Events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StatusWrite {
+    /// The address was reserved.
+    Reserved,
+    /// A pod claims it, or a claim goes to another pod or place.
+    Claim,
+    /// A claim goes back to the holder before.
+    Return,
+    /// EC2 confirmed the claim.
+    Record,
+    /// It is to be taken off.
+    Detach,
+    /// It was taken off: nobody holds it.
+    Clear,
+    /// Only conditions change.
+    Conditions,
+}
+
+/// Our condition on a pod, as it is to be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GateWrite {
+    /// The pod's object.
+    pub pod: PodKey,
+    /// The pod.
+    pub uid: PodUid,
+    /// The version that was read; None: whatever it is by now (a loser's `False`).
+    pub version: Option<ResourceVersion>,
+    /// `True` or `False`.
+    pub status: bool,
+    /// Why.
+    pub reason: Reason,
+    /// Why, with the claim's version for a loser, so that the pod's version always changes.
+    pub message: String,
+}
+
+/// A mutating call to EC2.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Call {
+    /// `AssignPrivateIpAddresses`.
+    Assign(InterfaceId, Ipv4Addr, Reassign),
+    /// `UnassignPrivateIpAddresses`.
+    Unassign(InterfaceId, Ipv4Addr),
+}
+
+impl Call {
+    /// The interface it goes to.
+    #[must_use]
+    pub fn interface(&self) -> &InterfaceId {
+        match self {
+            Self::Assign(interface, ..) | Self::Unassign(interface, _) => interface,
+        }
+    }
+
+    /// EC2's name of the action, which is also the permission's.
+    #[must_use]
+    pub const fn action_name(&self) -> &'static str {
+        match self {
+            Self::Assign(..) => "AssignPrivateIpAddresses",
+            Self::Unassign(..) => "UnassignPrivateIpAddresses",
+        }
+    }
+
+    /// The address it is about.
+    #[must_use]
+    pub fn address(&self) -> Ipv4Addr {
+        match self {
+            Self::Assign(_, address, _) | Self::Unassign(_, address) => *address,
+        }
+    }
+}
+
+/// What is to be done for a block, beside the IPs' own steps.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BlockStep {
+    /// `DescribeSubnets`.
+    ReadSubnet(SubnetId),
+    /// `DescribeInstanceTypes`.
+    ReadLimits(BTreeSet<InstanceType>),
+    /// Put our finalizer on the block.
+    AddFinalizer(BlockName, ResourceVersion),
+    /// Take it off: nothing lies in it any more.
+    RemoveFinalizer(BlockName, ResourceVersion),
+    /// Replace the status.
+    Status(BlockName, ResourceVersion, BlockStatus),
+    /// Put the block's label on a Node, or take it off.
+    Label(NodeName, BlockName, bool),
+    /// Remove the annotation `release-brake`, used.
+    DropReleaseBrake(BlockName, ResourceVersion),
+}
+
+/// What a node's labels would have to be for a block: given by the administrator, or ours.
+pub type Labels = BTreeMap<String, String>;

@@ -1,0 +1,150 @@
+//! Which addresses a block has to give, and what its texts may look like.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use mooring_plan::block::{BlockRange, Unusable, parse_address, parse_cidr, reserved_by_aws};
+use proptest::prelude::*;
+
+fn net(text: &str) -> Ipv4Net {
+    text.parse().unwrap()
+}
+
+fn block(cidr: &str, excluded: &[&str]) -> BlockRange {
+    BlockRange::parse(cidr, excluded.iter().copied()).unwrap()
+}
+
+fn refused(cidr: &str, sentence_part: &str) {
+    let error = parse_cidr(cidr).expect_err(cidr).to_string();
+    assert!(error.contains(sentence_part), "{cidr}: {error}");
+}
+
+#[test]
+fn a_cidr_is_refused_with_what_to_write_instead() {
+    refused("203.0.113.5/24", "write \"203.0.113.0/24\"");
+    refused("203.0.113.5", "write \"203.0.113.5/32\"");
+    refused("2001:db8::/64", "is IPv6, which is not supported yet");
+    refused("203.0.113.0/33", "is not an IPv4 CIDR such as");
+    refused("203.0.113.0/024", "203.0.113.0/24");
+    refused("", "is not an IPv4 CIDR such as");
+    assert_eq!(parse_cidr("203.0.113.0/24").unwrap(), net("203.0.113.0/24"));
+}
+
+#[test]
+fn an_address_is_refused_with_what_it_is() {
+    let says = |text| parse_address(text).unwrap_err().to_string();
+    assert!(says("2001:db8::1").contains("is IPv6, which is not supported yet"));
+    assert!(says("203.0.113.07").contains("is not an IPv4 address"));
+    assert!(says("203.0.113.7/32").contains("is not an IPv4 address"));
+    assert_eq!(
+        parse_address("203.0.113.7").unwrap(),
+        Ipv4Addr::new(203, 0, 113, 7)
+    );
+}
+
+#[test]
+fn an_excluded_entry_may_be_an_address_or_a_cidr() {
+    let block = block("203.0.113.0/24", &["203.0.113.9", "203.0.113.128/25"]);
+    let subnets = [net("203.0.113.0/24")];
+    let check = |text: &str| block.check(text.parse().unwrap(), &subnets);
+    assert_eq!(
+        check("203.0.113.9"),
+        Err(Unusable::Excluded(net("203.0.113.9/32")))
+    );
+    assert_eq!(
+        check("203.0.113.200"),
+        Err(Unusable::Excluded(net("203.0.113.128/25")))
+    );
+    assert_eq!(check("203.0.113.10"), Ok(()));
+    assert!(BlockRange::parse("203.0.113.0/24", ["203.0.113.9/25"]).is_err());
+}
+
+#[test]
+fn what_aws_keeps_is_the_subnets_not_the_blocks() {
+    let subnet = net("10.0.0.0/24");
+    for kept in [0, 1, 2, 3, 255] {
+        assert!(
+            reserved_by_aws(Ipv4Addr::new(10, 0, 0, kept), subnet),
+            "{kept}"
+        );
+    }
+    // The first of the block is no first of the subnet.
+    let block = block("10.0.0.16/28", &[]);
+    assert_eq!(block.check(Ipv4Addr::new(10, 0, 0, 16), &[subnet]), Ok(()));
+    assert_eq!(block.capacity(&[subnet]), 16);
+    assert_eq!(block.capacity(&[net("10.0.0.16/28")]), 11);
+}
+
+#[test]
+fn before_the_subnet_is_known_an_address_passes_but_none_is_given_out() {
+    let block = block("10.0.0.0/24", &[]);
+    let first = Ipv4Addr::new(10, 0, 0, 0);
+    assert_eq!(block.check(first, &[]), Ok(()));
+    assert!(!block.is_allocatable(first, &[]));
+    assert_eq!(block.lowest_free(&[], |_| false), None);
+    assert_eq!(block.capacity(&[]), 0);
+}
+
+#[test]
+fn the_lowest_free_address_is_given_out_first() {
+    let block = block("10.0.0.0/28", &["10.0.0.4"]);
+    let subnets = [net("10.0.0.0/24")];
+    let taken = BTreeSet::from([Ipv4Addr::new(10, 0, 0, 5)]);
+    let free = block.lowest_free(&subnets, |address| taken.contains(&address));
+    assert_eq!(free, Some(Ipv4Addr::new(10, 0, 0, 6)));
+    assert_eq!(block.lowest_free(&subnets, |_| true), None);
+}
+
+#[test]
+fn the_ends_of_the_address_space_are_no_trap() {
+    let block = block("0.0.0.0/0", &["255.255.255.255", "0.0.0.0"]);
+    let everything = [net("0.0.0.0/0")];
+    assert_eq!(block.capacity(&everything), (1 << 32) - 5);
+    assert_eq!(
+        block.lowest_free(&everything, |_| false),
+        Some(Ipv4Addr::new(0, 0, 0, 4))
+    );
+}
+
+fn small_net() -> impl Strategy<Value = Ipv4Net> {
+    (0_u32..512, 23_u8..=32).prop_map(|(low, prefix)| {
+        Ipv4Net::new(Ipv4Addr::from(0x0a00_0000 + low), prefix)
+            .unwrap()
+            .trunc()
+    })
+}
+
+proptest! {
+    #[test]
+    fn capacity_and_lowest_free_agree_with_asking_every_address(
+        cidr in small_net(),
+        excluded in proptest::collection::vec(small_net(), 0..4),
+        subnets in proptest::collection::vec(small_net(), 0..4),
+        taken in proptest::collection::btree_set(0_u32..512, 0..40),
+    ) {
+        let block = BlockRange::new(cidr, excluded);
+        let is_taken = |address: Ipv4Addr| taken.contains(&(u32::from(address) - 0x0a00_0000));
+        let good: Vec<_> = (0..512)
+            .map(|low| Ipv4Addr::from(0x0a00_0000 + low))
+            .filter(|address| block.is_allocatable(*address, &subnets))
+            .collect();
+        prop_assert_eq!(block.capacity(&subnets), good.len() as u64);
+        let lowest = good.into_iter().find(|address| !is_taken(*address));
+        prop_assert_eq!(block.lowest_free(&subnets, is_taken), lowest);
+    }
+
+    #[test]
+    fn overlap_is_having_an_address_in_common(left in small_net(), right in small_net()) {
+        let in_common = left.hosts().chain([left.network(), left.broadcast()]).any(|a| right.contains(&a));
+        let (left, right) = (BlockRange::new(left, vec![]), BlockRange::new(right, vec![]));
+        prop_assert_eq!(left.overlaps(&right), in_common);
+        prop_assert_eq!(right.overlaps(&left), in_common);
+    }
+}

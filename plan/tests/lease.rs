@@ -1,0 +1,277 @@
+//! At most one replica leads, whatever their clocks show and however long one of them sleeps.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
+use mooring_plan::names::{Millis, ResourceVersion};
+use proptest::prelude::*;
+
+const TIMINGS: Timings = Timings {
+    duration: Millis::seconds(15),
+    renew_deadline: Millis::seconds(10),
+    retry_period: Millis::seconds(2),
+};
+
+/// The one `Lease`, with the API server's compare-and-swap.
+#[derive(Default)]
+struct Server {
+    lease: Option<Record>,
+    version: u64,
+    writes: u64,
+}
+
+impl Server {
+    fn carry_out(&mut self, step: &Step) -> Answer {
+        match step {
+            Step::Read => Answer::Read(self.lease.clone()),
+            Step::Create(spec) if self.lease.is_none() => self.write(spec),
+            Step::Update(version, spec)
+                if self.lease.as_ref().map(|lease| lease.version) == Some(*version) =>
+            {
+                self.write(spec)
+            }
+            Step::Create(_) | Step::Update(..) => Answer::Conflict,
+            Step::Wait(_) => panic!("waiting is no request"),
+        }
+    }
+
+    fn write(&mut self, spec: &Spec) -> Answer {
+        self.version += 1;
+        self.writes += 1;
+        let record = Record {
+            version: ResourceVersion(self.version),
+            holder: spec.holder.clone(),
+            duration: Some(Millis::seconds(spec.seconds)),
+            // A wall clock that stands still: nothing may depend on it but that writes differ.
+            renewed: self.version.to_string(),
+            transitions: spec.transitions,
+        };
+        self.lease = Some(record.clone());
+        Answer::Wrote(record)
+    }
+}
+
+/// A replica whose monotonic clock began when it pleased.
+struct Replica {
+    election: Election,
+    began: u64,
+    asleep_until: u64,
+}
+
+impl Replica {
+    fn new(name: &str, began: u64) -> Self {
+        Self {
+            election: Election::new(Identity::from(name), TIMINGS),
+            began,
+            asleep_until: 0,
+        }
+    }
+
+    fn clock(&self, real: u64) -> Millis {
+        Millis(real + self.began)
+    }
+
+    /// One step that takes no time.
+    fn turn(&mut self, server: &mut Server, real: u64) {
+        let now = self.clock(real);
+        let step = self.election.step(now);
+        if !matches!(step, Step::Wait(_)) {
+            let answer = server.carry_out(&step);
+            self.election.apply(answer, now, now);
+        }
+    }
+
+    fn leads(&self, real: u64) -> bool {
+        self.election.leads(self.clock(real))
+    }
+
+    fn may_call(&self, real: u64) -> bool {
+        self.leads(real)
+            && self
+                .election
+                .calls_until()
+                .is_some_and(|until| self.clock(real) < until)
+    }
+}
+
+fn run(replicas: &mut [Replica], server: &mut Server, from: u64, to: u64) {
+    for real in (from..to).step_by(100) {
+        for replica in &mut *replicas {
+            if replica.asleep_until <= real {
+                replica.turn(server, real);
+            }
+        }
+        assert!(
+            replicas
+                .iter()
+                .filter(|replica| replica.leads(real))
+                .count()
+                <= 1,
+            "two lead at {real}"
+        );
+    }
+}
+
+#[test]
+fn the_first_to_come_leads_within_one_round_and_the_other_waits() {
+    let mut server = Server::default();
+    let mut replicas = [Replica::new("a", 0), Replica::new("b", 1_000_000)];
+    run(&mut replicas, &mut server, 0, 60_000);
+    assert!(replicas[0].leads(60_000));
+    assert!(!replicas[1].leads(60_000));
+    assert_eq!(replicas[1].election.holder(), Some(&Identity::from("a")));
+}
+
+#[test]
+fn the_other_leads_once_it_has_seen_no_renewal_for_the_lease_s_duration() {
+    let mut server = Server::default();
+    let mut replicas = [Replica::new("a", 0), Replica::new("b", 77)];
+    run(&mut replicas, &mut server, 0, 30_000);
+    replicas[0].asleep_until = u64::MAX;
+    run(&mut replicas, &mut server, 30_000, 43_000);
+    assert!(!replicas[1].leads(43_000), "the lease has not expired yet");
+    run(&mut replicas, &mut server, 43_000, 50_000);
+    assert!(replicas[1].leads(50_000));
+    assert_eq!(server.lease.unwrap().transitions, 1);
+}
+
+#[test]
+fn a_leader_that_wakes_up_after_its_deadline_does_not_lead_even_before_it_looks() {
+    let mut server = Server::default();
+    let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
+    run(&mut replicas, &mut server, 0, 30_000);
+    replicas[0].asleep_until = 60_000;
+    run(&mut replicas, &mut server, 30_000, 60_000);
+    assert!(
+        !replicas[0].leads(60_000),
+        "its renewal is thirty seconds old"
+    );
+    run(&mut replicas, &mut server, 60_000, 90_000);
+    assert!(replicas[1].leads(90_000));
+}
+
+#[test]
+fn a_leader_that_cannot_write_gives_up_at_its_own_deadline() {
+    let mut election = Election::new(Identity::from("a"), TIMINGS);
+    let mut server = Server::default();
+    let answer = server.carry_out(&election.step(Millis(0)));
+    election.apply(answer, Millis(0), Millis(0));
+    let answer = server.carry_out(&election.step(Millis(0)));
+    election.apply(answer, Millis(0), Millis(400));
+    assert!(election.leads(Millis(9_999)));
+    for second in 2..=12 {
+        let now = Millis::seconds(second);
+        if !matches!(election.step(now), Step::Wait(_)) {
+            election.apply(Answer::Failed, now, now);
+        }
+    }
+    assert!(
+        !election.leads(Millis::seconds(10)),
+        "counted from when the renewal was begun, not answered"
+    );
+}
+
+#[test]
+fn no_call_is_begun_with_less_than_five_seconds_of_the_lease_left() {
+    let long = Timings {
+        renew_deadline: Millis::seconds(14),
+        ..TIMINGS
+    };
+    for (timings, last) in [(TIMINGS, 10_000), (long, 10_000)] {
+        let mut election = Election::new(Identity::from("a"), timings);
+        let mut server = Server::default();
+        for _ in 0..2 {
+            let answer = server.carry_out(&election.step(Millis(0)));
+            election.apply(answer, Millis(0), Millis(0));
+        }
+        assert_eq!(election.calls_until(), Some(Millis(last)));
+    }
+}
+
+#[test]
+fn a_lease_that_was_given_back_is_taken_at_the_next_look() {
+    let mut server = Server::default();
+    let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
+    run(&mut replicas, &mut server, 0, 20_000);
+    let release = replicas[0].election.release().unwrap();
+    assert!(matches!(server.carry_out(&release), Answer::Wrote(_)));
+    replicas[0].asleep_until = u64::MAX;
+    // Its own election is not told: the process is ending. From here on only the other counts.
+    let (_, rest) = replicas.split_at_mut(1);
+    run(rest, &mut server, 20_000, 22_100);
+    assert!(replicas[1].leads(22_100));
+}
+
+#[test]
+fn a_label_on_the_lease_renews_nothing() {
+    let mut server = Server::default();
+    let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
+    run(&mut replicas, &mut server, 0, 20_000);
+    replicas[0].asleep_until = u64::MAX;
+    for second in 20..40 {
+        run(
+            &mut replicas[1..],
+            &mut server,
+            second * 1000,
+            (second + 1) * 1000,
+        );
+        if !replicas[1].leads(second * 1000) {
+            server.version += 1;
+            server.lease.as_mut().unwrap().version = ResourceVersion(server.version);
+        }
+    }
+    assert!(replicas[1].leads(40_000));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Sleeps, lost answers and clocks that began anywhere.
+    #[test]
+    fn two_never_lead_at_once_and_a_call_begun_by_one_ends_before_the_other_leads(
+        began in proptest::array::uniform3(0u64..1_000_000_000),
+        events in proptest::collection::vec((0usize..3, 0u8..4, 0u64..40_000), 1..40),
+    ) {
+        let mut server = Server::default();
+        let mut replicas: Vec<_> =
+            ["a", "b", "c"].iter().zip(began).map(|(name, began)| Replica::new(name, began)).collect();
+        let mut lossy = [0u64; 3];
+        let mut real = 0;
+        // The last moment at which a call begun by each may still be under way.
+        let mut calling_until = [0u64; 3];
+        for (who, what, length) in events {
+            match what {
+                0 => replicas[who].asleep_until = real + length,
+                1 => lossy[who] = real + length,
+                _ => {}
+            }
+            let end = real + length.max(1_000);
+            while real < end {
+                for index in 0..replicas.len() {
+                    let replica = &mut replicas[index];
+                    if replica.asleep_until > real {
+                        continue;
+                    }
+                    let now = replica.clock(real);
+                    let step = replica.election.step(now);
+                    if matches!(step, Step::Wait(_)) {
+                        continue;
+                    }
+                    let answer = server.carry_out(&step);
+                    let answer = if lossy[index] > real { Answer::Failed } else { answer };
+                    replica.election.apply(answer, now, now);
+                    if replicas[index].may_call(real) {
+                        calling_until[index] = real + 5_000;
+                    }
+                }
+                let leading: Vec<_> = (0..replicas.len()).filter(|index| replicas[*index].leads(real)).collect();
+                prop_assert!(leading.len() <= 1, "{:?} lead at {}", leading, real);
+                for leader in leading {
+                    for other in (0..replicas.len()).filter(|other| *other != leader) {
+                        prop_assert!(calling_until[other] <= real, "a call of {} overlaps the lead of {}", other, leader);
+                    }
+                }
+                real += 250;
+            }
+        }
+    }
+}

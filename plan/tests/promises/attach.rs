@@ -1,0 +1,85 @@
+//! A pod gets its address with one call, two writes of the status and one of the pod.
+
+use mooring_plan::reason::Reason;
+
+use crate::sim::Sim;
+
+#[test]
+fn an_address_is_reserved_and_rests() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.expect_free("partner");
+    sim.expect_reason("partner", Reason::Unclaimed);
+}
+
+#[test]
+fn a_pod_gets_it_with_one_call() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.count_from_here();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(1, 2, 1);
+}
+
+#[test]
+fn a_pod_that_did_not_come_through_admission_gets_nothing() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("ungated").on("n1");
+    sim.change_pod("ungated", |pod| pod.gated = false);
+    sim.pod("meant-for-another").on("n1");
+    sim.change_pod("meant-for-another", |pod| pod.ip = Some("ip-of-old".into()));
+    sim.settle();
+    sim.expect_free("partner");
+    sim.expect_event("ungated", Reason::NoEligibleNode);
+    sim.expect_event("meant-for-another", Reason::NoEligibleNode);
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn a_namespace_that_is_not_allowed_gets_nothing() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    let other = std::collections::BTreeSet::from(["prod".into()]);
+    sim.change_wish("partner", |wish| wish.allowed_namespaces = Some(other));
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_free("partner");
+    sim.expect_event("a", Reason::NoEligibleNode);
+    sim.change_wish("partner", |wish| wish.allowed_namespaces = None);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_node_outside_the_subnet_gets_nothing_and_the_pod_is_told() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.ec2.interfaces.remove(&crate::sim::interface_of("n2"));
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n2");
+    sim.settle();
+    sim.expect_free("partner");
+    sim.expect_event("a", Reason::NoEligibleNode);
+}
+
+#[test]
+fn the_oldest_of_two_bare_pods_gets_it() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("first").on("n1");
+    sim.pod("second").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "first");
+    sim.expect_event("second", Reason::ClaimedByOther);
+}

@@ -1,0 +1,102 @@
+//! When many pods vanish and nobody saw them go, it is more likely that the API server lost its
+//! memory: nothing is released.
+
+use mooring_plan::names::Millis;
+
+use crate::sim::Sim;
+
+fn ten() -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    for n in 0..10 {
+        sim.ip(&format!("ip{n}"), &format!("203.0.113.{}", 10 + n));
+        let node = if n % 2 == 0 { "n1" } else { "n2" };
+        sim.pod(&format!("p{n}")).on(node).asks(&format!("ip{n}"));
+    }
+    sim.settle();
+    for n in 0..10 {
+        sim.expect_attached(&format!("ip{n}"), &format!("p{n}"));
+    }
+    sim.count_from_here();
+    sim
+}
+
+#[test]
+fn pods_that_vanish_at_once_keep_their_addresses() {
+    let mut sim = ten();
+    let pods = sim.kube.pods.clone();
+    sim.kube.pods.clear();
+    sim.relist(0);
+    sim.wait(Millis::seconds(3600));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    // They are seen again.
+    sim.kube.pods = pods;
+    sim.relist(0);
+    sim.settle();
+    sim.expect_attached("ip3", "p3");
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn a_restart_does_not_let_it_go_either() {
+    let mut sim = ten();
+    sim.kube.pods.clear();
+    sim.restart(0);
+    sim.wait(Millis::seconds(3600));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn a_person_may_say_that_they_are_gone() {
+    let mut sim = ten();
+    sim.kube.pods.clear();
+    sim.relist(0);
+    sim.wait(Millis::seconds(600));
+    sim.change_block("block", |block| block.release_brake = true);
+    sim.settle();
+    for n in 0..10 {
+        sim.expect_free(&format!("ip{n}"));
+    }
+}
+
+#[test]
+fn pods_that_are_seen_going_are_no_alarm() {
+    let mut sim = ten();
+    for n in 0..10 {
+        sim.delete_pod(&format!("p{n}"));
+    }
+    sim.tell(0);
+    for n in 0..10 {
+        sim.pod_goes(&format!("p{n}"));
+    }
+    sim.wait(Millis::seconds(30));
+    for n in 0..10 {
+        sim.expect_free(&format!("ip{n}"));
+    }
+}
+
+#[test]
+fn two_that_vanish_are_believed_after_a_minute_and_a_second_read() {
+    let mut sim = ten();
+    sim.pod_goes("p0");
+    sim.pod_goes("p1");
+    sim.relist(0);
+    sim.wait(Millis::seconds(50));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    sim.settle();
+    sim.expect_free("ip0");
+    sim.expect_free("ip1");
+    sim.expect_attached("ip2", "p2");
+}
+
+#[test]
+fn a_move_to_a_successor_does_not_wait_for_it() {
+    let mut sim = ten();
+    sim.kube.pods.clear();
+    sim.pod("next").on("n2").asks("ip0");
+    sim.relist(0);
+    sim.wait(Millis::seconds(5));
+    sim.expect_attached("ip0", "next");
+    assert_eq!(sim.counts.calls(), 2, "{}", sim.story());
+}

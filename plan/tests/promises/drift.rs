@@ -1,0 +1,220 @@
+//! An address that is not where it should be: put back if nobody else has it, never stolen.
+
+use mooring_plan::names::{InstanceId, InterfaceId, Millis};
+use mooring_plan::reason::Reason;
+
+use crate::sim::{Sim, interface_of};
+
+fn attached() -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.count_from_here();
+    sim
+}
+
+#[test]
+fn taken_off_by_hand_it_is_put_back() {
+    let mut sim = attached();
+    sim.found_on("203.0.113.10", None);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_event("IP partner", Reason::DriftRepaired);
+    sim.expect_cost(1, 2, 2);
+}
+
+#[test]
+fn one_look_that_misses_it_moves_nothing() {
+    let mut sim = attached();
+    sim.found_on("203.0.113.10", None);
+    let due = sim.now.plus(Millis::seconds(60));
+    while sim.now < due && sim.counts.inventories == 0 {
+        sim.wait(Millis(100));
+    }
+    sim.found_on("203.0.113.10", Some("eni-n1"));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn moved_by_hand_to_an_interface_that_is_not_explained_it_is_not_stolen() {
+    let mut sim = attached();
+    sim.found_on("203.0.113.10", Some("eni-n2"));
+    sim.settle();
+    sim.expect_on("203.0.113.10", Some("eni-n2"));
+    sim.expect_reason("partner", Reason::AddressInUse);
+    sim.expect_denied("a", Reason::AddressInUse);
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    // The way out.
+    sim.take_from("partner", "eni-n2");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.the_ip("partner").take_from, None);
+}
+
+#[test]
+fn it_comes_back_by_itself_when_the_other_lets_go() {
+    let mut sim = attached();
+    sim.found_on("203.0.113.10", Some("eni-n2"));
+    sim.settle();
+    sim.found_on("203.0.113.10", None);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn found_where_we_once_had_it_it_is_fetched() {
+    for reassign in [false, true] {
+        let mut sim = attached();
+        if reassign {
+            sim.allow_reassignment("partner");
+        }
+        sim.delete_pod("a");
+        let _ = sim.step(0);
+        sim.pod_goes("a");
+        sim.pod("b").on("n2");
+        sim.settle();
+        sim.expect_attached("partner", "b");
+        sim.found_on("203.0.113.10", Some("eni-n1"));
+        sim.settle();
+        sim.expect_attached("partner", "b");
+        sim.expect_on("203.0.113.10", Some("eni-n2"));
+    }
+}
+
+#[test]
+fn an_interface_that_is_on_another_instance_now_is_another_place() {
+    let mut sim = attached();
+    sim.interface("eni-new", "n1");
+    sim.ec2.remember(sim.now);
+    sim.ec2
+        .interfaces
+        .get_mut(&interface_of("n1"))
+        .unwrap()
+        .instance = Some(InstanceId::from("i-n2"));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.10", Some("eni-new"));
+}
+
+#[test]
+fn an_interface_that_is_gone_is_replaced_by_the_other() {
+    let mut sim = attached();
+    sim.interface("eni-new", "n1");
+    sim.ec2.remember(sim.now);
+    sim.ec2.interfaces.remove(&interface_of("n1"));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.10", Some("eni-new"));
+}
+
+#[test]
+fn an_interface_that_is_gone_with_no_other_waits_and_says_so() {
+    let mut sim = attached();
+    sim.ec2.remember(sim.now);
+    sim.ec2.interfaces.remove(&interface_of("n1"));
+    sim.settle();
+    sim.expect_reason("partner", Reason::NoEligibleNode);
+    assert!(
+        !sim.the_pod("a").gate.as_ref().unwrap().status,
+        "{}",
+        sim.story()
+    );
+    sim.interface("eni-new", "n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_free_address_that_somebody_else_has_is_not_taken() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.found_on("203.0.113.10", Some("eni-n2"));
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    sim.expect_event("IP partner", Reason::AddressInUse);
+    assert_eq!(sim.counts.calls(), 0);
+    sim.take_from("partner", "eni-n2");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.the_ip("partner").take_from, None, "{}", sim.story());
+}
+
+#[test]
+fn take_from_an_interface_that_does_not_have_it_is_of_no_use_and_goes() {
+    let mut sim = attached();
+    sim.take_from("partner", "eni-n2");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.the_ip("partner").take_from, None);
+    assert_eq!(sim.counts.calls(), 0);
+}
+
+#[test]
+fn after_a_restore_it_is_adopted_where_the_claim_names_it() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.found_on("203.0.113.10", Some("eni-n1"));
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.count_from_here();
+    sim.pod("a").on("n1");
+    sim.settle();
+    // What is on the pod's own interface needs no call, and is nobody else's to use.
+    let on = sim.ec2.holder_of(crate::sim::address("203.0.113.10"));
+    assert_eq!(on, Some(&InterfaceId::from("eni-n1")));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn with_eight_places_that_may_have_it_there_is_no_claim_until_one_is_seen_without_it() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    for n in 0..12 {
+        sim.node(&format!("n{n}"));
+    }
+    sim.pod("p0").on("n0");
+    sim.settle();
+    // Inventories are away for less long than they are good for.
+    sim.describe_fails = true;
+    for n in 1..12 {
+        sim.pod(&format!("p{n}")).on(&format!("n{n}"));
+        sim.pod_goes(&format!("p{}", n - 1));
+        sim.wait(Millis(200));
+    }
+    sim.expect_event("IP partner", Reason::PreviousFull);
+    assert_eq!(
+        sim.the_ip("partner").status.previous.len(),
+        8,
+        "{}",
+        sim.story()
+    );
+    sim.describe_fails = false;
+    sim.settle();
+    sim.expect_attached("partner", "p11");
+}
+
+#[test]
+fn the_holder_is_silenced_before_the_call_whatever_a_watch_shows() {
+    let mut sim = attached();
+    // Another process takes over; its watch shows the pod as it was before it said True.
+    let shown = sim.the_pod("a").clone();
+    sim.change_pod("a", |pod| pod.gate = None);
+    sim.restart(0);
+    sim.tell(0);
+    sim.controllers[0]
+        .stuck
+        .insert(mooring_plan::facts::Kind::Pod);
+    sim.change_pod("a", |pod| pod.gate = shown.gate);
+    sim.found_on("203.0.113.10", None);
+    // That the condition is False by the time of the call is asserted at every call.
+    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+}

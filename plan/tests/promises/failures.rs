@@ -1,0 +1,340 @@
+//! A call that fails: what is known by it, what is tried again, and when the claim goes back.
+
+use mooring_plan::names::Millis;
+use mooring_plan::reason::Reason;
+
+use crate::sim::{Fault, Sim};
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2", "n3"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.count_from_here();
+    sim
+}
+
+fn attached() -> Sim {
+    let mut sim = world();
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.containers_ready("a");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.count_from_here();
+    sim
+}
+
+fn next(sim: &mut Sim) {
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+}
+
+#[test]
+fn an_answer_that_is_lost_is_looked_up_and_not_repeated() {
+    let mut sim = world();
+    sim.ec2.faults.push_back(Fault::AnswerLost);
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(1, 2, 1);
+}
+
+#[test]
+fn a_request_that_is_lost_is_sent_again() {
+    let mut sim = world();
+    sim.ec2.faults.push_back(Fault::RequestLost);
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(2, 2, 1);
+}
+
+#[test]
+fn of_a_call_whose_outcome_is_not_known_nothing_follows_before_a_look() {
+    let mut sim = world();
+    sim.ec2.faults.push_back(Fault::RequestLost);
+    sim.pod("a").on("n1");
+    sim.describe_fails = true;
+    sim.wait(Millis::seconds(20));
+    assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
+    sim.describe_fails = false;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn every_call_of_a_move_may_be_lost_either_way() {
+    for reassign in [false, true] {
+        for faults in [
+            [Fault::AnswerLost, Fault::None],
+            [Fault::RequestLost, Fault::None],
+            [Fault::None, Fault::AnswerLost],
+            [Fault::None, Fault::RequestLost],
+            [Fault::AnswerLost, Fault::AnswerLost],
+            [Fault::RequestLost, Fault::RequestLost],
+            [Fault::Throttled, Fault::Throttled],
+        ] {
+            let mut sim = attached();
+            if reassign {
+                sim.allow_reassignment("partner");
+            }
+            next(&mut sim);
+            sim.ec2.faults.extend(faults);
+            sim.settle();
+            sim.expect_attached("partner", "b");
+        }
+    }
+}
+
+#[test]
+fn throttled_it_backs_off_and_gets_there() {
+    let mut sim = world();
+    sim.ec2.faults.extend([Fault::Throttled; 5]);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(3));
+    assert!(sim.counts.calls() <= 3, "{}", sim.story());
+    sim.expect_event("IP partner", Reason::Throttled);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(6, 2, 1);
+}
+
+#[test]
+fn not_permitted_it_is_tried_at_most_twice_a_minute_and_says_so() {
+    let mut sim = world();
+    sim.ec2.faults.extend([Fault::Denied; 100]);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(600));
+    assert!(
+        (10..=21).contains(&sim.counts.calls()),
+        "{:?}\n{}",
+        sim.counts,
+        sim.story()
+    );
+    assert!(
+        sim.counts.status_writes <= 3,
+        "{:?}\n{}",
+        sim.counts,
+        sim.story()
+    );
+    sim.expect_reason("partner", Reason::AccessDenied);
+    sim.expect_event("IP partner", Reason::AccessDenied);
+    sim.ec2.faults.clear();
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn not_permitted_in_a_move_the_holder_before_has_it_again() {
+    for reassign in [false, true] {
+        let mut sim = attached();
+        if reassign {
+            sim.allow_reassignment("partner");
+            sim.settle();
+        }
+        next(&mut sim);
+        sim.ec2.faults.push_back(Fault::Denied);
+        sim.wait(Millis::seconds(20));
+        sim.expect_attached("partner", "a");
+        sim.settle();
+        // Permissions are back.
+        sim.expect_attached("partner", "b");
+    }
+}
+
+#[test]
+fn not_permitted_once_it_has_left_it_waits_where_it_is() {
+    let mut sim = attached();
+    next(&mut sim);
+    sim.ec2.faults.push_back(Fault::None);
+    sim.ec2.faults.extend([Fault::Denied; 20]);
+    sim.wait(Millis::seconds(200));
+    sim.expect_reason("partner", Reason::AccessDenied);
+    assert_eq!(
+        sim.the_ip("partner")
+            .status
+            .claim
+            .as_ref()
+            .unwrap()
+            .pod
+            .name,
+        "b"
+    );
+    sim.ec2.faults.clear();
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn a_target_that_is_full_after_all_gives_the_claim_back() {
+    for reassign in [false, true] {
+        let mut sim = attached();
+        if reassign {
+            sim.allow_reassignment("partner");
+            sim.settle();
+        }
+        next(&mut sim);
+        // Others fill it faster than inventories see.
+        sim.ec2
+            .faults
+            .extend(if reassign { vec![] } else { vec![Fault::None] });
+        sim.ec2.faults.push_back(Fault::NoRoom);
+        sim.wait(Millis::seconds(5));
+        assert_eq!(
+            sim.the_ip("partner")
+                .status
+                .claim
+                .as_ref()
+                .unwrap()
+                .pod
+                .name,
+            "a",
+            "{}",
+            sim.story()
+        );
+        let refused = sim.the_ip("partner").status.refused.clone().unwrap();
+        assert_eq!(refused.interface.as_str(), "eni-n2");
+        sim.settle();
+        sim.expect_attached("partner", "b");
+    }
+}
+
+#[test]
+fn a_target_refused_for_good_without_a_holder_before_is_free_again() {
+    let mut sim = world();
+    sim.ec2.faults.push_back(Fault::NoRoom);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(3));
+    assert!(
+        sim.the_ip("partner").status.refused.is_some(),
+        "{}",
+        sim.story()
+    );
+    assert!(
+        sim.the_ip("partner").status.claim.is_none(),
+        "{}",
+        sim.story()
+    );
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_full_interface_is_not_claimed_and_the_holder_keeps_it() {
+    let mut sim = attached();
+    sim.interface("eni-x", "nx");
+    for last in 100..109 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
+    }
+    sim.settle();
+    next(&mut sim);
+    sim.count_from_here();
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_event("b", Reason::NodeFull);
+    sim.expect_cost(0, 0, 0);
+    sim.found_on("203.0.113.100", None);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn onto_the_same_full_interface_it_moves_all_the_same() {
+    let mut sim = attached();
+    for last in 100..108 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n1"));
+    }
+    sim.settle();
+    sim.count_from_here();
+    sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.expect_cost(0, 2, 2);
+}
+
+#[test]
+fn an_interface_that_vanishes_under_the_claim_gives_it_back() {
+    let mut sim = attached();
+    next(&mut sim);
+    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    sim.ec2.interfaces.remove(&crate::sim::interface_of("n2"));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn while_describe_is_away_nothing_changes_hands() {
+    let mut sim = attached();
+    sim.describe_fails = true;
+    sim.wait(Millis::seconds(300));
+    next(&mut sim);
+    sim.count_from_here();
+    sim.wait(Millis::seconds(600));
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+    sim.describe_fails = false;
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn a_describe_that_lags_costs_no_second_call() {
+    let mut sim = attached();
+    sim.ec2.lag = Millis::seconds(9);
+    next(&mut sim);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.expect_cost(2, 2, 2);
+}
+
+#[test]
+fn a_detach_whose_call_is_lost_is_repeated_before_anything_is_let_go() {
+    for fault in [
+        Fault::AnswerLost,
+        Fault::RequestLost,
+        Fault::Throttled,
+        Fault::Denied,
+    ] {
+        let mut sim = attached();
+        sim.ec2.faults.push_back(fault);
+        sim.delete_ip("partner");
+        sim.settle();
+        sim.expect_gone("partner");
+        sim.expect_on("203.0.113.10", None);
+    }
+}
+
+#[test]
+fn an_unrecorded_claim_is_let_go_only_after_a_late_assign_would_have_landed() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    sim.ec2.faults.push_back(Fault::RequestLost);
+    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    sim.delete_pod("a");
+    let _ = sim.step(0);
+    sim.pod_goes("a");
+    sim.wait(Millis::seconds(8));
+    assert!(
+        sim.the_ip("partner").status.claim.is_some(),
+        "{}",
+        sim.story()
+    );
+    // Now it lands.
+    sim.found_on("203.0.113.10", Some("eni-n1"));
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn lost_answers_of_the_api_server_end_the_same() {
+    for lost in 0..12 {
+        let mut sim = attached();
+        next(&mut sim);
+        sim.lost_answers.extend((0..12).map(|n| n == lost));
+        sim.settle();
+        sim.expect_attached("partner", "b");
+    }
+}

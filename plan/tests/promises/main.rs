@@ -1,0 +1,28 @@
+//! What Mooring promises about an address, each promise shown on a small world: an API server, EC2
+//! and a clock, without any of the three being real. The rules of safety are asserted after every
+//! step of every test (`sim/rules.rs`).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    clippy::format_push_string,
+    missing_docs
+)]
+
+mod annotation;
+mod any_order;
+mod attach;
+mod brake;
+mod delete;
+mod drift;
+mod edit;
+mod failover;
+mod failures;
+mod moves;
+mod replicas;
+mod reservation;
+mod restart;
+mod rollout;
+mod sim;

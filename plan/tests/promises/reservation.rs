@@ -1,0 +1,281 @@
+//! Whoever creates the `IPAddress` of an address first has it.
+
+use mooring_plan::names::{IpName, IpUid};
+use mooring_plan::objects::{Reservation, Wish};
+use mooring_plan::reason::Reason;
+
+use crate::sim::{Sim, address};
+
+fn reservation(of: &str, parent: Option<&str>) -> Reservation {
+    Reservation {
+        address: address(of),
+        uid: "ipaddress-by-another".to_owned(),
+        version: mooring_plan::names::ResourceVersion(1),
+        deleting: false,
+        finalizer: false,
+        parent: parent.map(IpName::from),
+        parent_text: parent.map_or("Service default/db".to_owned(), |name| format!("IP {name}")),
+        label: None,
+        owner: None,
+        managed: false,
+    }
+}
+
+fn put(sim: &mut Sim, mut held: Reservation) {
+    held.version = sim.kube.bump();
+    sim.kube.reservations.insert(held.address, held);
+}
+
+#[test]
+fn a_given_address_is_reserved_for_its_ip() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    let held = &sim.kube.reservations[&address("203.0.113.10")];
+    assert_eq!(held.owner.as_ref(), Some(&sim.the_ip("partner").uid));
+    assert!(held.finalizer && held.managed);
+}
+
+#[test]
+fn without_an_address_the_lowest_free_one_is_allocated() {
+    let mut sim = Sim::new();
+    sim.ip("first", "203.0.113.4");
+    sim.node("n1");
+    sim.found_on("203.0.113.5", Some("eni-n1"));
+    sim.settle();
+    sim.ip_of_block("partner", "block");
+    sim.settle();
+    // .0 to .3 are AWS's, .4 is another IP's, .5 is on an interface.
+    assert_eq!(
+        sim.the_ip("partner").status.address,
+        Some(address("203.0.113.6"))
+    );
+}
+
+#[test]
+fn two_of_one_block_never_get_the_same() {
+    let mut sim = Sim::new();
+    sim.second_controller();
+    for name in ["a", "b", "c", "d"] {
+        sim.ip_of_block(name, "block");
+    }
+    sim.settle();
+    let mut given: Vec<_> = ["a", "b", "c", "d"]
+        .iter()
+        .filter_map(|name| sim.the_ip(name).status.address)
+        .collect();
+    given.sort_unstable();
+    given.dedup();
+    assert_eq!(given.len(), 4, "{}", sim.story());
+    assert_eq!(sim.kube.reservations.len(), 4, "{}", sim.story());
+}
+
+#[test]
+fn an_address_of_another_ip_is_refused_and_given_once_that_one_is_gone() {
+    let mut sim = Sim::new();
+    sim.ip("other", "203.0.113.10");
+    sim.settle();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    assert!(
+        sim.the_ip("partner")
+            .status
+            .conditions
+            .reserved
+            .as_ref()
+            .unwrap()
+            .message
+            .contains("other")
+    );
+    sim.expect_event("IP partner", Reason::AddressInUse);
+    sim.delete_ip("other");
+    sim.settle();
+    sim.expect_gone("other");
+    sim.expect_reason("partner", Reason::Unclaimed);
+    assert_eq!(
+        sim.the_ip("partner").status.address,
+        Some(address("203.0.113.10"))
+    );
+}
+
+#[test]
+fn an_address_of_a_service_is_refused_and_the_service_named() {
+    let mut sim = Sim::new();
+    put(&mut sim, reservation("203.0.113.10", None));
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    let said = sim
+        .the_ip("partner")
+        .status
+        .conditions
+        .reserved
+        .clone()
+        .unwrap();
+    assert!(said.message.contains("Service default/db"), "{said:?}");
+    sim.kube.delete_reservation(address("203.0.113.10"));
+    sim.settle();
+    sim.expect_reason("partner", Reason::Unclaimed);
+}
+
+#[test]
+fn an_ip_created_again_under_its_name_is_another_and_gets_what_the_first_left() {
+    let mut sim = Sim::new();
+    // What an IP left whose finalizer was stripped by hand, before the garbage collector came.
+    let mut left = reservation("203.0.113.10", Some("partner"));
+    left.owner = Some(IpUid::from("ip-of-old"));
+    left.label = Some(IpUid::from("ip-of-old"));
+    left.managed = true;
+    left.finalizer = true;
+    put(&mut sim, left);
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.expect_free("partner");
+    let held = &sim.kube.reservations[&address("203.0.113.10")];
+    assert_eq!(
+        held.owner.as_ref(),
+        Some(&sim.the_ip("partner").uid),
+        "{}",
+        sim.story()
+    );
+    assert_eq!(held.label.as_ref(), Some(&sim.the_ip("partner").uid));
+}
+
+#[test]
+fn what_an_ip_of_another_name_left_is_deleted_and_made_anew() {
+    let mut sim = Sim::new();
+    let mut left = reservation("203.0.113.10", Some("old"));
+    left.owner = Some(IpUid::from("ip-of-old"));
+    left.label = Some(IpUid::from("ip-of-old"));
+    left.managed = true;
+    left.finalizer = true;
+    put(&mut sim, left);
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.expect_free("partner");
+    let held = &sim.kube.reservations[&address("203.0.113.10")];
+    assert_eq!(
+        held.parent,
+        Some(IpName::from("partner")),
+        "{}",
+        sim.story()
+    );
+}
+
+#[test]
+fn a_stripped_owner_or_label_is_put_back() {
+    for strip in 0..3 {
+        let mut sim = Sim::new();
+        sim.node("n1");
+        sim.ip("partner", "203.0.113.10");
+        sim.pod("a").on("n1");
+        sim.settle();
+        let version = sim.kube.bump();
+        let held = sim
+            .kube
+            .reservations
+            .get_mut(&address("203.0.113.10"))
+            .unwrap();
+        if strip != 1 {
+            held.owner = None;
+        }
+        if strip != 0 {
+            held.label = None;
+            held.managed = false;
+        }
+        held.version = version;
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        let held = &sim.kube.reservations[&address("203.0.113.10")];
+        let uid = Some(&sim.the_ip("partner").uid);
+        assert_eq!(
+            (held.owner.as_ref(), held.label.as_ref(), held.managed),
+            (uid, uid, true),
+            "{}",
+            sim.story()
+        );
+    }
+}
+
+#[test]
+fn deleting_it_by_hand_detaches_nothing() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.count_from_here();
+    sim.kube.delete_reservation(address("203.0.113.10"));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    // After the next detach it is whole again.
+    sim.delete_pod("a");
+    sim.pod_goes("a");
+    sim.settle();
+    sim.expect_free("partner");
+    assert!(
+        !sim.kube.reservations[&address("203.0.113.10")].deleting,
+        "{}",
+        sim.story()
+    );
+}
+
+#[test]
+fn a_crash_between_reserving_and_saying_so_costs_no_second_address() {
+    let mut sim = Sim::new();
+    sim.ip_of_block("partner", "block");
+    sim.step_until(|step| format!("{step:?}").contains("Reserve("));
+    sim.restart(0);
+    sim.settle();
+    assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
+}
+
+#[test]
+fn a_lost_answer_costs_no_second_address() {
+    let mut sim = Sim::new();
+    sim.ip_of_block("partner", "block");
+    // Finalizer, then the reservation.
+    sim.lost_answers.extend([false, true]);
+    sim.settle();
+    assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
+    sim.expect_free("partner");
+}
+
+#[test]
+fn an_address_outside_every_block_waits_for_one() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "198.51.100.7");
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::BlockMissing);
+}
+
+#[test]
+fn a_full_block_says_so_and_gives_what_becomes_free() {
+    let mut sim = Sim::new();
+    sim.change_block("block", |block| {
+        let spec = block.spec.as_mut().unwrap();
+        spec.range = mooring_plan::block::BlockRange::parse("203.0.113.8/31", []).unwrap();
+    });
+    for name in ["a", "b", "c"] {
+        sim.ip_wishing(
+            name,
+            Wish {
+                block: Some("block".into()),
+                ..Wish::default()
+            },
+        );
+        sim.settle();
+    }
+    sim.expect_not_reserved("c", Reason::BlockExhausted);
+    sim.delete_ip("a");
+    sim.settle();
+    sim.expect_gone("a");
+    assert_eq!(
+        sim.the_ip("c").status.address,
+        Some(address("203.0.113.8")),
+        "{}",
+        sim.story()
+    );
+}

@@ -1,0 +1,169 @@
+//! The process may be killed between any two steps: the next one ends where it would have ended.
+
+use crate::sim::Sim;
+
+/// What is done to a world, killed after its first write, its second, and so on; after each the end
+/// is looked at.
+fn killed_anywhere(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
+    let mut kills = 0;
+    loop {
+        let mut sim = begin();
+        let killed = sim.changes(kills);
+        sim.restart(0);
+        sim.settle();
+        end(&sim);
+        sim.count_from_here();
+        sim.restart(0);
+        sim.settle();
+        assert_eq!(
+            (sim.counts.calls(), sim.counts.writes()),
+            (0, 0),
+            "after {kills}\n{}",
+            sim.story()
+        );
+        if !killed {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills > 2, "nothing was done");
+}
+
+/// Killed after any two of its writes.
+fn killed_twice(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
+    for first in 0..8 {
+        for second in 0..8 {
+            let mut sim = begin();
+            sim.changes(first);
+            sim.restart(0);
+            sim.changes(second);
+            sim.restart(0);
+            sim.settle();
+            end(&sim);
+        }
+    }
+}
+
+fn anywhere(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
+    killed_anywhere(&begin, &end);
+    killed_twice(&begin, &end);
+}
+
+fn attached(reassign: bool) -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.ip("partner", "203.0.113.10");
+    if reassign {
+        sim.allow_reassignment("partner");
+    }
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim
+}
+
+#[test]
+fn an_attach() {
+    let begin = || {
+        let mut sim = Sim::new();
+        sim.node("n1");
+        sim.ip("partner", "203.0.113.10");
+        sim.pod("a").on("n1");
+        sim
+    };
+    anywhere(begin, |sim| sim.expect_attached("partner", "a"));
+}
+
+#[test]
+fn a_move() {
+    for reassign in [false, true] {
+        for node in ["n1", "n2"] {
+            let begin = || {
+                let mut sim = attached(reassign);
+                sim.pod("b").on(node).replica_set("rs2", 2, "dep");
+                sim.containers_ready("b");
+                sim
+            };
+            anywhere(begin, |sim| sim.expect_attached("partner", "b"));
+        }
+    }
+}
+
+#[test]
+fn a_failover() {
+    let begin = || {
+        let mut sim = attached(false);
+        sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
+        sim.delete_pod("a");
+        sim.node_unreachable("n1");
+        sim
+    };
+    anywhere(begin, |sim| sim.expect_attached("partner", "b"));
+}
+
+#[test]
+fn an_edit() {
+    let begin = || {
+        let mut sim = attached(false);
+        sim.edit("partner", "203.0.113.20");
+        sim
+    };
+    anywhere(begin, |sim| {
+        sim.expect_attached("partner", "a");
+        sim.expect_on("203.0.113.10", None);
+        assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
+    });
+}
+
+#[test]
+fn a_delete() {
+    let begin = || {
+        let mut sim = attached(false);
+        sim.delete_ip("partner");
+        sim
+    };
+    anywhere(begin, |sim| {
+        sim.expect_gone("partner");
+        sim.expect_on("203.0.113.10", None);
+    });
+}
+
+#[test]
+fn a_detach() {
+    let begin = || {
+        let mut sim = attached(false);
+        sim.delete_pod("a");
+        let _ = sim.step(0);
+        sim.pod_goes("a");
+        sim
+    };
+    anywhere(begin, |sim| sim.expect_free("partner"));
+}
+
+#[test]
+fn an_annotation_removed() {
+    let begin = || {
+        let mut sim = attached(false);
+        sim.remove_annotation("a");
+        sim
+    };
+    anywhere(begin, |sim| {
+        sim.expect_free("partner");
+        assert_eq!(sim.the_pod("a").label, None, "{}", sim.story());
+    });
+}
+
+#[test]
+fn killed_between_the_call_and_the_record_the_next_one_calls_nothing() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    sim.restart(0);
+    sim.count_from_here();
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}

@@ -1,0 +1,171 @@
+//! A rollout with the default strategy completes: the address goes to the new revision's pod once
+//! that is ready for it, and to no other.
+
+use mooring_plan::names::Millis;
+use mooring_plan::reason::Reason;
+
+use crate::sim::Sim;
+
+fn attached() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2", "n3"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("old").on("n1").replica_set("rs1", 1, "dep");
+    sim.containers_ready("old");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.count_from_here();
+    sim
+}
+
+#[test]
+fn the_new_pod_waits_until_its_containers_are_ready() {
+    let mut sim = attached();
+    sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.expect_event("new", Reason::HandoverWaiting);
+    sim.expect_event("old", Reason::HandoverWaiting);
+    sim.containers_ready("new");
+    sim.settle();
+    sim.expect_attached("partner", "new");
+    sim.expect_denied("old", Reason::MovedTo);
+    // What a rollout leaves behind goes by itself: nobody has to do anything.
+    assert!(
+        !sim.rules.heard("old", Reason::ClaimedByOther),
+        "{}",
+        sim.story()
+    );
+}
+
+#[test]
+fn with_handover_running_it_takes_over_before_it_is_ready() {
+    let mut sim = attached();
+    sim.pod("new")
+        .on("n2")
+        .replica_set("rs2", 2, "dep")
+        .hands_over_running();
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.change_pod("new", |pod| pod.containers_running = true);
+    sim.settle();
+    sim.expect_attached("partner", "new");
+}
+
+#[test]
+fn undone_half_way_it_goes_back_and_stays() {
+    let mut sim = attached();
+    sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("new");
+    sim.settle();
+    sim.expect_attached("partner", "new");
+    // `rollout undo` gives the old ReplicaSet the higher revision; its pod never went.
+    sim.replica_set("rs1", 3, "dep", 1);
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.count_from_here();
+    sim.delete_pod("new");
+    sim.pod_goes("new");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn the_first_of_two_replicas_keeps_it_and_the_second_is_told() {
+    let mut sim = attached();
+    sim.pod("twin").on("n2").replica_set("rs1", 1, "dep");
+    sim.containers_ready("twin");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.expect_event("twin", Reason::ClaimedByOther);
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn another_deployments_newer_pod_takes_nothing() {
+    let mut sim = attached();
+    sim.pod("new").on("n2").replica_set("rs9", 9, "other");
+    sim.containers_ready("new");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn a_broken_new_revision_does_not_get_it_while_the_old_pod_is_replaced() {
+    let mut sim = attached();
+    sim.pod("broken").on("n2").replica_set("rs2", 2, "dep");
+    sim.settle();
+    sim.delete_pod("old");
+    sim.pod_goes("old");
+    sim.wait(Millis::seconds(10));
+    sim.pod("next").on("n3").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "next");
+    sim.containers_ready("broken");
+    sim.settle();
+    sim.expect_attached("partner", "broken");
+}
+
+#[test]
+fn if_nothing_of_the_old_revision_comes_the_new_one_gets_it_after_a_minute() {
+    let mut sim = attached();
+    sim.pod("broken").on("n2").replica_set("rs2", 2, "dep");
+    sim.settle();
+    sim.delete_pod("old");
+    sim.pod_goes("old");
+    sim.settle();
+    sim.expect_attached("partner", "broken");
+}
+
+#[test]
+fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks() {
+    let mut sim = attached();
+    sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+    sim.node_unreachable("n2");
+    sim.containers_ready("new");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn a_third_revision_beats_the_second() {
+    let mut sim = attached();
+    sim.pod("second").on("n2").replica_set("rs2", 2, "dep");
+    sim.pod("third").on("n3").replica_set("rs3", 3, "dep");
+    sim.containers_ready("second");
+    sim.containers_ready("third");
+    sim.settle();
+    sim.expect_attached("partner", "third");
+    sim.expect_cost(2, 2, 2);
+}
+
+#[test]
+fn recreate_detaches_and_attaches() {
+    let mut sim = attached();
+    sim.delete_pod("old");
+    sim.wait(Millis::seconds(2));
+    sim.pod_goes("old");
+    sim.wait(Millis::seconds(2));
+    sim.replica_set("rs1", 1, "dep", 0);
+    sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "new");
+    sim.expect_cost(2, 4, 1);
+}
+
+#[test]
+fn the_holder_being_drained_hands_over_to_the_new_revision() {
+    let mut sim = attached();
+    sim.delete_pod("old");
+    sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.containers_ready("new");
+    sim.settle();
+    sim.expect_attached("partner", "new");
+}

@@ -1,0 +1,375 @@
+//! What users, kubelets and EC2 do by themselves, in sentences.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use mooring_plan::block::BlockRange;
+use mooring_plan::cloud::{InstanceState, Interface, Reassign};
+use mooring_plan::names::{
+    BlockName, DeploymentUid, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodUid,
+    ReplicaSetUid, SubnetId,
+};
+use mooring_plan::objects::{
+    Block, BlockSpec, BlockStatus, Handover, Ip, IpStatus, Node, Pod, ReplicaSet, Wish,
+};
+
+use super::{SUBNET, Sim, instance_of, key};
+
+/// A pod that is being described; each word is so at once.
+pub struct Described<'a> {
+    sim: &'a mut Sim,
+    name: String,
+}
+
+pub fn address(text: &str) -> Ipv4Addr {
+    text.parse().unwrap()
+}
+
+pub fn interface_of(node: &str) -> InterfaceId {
+    InterfaceId::new(format!("eni-{node}"))
+}
+
+fn well(name: &str) -> Node {
+    Node {
+        name: NodeName::from(name),
+        instance: Some(instance_of(name)),
+        instance_type: Some(InstanceType::from("m5.large")),
+        ready: true,
+        unreachable: false,
+        out_of_service: false,
+        labels: BTreeMap::new(),
+    }
+}
+
+impl Sim {
+    pub fn block(&mut self, name: &str, cidr: &str) {
+        let spec = BlockSpec {
+            range: BlockRange::parse(cidr, []).unwrap(),
+            subnet: SubnetId::from(SUBNET),
+            node_selector: None,
+            interface_tags: BTreeMap::new(),
+            allowed_namespaces: None,
+            failover_after: Millis::seconds(30),
+        };
+        let block = Block {
+            name: BlockName::from(name),
+            uid: self.kube.new_uid("block"),
+            version: self.kube.bump(),
+            generation: 1,
+            deleting: false,
+            finalizer: true,
+            spec: Ok(spec),
+            release_brake: false,
+            status: BlockStatus::default(),
+        };
+        self.kube.blocks.insert(block.name.clone(), block);
+    }
+
+    pub fn change_block(&mut self, name: &str, change: impl FnOnce(&mut Block)) {
+        let version = self.kube.bump();
+        let block = self.kube.blocks.get_mut(&BlockName::from(name)).unwrap();
+        change(block);
+        block.version = version;
+    }
+
+    /// A node with its instance and an interface that the CNI leaves alone.
+    pub fn node(&mut self, name: &str) {
+        let instance = instance_of(name);
+        self.ec2
+            .instances
+            .insert(instance.clone(), InstanceState::Running);
+        self.interface(&format!("eni-{name}"), name);
+        self.kube.bump();
+        self.kube.nodes.insert(NodeName::from(name), well(name));
+    }
+
+    /// Another interface on the instance of a node.
+    pub fn interface(&mut self, id: &str, node: &str) {
+        self.ec2.remember(self.now);
+        let count = u8::try_from(self.ec2.interfaces.len()).unwrap();
+        let primary = Ipv4Addr::new(203, 0, 113, 250 - count);
+        let instance = instance_of(node);
+        let taken = self
+            .ec2
+            .interfaces
+            .values()
+            .filter(|interface| interface.instance.as_ref() == Some(&instance))
+            .count();
+        let interface = Interface {
+            id: InterfaceId::from(id),
+            subnet: SubnetId::from(SUBNET),
+            instance: Some(instance),
+            attached: true,
+            device_index: Some(u32::try_from(taken).unwrap() + 1),
+            primary: Some(primary),
+            addresses: BTreeSet::from([primary]),
+            prefixes: 0,
+            tags: BTreeMap::from([(
+                "node.k8s.amazonaws.com/no_manage".to_owned(),
+                "true".to_owned(),
+            )]),
+            requester_managed: false,
+        };
+        self.ec2.interfaces.insert(interface.id.clone(), interface);
+    }
+
+    pub fn ip(&mut self, name: &str, wished: &str) {
+        let wish = Wish {
+            address: Some(address(wished)),
+            ..Wish::default()
+        };
+        self.ip_wishing(name, wish);
+    }
+
+    pub fn ip_of_block(&mut self, name: &str, block: &str) {
+        let wish = Wish {
+            block: Some(BlockName::from(block)),
+            ..Wish::default()
+        };
+        self.ip_wishing(name, wish);
+    }
+
+    pub fn ip_wishing(&mut self, name: &str, wish: Wish) {
+        let ip = Ip {
+            name: IpName::from(name),
+            uid: IpUid::new(self.kube.new_uid("ip")),
+            version: self.kube.bump(),
+            generation: 1,
+            deleting: false,
+            finalizer: false,
+            wish: Ok(wish),
+            take_from: None,
+            status: IpStatus::default(),
+        };
+        self.note(format!("IP {name} is created"));
+        self.kube.ips.insert(ip.name.clone(), ip);
+    }
+
+    pub fn has_ip(&self, name: &str) -> bool {
+        self.kube.ips.contains_key(&IpName::from(name))
+    }
+
+    pub fn the_ip(&self, name: &str) -> &Ip {
+        self.kube
+            .ips
+            .get(&IpName::from(name))
+            .unwrap_or_else(|| panic!("no IP {name}\n{}", self.story()))
+    }
+
+    pub fn change_wish(&mut self, name: &str, change: impl FnOnce(&mut Wish)) {
+        self.note(format!("the wish of {name} is changed"));
+        self.kube.change_ip(&IpName::from(name), None, |ip| {
+            let mut wish = ip.wish.clone().unwrap();
+            change(&mut wish);
+            if ip.wish != Ok(wish.clone()) {
+                ip.generation += 1;
+            }
+            ip.wish = Ok(wish);
+        });
+    }
+
+    /// `spec.address` is edited.
+    pub fn edit(&mut self, name: &str, wished: &str) {
+        self.change_wish(name, |wish| wish.address = Some(address(wished)));
+    }
+
+    /// `spec.reassign: true`.
+    pub fn allow_reassignment(&mut self, name: &str) {
+        self.change_wish(name, |wish| wish.reassign = Reassign::Allow);
+    }
+
+    pub fn delete_ip(&mut self, name: &str) {
+        self.note(format!("IP {name} is deleted"));
+        self.kube
+            .change_ip(&IpName::from(name), None, |ip| ip.deleting = true);
+    }
+
+    pub fn take_from(&mut self, name: &str, interface: &str) {
+        self.kube.change_ip(&IpName::from(name), None, |ip| {
+            ip.take_from = Some(InterfaceId::from(interface));
+        });
+    }
+
+    /// A pod that came through admission and asks for the IP "partner", bound nowhere yet.
+    pub fn pod(&mut self, name: &str) -> Described<'_> {
+        let uid = PodUid::new(self.kube.new_uid(name));
+        let version = self.kube.bump();
+        let pod = Pod {
+            uid,
+            key: key(name),
+            version,
+            created: i64::try_from(version.0).unwrap(),
+            node: None,
+            ended: false,
+            deleting: None,
+            annotated: true,
+            label: None,
+            ip: None,
+            gated: true,
+            gate: None,
+            containers_ready: false,
+            containers_running: false,
+            handover: Handover::ContainersReady,
+            replica_set: None,
+        };
+        self.note(format!("pod {name} ({}) is created", pod.uid));
+        assert!(
+            self.kube.pods.insert(pod.key.clone(), pod).is_none(),
+            "pod {name} exists"
+        );
+        Described {
+            sim: self,
+            name: name.to_owned(),
+        }
+        .asks("partner")
+    }
+
+    pub fn the_pod(&self, name: &str) -> &Pod {
+        &self.kube.pods[&key(name)]
+    }
+
+    pub fn has_pod(&self, name: &str) -> bool {
+        self.kube.pods.contains_key(&key(name))
+    }
+
+    pub fn change_pod(&mut self, name: &str, change: impl FnOnce(&mut Pod)) {
+        self.kube.change_pod(&key(name), change);
+    }
+
+    /// Its containers run and are ready.
+    pub fn containers_ready(&mut self, name: &str) {
+        self.note(format!("the containers of {name} are ready"));
+        self.change_pod(name, |pod| {
+            pod.containers_ready = true;
+            pod.containers_running = true;
+        });
+    }
+
+    /// It is being deleted, with a grace period of 30 s.
+    pub fn delete_pod(&mut self, name: &str) {
+        self.note(format!("pod {name} is being deleted"));
+        self.change_pod(name, |pod| pod.deleting = Some(30));
+    }
+
+    /// Its object goes.
+    pub fn pod_goes(&mut self, name: &str) {
+        self.note(format!("pod {name} goes"));
+        self.kube.bump();
+        self.kube.pods.remove(&key(name));
+    }
+
+    pub fn remove_annotation(&mut self, name: &str) {
+        self.note(format!("the annotation of {name} is removed"));
+        self.change_pod(name, |pod| pod.annotated = false);
+    }
+
+    pub fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Node)) {
+        self.rules.node_changed(name, self.now);
+        self.kube.bump();
+        if let Some(node) = self.kube.nodes.get_mut(&NodeName::from(name)) {
+            change(node);
+        }
+    }
+
+    /// The Node's object is deleted.
+    pub fn node_goes(&mut self, name: &str) {
+        self.note(format!("node {name} goes"));
+        self.rules.node_changed(name, self.now);
+        self.kube.bump();
+        self.kube.nodes.remove(&NodeName::from(name));
+    }
+
+    /// A Node of that name on the instance of that name, ready.
+    pub fn node_is_well(&mut self, name: &str) {
+        self.note(format!("node {name} is well"));
+        if !self.kube.nodes.contains_key(&NodeName::from(name)) {
+            let node = well(name);
+            self.kube.nodes.insert(node.name.clone(), node);
+        }
+        self.change_node(name, |node| *node = well(name));
+    }
+
+    /// The kubelet is silent: the node controller taints the Node.
+    pub fn node_unreachable(&mut self, name: &str) {
+        self.note(format!("node {name} is unreachable"));
+        self.change_node(name, |node| {
+            node.ready = false;
+            node.unreachable = true;
+        });
+    }
+
+    pub fn instance(&mut self, node: &str, state: InstanceState) {
+        self.rules.node_changed(node, self.now);
+        self.ec2.remember(self.now);
+        self.ec2.instances.insert(instance_of(node), state);
+        if state == InstanceState::Terminated {
+            self.ec2
+                .interfaces
+                .retain(|_, interface| interface.instance != Some(instance_of(node)));
+        }
+    }
+
+    pub fn replica_set(&mut self, name: &str, revision: u64, deployment: &str, replicas: u64) {
+        let set = ReplicaSet {
+            uid: ReplicaSetUid::new(format!("{name}-uid")),
+            deployment: Some(DeploymentUid::from(deployment)),
+            revision,
+            replicas,
+        };
+        self.kube.bump();
+        self.kube.replica_sets.insert(name.to_owned(), set);
+        self.rules.sets_changed(self.now);
+    }
+
+    /// Somebody puts the address there by hand.
+    pub fn found_on(&mut self, text: &str, interface: Option<&str>) {
+        self.note(format!("somebody puts {text} on {interface:?}"));
+        self.rules.put_by_hand(address(text), self.now);
+        let on = interface.map(InterfaceId::from);
+        self.ec2.put(address(text), on.as_ref(), self.now);
+    }
+}
+
+impl Described<'_> {
+    fn so(self, change: impl FnOnce(&mut Pod)) -> Self {
+        self.sim.change_pod(&self.name, change);
+        self
+    }
+
+    /// Asks for another IP than "partner".
+    pub fn asks(self, ip: &str) -> Self {
+        let name = IpName::from(ip);
+        let uid = self.sim.kube.ips.get(&name).map(|ip| ip.uid.clone());
+        self.so(|pod| {
+            pod.label = Some(name);
+            pod.ip = uid;
+        })
+    }
+
+    /// Bound to that node.
+    pub fn on(self, node: &str) -> Self {
+        let node = NodeName::from(node);
+        self.so(|pod| pod.node = Some(node))
+    }
+
+    /// Of a `ReplicaSet` that may be there already, as it is.
+    pub fn of_replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
+        if self.sim.kube.replica_sets.contains_key(name) {
+            let of = (name.to_owned(), ReplicaSetUid::new(format!("{name}-uid")));
+            return self.so(|pod| pod.replica_set = Some(of));
+        }
+        self.replica_set(name, revision, deployment)
+    }
+
+    /// Of that `ReplicaSet`, which is of that revision of that Deployment.
+    pub fn replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
+        self.sim.replica_set(name, revision, deployment, 1);
+        let of = (name.to_owned(), ReplicaSetUid::new(format!("{name}-uid")));
+        self.so(|pod| pod.replica_set = Some(of))
+    }
+
+    /// `ip.wgtwo.com/handover: running`.
+    pub fn hands_over_running(self) -> Self {
+        self.so(|pod| pod.handover = Handover::Running)
+    }
+}

@@ -1,0 +1,153 @@
+//! What a test expects of a world at rest.
+
+use std::net::Ipv4Addr;
+
+use mooring_plan::names::{InterfaceId, IpName};
+use mooring_plan::objects::{Hold, Ip};
+use mooring_plan::reason::Reason;
+
+use super::{Counts, Sim};
+
+fn said(ip: &Ip, reason: Reason) -> bool {
+    let attached = ip.status.conditions.attached.as_ref();
+    attached.is_some_and(|said| said.reason == reason)
+}
+
+impl Sim {
+    /// The address is on the pod's node, recorded, and the pod alone says so.
+    pub fn expect_attached(&self, ip: &str, pod: &str) {
+        let story = || self.story();
+        let ip = self.the_ip(ip);
+        let claim = ip
+            .status
+            .claim
+            .as_ref()
+            .unwrap_or_else(|| panic!("nobody holds it\n{}", story()));
+        let holder = self.the_pod(pod);
+        assert_eq!(claim.uid, holder.uid, "another holds it\n{}", story());
+        let Hold::Recorded(target) = &claim.hold else {
+            panic!("not recorded\n{}", story());
+        };
+        assert_eq!(Some(&target.node), holder.node.as_ref(), "{}", story());
+        let address = ip.status.address.unwrap();
+        assert_eq!(
+            self.ec2.holder_of(address),
+            Some(&target.place.interface),
+            "{}",
+            story()
+        );
+        let saying: Vec<_> = self.saying_attached(ip).map(|pod| &pod.uid).collect();
+        assert_eq!(saying, [&holder.uid], "{}", story());
+        assert!(said(ip, Reason::Attached), "{}", story());
+    }
+
+    /// Reserved, on no interface, held by nobody, and no pod says otherwise.
+    pub fn expect_free(&self, name: &str) {
+        let ip = self.the_ip(name);
+        assert!(
+            ip.status.claim.is_none(),
+            "somebody holds it\n{}",
+            self.story()
+        );
+        assert_eq!(self.saying_attached(ip).count(), 0, "{}", self.story());
+        if let Some(address) = ip.status.address {
+            assert_eq!(self.ec2.holder_of(address), None, "{}", self.story());
+            assert!(
+                self.kube.reservations.contains_key(&address),
+                "{}",
+                self.story()
+            );
+        }
+    }
+
+    /// The IP is gone, and with it all that it had.
+    pub fn expect_gone(&self, name: &str) {
+        assert!(
+            !self.kube.ips.contains_key(&IpName::from(name)),
+            "{name} is there\n{}",
+            self.story()
+        );
+        let left: Vec<&Ipv4Addr> = self
+            .kube
+            .reservations
+            .values()
+            .filter(|held| held.parent == Some(IpName::from(name)))
+            .map(|held| &held.address)
+            .collect();
+        assert!(left.is_empty(), "{left:?} still reserved\n{}", self.story());
+    }
+
+    /// The `Attached` condition's reason.
+    pub fn expect_reason(&self, name: &str, reason: Reason) {
+        assert!(
+            said(self.the_ip(name), reason),
+            "not {reason:?}\n{}",
+            self.story()
+        );
+    }
+
+    /// The `Reserved` condition is `False` for that reason.
+    pub fn expect_not_reserved(&self, name: &str, reason: Reason) {
+        let said = self
+            .the_ip(name)
+            .status
+            .conditions
+            .reserved
+            .clone()
+            .unwrap();
+        assert!(
+            !said.status && said.reason == reason,
+            "{said:?}, not {reason:?}\n{}",
+            self.story()
+        );
+    }
+
+    pub fn expect_on(&self, address: &str, interface: Option<&str>) {
+        let on = self.ec2.holder_of(super::cast::address(address));
+        assert_eq!(on.map(InterfaceId::as_str), interface, "{}", self.story());
+    }
+
+    /// A pod's condition is `False` for that reason.
+    pub fn expect_denied(&self, pod: &str, reason: Reason) {
+        let gate = self
+            .the_pod(pod)
+            .gate
+            .clone()
+            .unwrap_or_else(|| panic!("no condition\n{}", self.story()));
+        assert!(
+            !gate.status && gate.reason == reason.as_str(),
+            "{gate:?}\n{}",
+            self.story()
+        );
+    }
+
+    /// An Event of that reason was to be seen on a pod, or on "IP name".
+    pub fn expect_event(&self, on: &str, reason: Reason) {
+        assert!(
+            self.rules.heard(on, reason),
+            "no Event {reason:?} on {on}\n{}",
+            self.story()
+        );
+    }
+
+    /// Since the last time this was asked: calls to EC2, writes of the status, writes of pods' conditions.
+    pub fn expect_cost(&mut self, calls: u32, status_writes: u32, gate_writes: u32) {
+        let Counts {
+            status_writes: statuses,
+            gate_writes: gates,
+            ..
+        } = self.counts;
+        assert_eq!(
+            (self.counts.calls(), statuses, gates),
+            (calls, status_writes, gate_writes),
+            "(calls, status writes, pod writes)\n{}",
+            self.story()
+        );
+        self.counts = Counts::default();
+    }
+
+    /// Counting begins here.
+    pub fn count_from_here(&mut self) {
+        self.counts = Counts::default();
+    }
+}

@@ -1,0 +1,92 @@
+//! Who has the address loses it in few cases, and never unread.
+
+use mooring_plan::names::Millis;
+use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Pod};
+use mooring_plan::step::StatusWrite;
+
+use super::Sim;
+
+/// How old a quorum read may be for a destructive step.
+const READ_FRESH: Millis = Millis::seconds(5);
+
+fn lately(since: Option<&Millis>, now: Millis) -> bool {
+    since.is_some_and(|since| now.since(*since) <= READ_FRESH)
+}
+
+impl Sim {
+    /// A status write that takes the address from a pod: by a rollout, by failover, or because the
+    /// pod is gone, ended or not annotated.
+    pub fn check_loss(&self, controller: usize, before: &Ip, what: StatusWrite, after: &IpStatus) {
+        let Some(claim) = &before.status.claim else {
+            return;
+        };
+        let same = |next: &Claim| next.uid == claim.uid && next.hold != Hold::Detaching;
+        let keeps = after.claim.as_ref().is_some_and(same);
+        if keeps || claim.hold == Hold::Detaching || before.deleting {
+            return;
+        }
+        // EC2 refused it: nobody had it there.
+        if what == StatusWrite::Return || after.refused != before.status.refused {
+            return;
+        }
+        let pod = self.kube.pods.get(&claim.pod);
+        let living = pod.filter(|pod| pod.uid == claim.uid && pod.annotated && !pod.ended);
+        let Some(living) = living else {
+            self.expect_read(controller, before, claim);
+            return;
+        };
+        let Some(next) = after.claim.as_ref().filter(|next| next.uid != claim.uid) else {
+            panic!(
+                "{} lives and loses it to nobody\n{}",
+                claim.pod,
+                self.story()
+            );
+        };
+        let winner = self.kube.pods.get(&next.pod);
+        let winner = winner.filter(|pod| pod.uid == next.uid);
+        if winner.is_some_and(|winner| self.rolled_out(living, winner)) {
+            return;
+        }
+        if living.deleting.is_some() && self.away(claim) {
+            self.expect_read(controller, before, claim);
+            return;
+        }
+        // A winner that went, or a revision that changed, after it was read.
+        let outrun = winner.is_none() || lately(self.rules.sets.as_ref(), self.now);
+        let (loser, winner) = (&claim.pod, &next.pod);
+        assert!(
+            outrun,
+            "{loser} lives and loses it to {winner}\n{}",
+            self.story()
+        );
+    }
+
+    /// The holder was read since the last write, and lately.
+    fn expect_read(&self, controller: usize, ip: &Ip, claim: &Claim) {
+        let read = self.rules.reads.get(&(controller, claim.pod.clone()));
+        let written = self.rules.written.get(&(controller, ip.name.clone()));
+        let fresh = lately(read, self.now) && written.is_none_or(|written| read >= Some(written));
+        assert!(fresh, "{} loses it unread\n{}", claim.pod, self.story());
+    }
+
+    fn rolled_out(&self, loser: &Pod, winner: &Pod) -> bool {
+        let revision = |pod: &Pod| {
+            let (name, _) = pod.replica_set.as_ref()?;
+            Some(self.kube.replica_sets.get(name)?.revision)
+        };
+        winner.ready_to_take_over() && revision(winner) > revision(loser)
+    }
+
+    /// Is, or was just now, the machine of this claim gone or unreachable?
+    fn away(&self, claim: &Claim) -> bool {
+        let Some(target) = claim.target() else {
+            return false;
+        };
+        let node = self.kube.nodes.get(&target.node);
+        let here = node.is_some_and(|node| {
+            let same = node.instance.as_ref() == Some(&target.place.instance);
+            same && node.ready && !node.unreachable && !node.out_of_service
+        });
+        !here || lately(self.rules.nodes.get(&target.node), self.now)
+    }
+}

@@ -1,0 +1,246 @@
+//! The rules of safety, asserted at every step; what they need to remember of the past.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use mooring_plan::cloud::Reassign;
+use mooring_plan::names::{InterfaceId, IpName, Millis, NodeName, PodKey, PodUid};
+use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Pod};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, Notice, Read, Regarding, Step, Write};
+
+use super::{INTERVAL, Said, Sim};
+
+/// What was so, and when it was seen by whom.
+#[derive(Clone, Default)]
+pub struct Rules {
+    said: Said,
+    inventories: BTreeMap<usize, Millis>,
+    pub(super) reads: BTreeMap<(usize, PodKey), Millis>,
+    pub(super) written: BTreeMap<(usize, IpName), Millis>,
+    pub(super) nodes: BTreeMap<NodeName, Millis>,
+    pub(super) sets: Option<Millis>,
+    by_hand: BTreeMap<Ipv4Addr, Millis>,
+}
+
+impl Rules {
+    pub fn hear(&mut self, notices: &[Notice]) {
+        for notice in notices {
+            let on = match &notice.on {
+                Regarding::Ip(name, _) => format!("IP {name}"),
+                Regarding::Pod(key, _) => key.name.clone(),
+                Regarding::Block(name, _) => format!("block {name}"),
+            };
+            self.said.entry(on).or_default().insert(notice.reason);
+        }
+    }
+
+    pub fn heard(&self, on: &str, reason: Reason) -> bool {
+        self.said.get(on).is_some_and(|said| said.contains(&reason))
+    }
+
+    pub fn inventory(&mut self, controller: usize, begun: Millis) {
+        self.inventories.insert(controller, begun);
+    }
+
+    pub fn node_changed(&mut self, name: &str, now: Millis) {
+        self.nodes.insert(NodeName::from(name), now);
+    }
+
+    pub fn sets_changed(&mut self, now: Millis) {
+        self.sets = Some(now);
+    }
+
+    pub fn put_by_hand(&mut self, address: Ipv4Addr, now: Millis) {
+        self.by_hand.insert(address, now);
+    }
+
+    /// The process forgets what it read.
+    pub fn restarted(&mut self, controller: usize) {
+        self.reads.retain(|(of, _), _| *of != controller);
+        self.inventories.remove(&controller);
+    }
+
+    pub fn ever_by_hand(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.by_hand.keys().copied()
+    }
+}
+
+/// Does the status explain the address on that interface?
+pub fn explains(status: &IpStatus, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+    let target = status.claim.as_ref().and_then(Claim::target);
+    status.address == Some(address)
+        && target.is_some_and(|target| &target.place.interface == interface)
+        || status
+            .previous
+            .iter()
+            .any(|entry| entry.address == address && &entry.interface == interface)
+}
+
+impl Sim {
+    /// What must be so when a step is about to be done.
+    pub fn check_before(&mut self, controller: usize, name: &IpName, step: &Step) {
+        match step {
+            Step::Read(Read::Pod(key)) => {
+                self.rules.reads.insert((controller, key.clone()), self.now);
+            }
+            Step::Call(call) => self.check_call(controller, name, call),
+            Step::Write(Write::Status(_, version, what, status)) => {
+                let before = self.controllers[controller].facts.ip(name).unwrap().clone();
+                if before.version == *version {
+                    self.check_places(&before, status);
+                    self.check_loss(controller, &before, *what, status);
+                }
+            }
+            Step::Write(Write::Release(seen)) => {
+                // A Release of an object that is there no more does nothing: it is guarded by the UID.
+                let there = self.kube.reservations.get(&seen.address);
+                let there = there.is_some_and(|there| there.uid == seen.uid);
+                if let Some(ip) = self.kube.ips.get(name).filter(|_| there) {
+                    let on = self.ec2.holder_of(seen.address);
+                    // What somebody put there by hand a moment ago cannot be known: Describe lags, and for
+                    // a while our own write lies over what it shows. It is reported as an orphan later.
+                    let by_hand = self.rules.by_hand.get(&seen.address);
+                    let unseen =
+                        by_hand.is_some_and(|at| self.now.since(*at) < Millis::seconds(30));
+                    assert!(
+                        unseen || on.is_none_or(|on| !explains(&ip.status, seen.address, on)),
+                        "the reservation of {} goes while it is on {on:?}\n{}",
+                        seen.address,
+                        self.story()
+                    );
+                }
+            }
+            Step::Write(_) | Step::Read(_) => {}
+        }
+    }
+
+    /// S1 at the calls, S2, S3 and S4.
+    fn check_call(&self, controller: usize, name: &IpName, call: &Call) {
+        let address = call.address();
+        let facts = &self.controllers[controller].facts;
+        let sender = facts.ip(name).unwrap();
+        let story = || self.story();
+        // As it was written when this was decided (S2 when sent, S3).
+        let sent = &sender.status;
+        match call {
+            Call::Assign(interface, ..) => {
+                let claimed = sent.claim.as_ref().is_some_and(|claim| {
+                    matches!(&claim.hold, Hold::Claimed(target) if &target.place.interface == interface)
+                });
+                assert!(
+                    claimed && sent.address == Some(address),
+                    "{call:?} without its claim\n{}",
+                    story()
+                );
+            }
+            Call::Unassign(interface, _) => {
+                assert!(
+                    explains(sent, address, interface),
+                    "{call:?} is not explained\n{}",
+                    story()
+                );
+                let fresh = self
+                    .rules
+                    .inventories
+                    .get(&controller)
+                    .is_some_and(|begun| self.now.since(*begun).0 <= 2 * INTERVAL.0 + 10_000);
+                assert!(fresh, "{call:?} without an inventory\n{}", story());
+            }
+        }
+        // As it is now, when EC2 executes it.
+        let Some(ip) = self.kube.ips.get(name).filter(|ip| ip.uid == sender.uid) else {
+            panic!("{call:?} for an IP that is gone\n{}", story());
+        };
+        assert!(
+            explains(&ip.status, address, call.interface()),
+            "{call:?} and the durable status knows nothing of it\n{}",
+            story()
+        );
+        let true_at: Vec<&PodUid> = self.saying_attached(ip).map(|pod| &pod.uid).collect();
+        if ip.status.address == Some(address) {
+            assert!(
+                true_at.is_empty(),
+                "{call:?} while {true_at:?} say True\n{}",
+                story()
+            );
+        }
+        if let (Call::Assign(to, _, Reassign::Allow), Some(on)) =
+            (call, self.ec2.holder_of(address))
+        {
+            let looked = self.rules.inventories.get(&controller);
+            let since_then = self
+                .rules
+                .by_hand
+                .get(&address)
+                .zip(looked)
+                .is_some_and(|(put, looked)| put >= looked);
+            assert!(
+                on == to || explains(&ip.status, address, on) || since_then,
+                "{address} is stolen from {on}\n{}",
+                story()
+            );
+        }
+    }
+
+    /// Nothing comes into `previous` that was neither target, nor known, nor asked for; nothing that
+    /// has the address goes out of it.
+    fn check_places(&self, before: &Ip, after: &IpStatus) {
+        let story = || self.story();
+        for entry in &after.previous {
+            assert!(
+                explains(&before.status, entry.address, &entry.interface)
+                    || before.take_from.as_ref() == Some(&entry.interface),
+                "{} on {} comes from nowhere\n{}",
+                entry.address,
+                entry.interface,
+                story()
+            );
+        }
+        assert!(after.previous.len() <= 8, "too many places\n{}", story());
+        // A place that was claimed stays explained while it has the address.
+        let (Some(claim), Some(address)) = (&before.status.claim, before.status.address) else {
+            return;
+        };
+        if let Some(target) = claim.target()
+            && self.ec2.holder_of(address) == Some(&target.place.interface)
+        {
+            assert!(
+                explains(after, address, &target.place.interface),
+                "{address} is forgotten on {}\n{}",
+                target.place.interface,
+                story()
+            );
+        }
+    }
+
+    /// S1, after every step.
+    pub fn check_after(&mut self, controller: usize, name: &IpName, step: &Step) {
+        if matches!(step, Step::Write(_) | Step::Call(_)) {
+            self.rules
+                .written
+                .insert((controller, name.clone()), self.now);
+        }
+        for ip in self.kube.ips.values() {
+            let saying: Vec<&PodUid> = self.saying_attached(ip).map(|pod| &pod.uid).collect();
+            assert!(
+                saying.len() <= 1,
+                "{}: {saying:?} say True\n{}",
+                ip.name,
+                self.story()
+            );
+        }
+    }
+
+    /// The pods whose condition says that they have this IP's address.
+    pub fn saying_attached<'a>(&'a self, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
+        let attached = Reason::Attached.as_str();
+        self.kube.pods.values().filter(move |pod| {
+            pod.ip.as_ref() == Some(&ip.uid)
+                && pod
+                    .gate
+                    .as_ref()
+                    .is_some_and(|gate| gate.status && gate.reason == attached)
+        })
+    }
+}

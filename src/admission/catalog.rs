@@ -1,0 +1,181 @@
+//! What is known of other objects when a verdict is taken.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use mooring_plan::admission::address::{Asked, Block, Other, Parent};
+use mooring_plan::names::{BlockName, IpName};
+
+use crate::api::{Ip, IpBlock};
+
+/// What is known of the Node that a pod was bound to beforehand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum NodeSeen {
+    /// It was not asked for, or the API server did not answer.
+    #[default]
+    Unknown,
+    /// There is none of that name.
+    Absent,
+    /// It has these labels.
+    Labelled(BTreeMap<String, String>),
+}
+
+/// Other objects, as they were at one moment; only read.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    ips: Vec<Arc<Ip>>,
+    blocks: Vec<Arc<IpBlock>>,
+    node: NodeSeen,
+    parent: Option<Parent>,
+}
+
+fn name_of(metadata: &kube::api::ObjectMeta) -> &str {
+    metadata.name.as_deref().unwrap_or_default()
+}
+
+impl Catalog {
+    /// Of all IPs and blocks, in any order.
+    #[must_use]
+    pub fn new(mut ips: Vec<Arc<Ip>>, mut blocks: Vec<Arc<IpBlock>>) -> Self {
+        // A verdict must not depend on the order in which a cache hands them out.
+        ips.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+        blocks.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+        Self {
+            ips,
+            blocks,
+            ..Self::default()
+        }
+    }
+
+    /// With what is known of the pod's Node.
+    #[must_use]
+    pub fn with_node(mut self, node: NodeSeen) -> Self {
+        self.node = node;
+        self
+    }
+
+    /// With whose the `IPAddress` object of the address is.
+    #[must_use]
+    pub fn with_parent(mut self, parent: Option<Parent>) -> Self {
+        self.parent = parent;
+        self
+    }
+
+    /// With an `IP` as it was just read, or without it if it is gone.
+    #[must_use]
+    pub fn with_ip_now(mut self, name: &str, now: Option<Ip>) -> Self {
+        self.ips.retain(|ip| name_of(&ip.metadata) != name);
+        self.ips.extend(now.map(Arc::new));
+        self
+    }
+
+    /// The `IP` of this name.
+    #[must_use]
+    pub fn ip(&self, name: &str) -> Option<&Ip> {
+        self.ips
+            .iter()
+            .find(|ip| name_of(&ip.metadata) == name)
+            .map(AsRef::as_ref)
+    }
+
+    /// The `IP` that has this address; if there is none, the one that asks for it.
+    #[must_use]
+    pub fn ip_at(&self, address: Ipv4Addr) -> Option<&Ip> {
+        let asks = |ip: &&Arc<Ip>| ip.wished_address().ok().flatten() == Some(address);
+        let has = |ip: &&Arc<Ip>| ip.reserved_address() == Some(address);
+        self.ips
+            .iter()
+            .find(has)
+            .or_else(|| self.ips.iter().find(asks))
+            .map(AsRef::as_ref)
+    }
+
+    /// The `IP` that a pod's annotation means: by name, or by address.
+    #[must_use]
+    pub fn ip_meant(&self, annotation: &str) -> Option<&Ip> {
+        self.ip(annotation)
+            .or_else(|| self.ip_at(annotation.parse().ok()?))
+    }
+
+    /// Every `IP`.
+    pub fn ips(&self) -> impl Iterator<Item = &Ip> {
+        self.ips.iter().map(AsRef::as_ref)
+    }
+
+    /// The block of this name.
+    #[must_use]
+    pub fn block(&self, name: &str) -> Option<&IpBlock> {
+        self.blocks
+            .iter()
+            .find(|block| name_of(&block.metadata) == name)
+            .map(AsRef::as_ref)
+    }
+
+    /// What is known of the pod's Node.
+    #[must_use]
+    pub const fn node(&self) -> &NodeSeen {
+        &self.node
+    }
+
+    /// Whose the `IPAddress` object of the address is.
+    #[must_use]
+    pub const fn parent(&self) -> Option<&Parent> {
+        self.parent.as_ref()
+    }
+
+    /// The blocks, as the rules on addresses see them. One whose spec cannot be read is left out: it
+    /// can have no address.
+    #[must_use]
+    pub fn plan_blocks(&self) -> Vec<Block> {
+        self.blocks
+            .iter()
+            .filter_map(|block| plan_block(block))
+            .collect()
+    }
+
+    /// The IPs, as the rules on addresses see them.
+    #[must_use]
+    pub fn plan_ips(&self) -> Vec<Other> {
+        self.ips.iter().map(|ip| plan_ip(ip)).collect()
+    }
+}
+
+/// A block, as the rules on addresses see it.
+#[must_use]
+pub fn plan_block(block: &IpBlock) -> Option<Block> {
+    Some(Block {
+        name: BlockName::from(name_of(&block.metadata)),
+        range: block.spec.range().ok()?,
+        subnets: block.subnet_cidrs(),
+        deleting: block.is_being_deleted(),
+    })
+}
+
+/// An `IP`, as the rules on addresses see it.
+#[must_use]
+pub fn plan_ip(ip: &Ip) -> Other {
+    let reserved_in = ip
+        .status
+        .as_ref()
+        .and_then(|status| status.block.as_deref());
+    Other {
+        name: IpName::from(name_of(&ip.metadata)),
+        wished: ip.wished_address().ok().flatten(),
+        reserved: ip.reserved_address(),
+        block: reserved_in
+            .or(ip.spec.block.as_deref())
+            .map(BlockName::from),
+        deleting: ip.is_being_deleted(),
+    }
+}
+
+/// What an `IP` asks for. An address that cannot be read counts as none: the schema refuses it.
+#[must_use]
+pub fn asked(ip: &Ip) -> Asked {
+    Asked {
+        name: IpName::from(name_of(&ip.metadata)),
+        address: ip.wished_address().ok().flatten(),
+        block: ip.spec.block.as_deref().map(BlockName::from),
+    }
+}

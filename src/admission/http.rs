@@ -1,0 +1,178 @@
+//! The webhook's paths.
+
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Request as HttpRequest, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use k8s_openapi::api::core::v1::Pod;
+use serde::de::DeserializeOwned;
+
+use super::judge::judge;
+use super::pod::{asks_for, bound_to, mutate_pod, validate_pod};
+use super::review::{answer, read};
+use super::{Catalog, Change, Needs, Request, Settings, Source, Verdict};
+use super::{ip, ipblock};
+use crate::api::{Ip, IpBlock};
+use crate::metrics::Metrics;
+
+/// The paths that are served, all by POST.
+pub const PATHS: [&str; 4] = [
+    "/mutate/pod",
+    "/validate/pod",
+    "/validate/ip",
+    "/validate/ipblock",
+];
+
+/// The API server sends objects of up to 1.5 MiB, on an update two of them.
+const BODY: usize = 3 * 1024 * 1024;
+/// Less than the API server waits (`timeoutSeconds` in `config/webhook`).
+const TIME: Duration = Duration::from_secs(3);
+
+/// What the webhook answers from.
+#[derive(Clone)]
+pub struct Webhook<S> {
+    /// The cluster's objects.
+    pub source: S,
+    /// What the API server's own admission is configured to do.
+    pub settings: Settings,
+    /// Where it counts.
+    pub metrics: Metrics,
+}
+
+/// The webhook's paths.
+pub fn router<S: Source>(webhook: Webhook<S>) -> Router {
+    router_within(webhook, TIME)
+}
+
+/// The webhook's paths, each of which answers within this time.
+pub(super) fn router_within<S: Source>(webhook: Webhook<S>, time: Duration) -> Router {
+    let [mutating_pods, pods, ips, ipblocks] = PATHS;
+    Router::new()
+        .route(mutating_pods, post(mutating_pod::<S>))
+        .route(pods, post(validating_pod::<S>))
+        .route(ips, post(validating_ip::<S>))
+        .route(ipblocks, post(validating_ipblock::<S>))
+        .with_state(webhook)
+        .layer(DefaultBodyLimit::max(BODY))
+        .layer(from_fn_with_state(time, in_time))
+}
+
+/// A body that comes too slowly must not hold the API server's request.
+async fn in_time(State(time): State<Duration>, request: HttpRequest, next: Next) -> Response {
+    let answered = tokio::time::timeout(time, next.run(request)).await;
+    answered.unwrap_or_else(|_| {
+        (
+            StatusCode::GATEWAY_TIMEOUT,
+            format!("not answered within {time:?}: try again"),
+        )
+            .into_response()
+    })
+}
+
+/// One kind of review: what it is called in metrics, and how it is decided.
+struct Kind<K> {
+    name: &'static str,
+    needs: fn(&Request<K>) -> Needs,
+    rule: fn(&Request<K>, &Catalog, Settings) -> Verdict,
+}
+
+impl<K: DeserializeOwned + Send + Sync> Kind<K> {
+    async fn respond<S: Source>(&self, webhook: &Webhook<S>, body: &[u8]) -> Response {
+        let begun = Instant::now();
+        let (uid, verdict) = match read::<K>(body) {
+            Ok(request) => {
+                let rule = |catalog: &Catalog| (self.rule)(&request, catalog, webhook.settings);
+                let verdict = judge(&webhook.source, &(self.needs)(&request), rule).await;
+                (request.uid, verdict)
+            }
+            Err(malformed) => (malformed.uid, Err(malformed.denial)),
+        };
+        if let Err(denial) = &verdict {
+            tracing::info!(webhook = self.name, %denial, "refused");
+        }
+        webhook
+            .metrics
+            .admission(self.name, verdict.is_ok(), begun.elapsed().as_secs_f64());
+        match serde_json::to_vec(&answer(&uid, &verdict)) {
+            Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+        }
+    }
+}
+
+/// What a verdict on a pod being created depends on. A change of a live one depends on nothing else.
+fn pod_needs(request: &Request<Pod>) -> Needs {
+    let Change::Create(pod) = &request.change else {
+        return Needs::default();
+    };
+    let Some(annotation) = asks_for(pod) else {
+        return Needs::default();
+    };
+    Needs {
+        annotation: Some(annotation.to_owned()),
+        node: bound_to(pod).map(ToOwned::to_owned),
+        address: None,
+    }
+}
+
+async fn mutating_pod<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
+    let rule = |request: &Request<Pod>, catalog: &Catalog, settings| match &request.change {
+        Change::Create(pod) => mutate_pod(pod, &request.namespace, catalog, settings),
+        // A live pod's spec is never touched.
+        Change::Update { .. } | Change::Delete(_) => Ok(super::Allowed::silently()),
+    };
+    Kind {
+        name: "mutate-pod",
+        needs: pod_needs,
+        rule,
+    }
+    .respond(&webhook, &body)
+    .await
+}
+
+async fn validating_pod<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
+    let rule = |request: &Request<Pod>, catalog: &Catalog, settings| {
+        validate_pod(&request.change, &request.namespace, catalog, settings)
+    };
+    Kind {
+        name: "validate-pod",
+        needs: pod_needs,
+        rule,
+    }
+    .respond(&webhook, &body)
+    .await
+}
+
+async fn validating_ip<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
+    let needs = |request: &Request<Ip>| Needs {
+        address: ip::address_wanted(&request.change),
+        ..Needs::default()
+    };
+    let rule =
+        |request: &Request<Ip>, catalog: &Catalog, _| ip::validate_ip(&request.change, catalog);
+    Kind {
+        name: "validate-ip",
+        needs,
+        rule,
+    }
+    .respond(&webhook, &body)
+    .await
+}
+
+async fn validating_ipblock<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
+    let rule = |request: &Request<IpBlock>, catalog: &Catalog, _| {
+        ipblock::validate_ipblock(&request.change, catalog)
+    };
+    Kind {
+        name: "validate-ipblock",
+        needs: |_| Needs::default(),
+        rule,
+    }
+    .respond(&webhook, &body)
+    .await
+}

@@ -1,0 +1,125 @@
+//! The rules for `IP`s.
+
+use mooring_plan::admission::address::check;
+use mooring_plan::admission::{Because, Denial};
+
+use super::catalog::asked;
+use super::{Allowed, Catalog, Change, Verdict};
+use crate::api::{Ip, IpSpec};
+
+/// An `IP` is created, changed or deleted.
+///
+/// # Errors
+/// It cannot have the address that it asks for.
+pub fn validate_ip(change: &Change<Ip>, catalog: &Catalog) -> Verdict {
+    match change {
+        Change::Create(ip) => {
+            readable(ip)?;
+            place(ip, catalog)
+        }
+        // One that is on its way out must not be held up.
+        Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
+        Change::Update { old, new } => changed(old, new, catalog),
+        Change::Delete(ip) => Ok(Allowed::silently().warning(leaving(ip))),
+    }
+}
+
+/// The address that the request needs to know the reservation of.
+#[must_use]
+pub fn address_wanted(change: &Change<Ip>) -> Option<std::net::Ipv4Addr> {
+    match change {
+        Change::Create(ip) => ip.wished_address().ok().flatten(),
+        Change::Update { old, new } if old.spec.address != new.spec.address => {
+            new.wished_address().ok().flatten()
+        }
+        Change::Update { .. } | Change::Delete(_) => None,
+    }
+}
+
+fn name(ip: &Ip) -> &str {
+    ip.metadata.name.as_deref().unwrap_or_default()
+}
+
+fn readable(ip: &Ip) -> Result<(), Denial> {
+    ip.wished_address().map(|_| ()).map_err(|error| {
+        Denial::new(
+            Because::Invalid,
+            format!("spec.address of IP \"{}\": {error}", name(ip)),
+            "correct spec.address, or leave it out and give spec.block",
+        )
+    })
+}
+
+fn place(ip: &Ip, catalog: &Catalog) -> Verdict {
+    let blocks = catalog.plan_blocks();
+    let block = check(&asked(ip), &blocks, &catalog.plan_ips(), catalog.parent())?;
+    let full = ip.spec.address.is_none() && is_full(catalog, block.name.as_str());
+    Ok(Allowed::silently().warning(full.then(|| {
+        format!(
+            "IPBlock \"{}\" has no free address: IP \"{}\" waits for one",
+            block.name,
+            name(ip)
+        )
+    })))
+}
+
+fn is_full(catalog: &Catalog, block: &str) -> bool {
+    let status = catalog.block(block).and_then(|block| block.status.as_ref());
+    status.is_some_and(|status| !status.subnet_cidrs.is_empty() && status.free == 0)
+}
+
+/// What another place would be asked for by.
+fn location(spec: &IpSpec) -> (Option<&str>, Option<&str>) {
+    (spec.address.as_deref(), spec.block.as_deref())
+}
+
+fn changed(old: &Ip, new: &Ip, catalog: &Catalog) -> Verdict {
+    if location(&old.spec) == location(&new.spec) {
+        return Ok(Allowed::silently());
+    }
+    readable(new)?;
+    let blocks = catalog.plan_blocks();
+    // Without an address it keeps the one that it has, whatever else it says.
+    let wished = asked(new);
+    let block = check(&wished, &blocks, &catalog.plan_ips(), catalog.parent())?;
+    let Some(status) = &new.status else {
+        return Ok(Allowed::silently());
+    };
+    let Some(reserved_in) = status.block.as_deref().filter(|_| status.claimed) else {
+        return Ok(Allowed::silently());
+    };
+    let holder = status.pod.as_deref().unwrap_or_default();
+    if block.name.as_str() != reserved_in {
+        return Err(Denial::from_others(
+            Because::Forbidden,
+            format!(
+                "IP \"{}\" is held by pod {holder} in IPBlock \"{reserved_in}\" and cannot go to IPBlock \"{}\"",
+                name(new),
+                block.name
+            ),
+            "delete the pod or remove its annotation ip.wgtwo.com/ip first, or create another IP",
+        ));
+    }
+    Ok(Allowed::silently().warning(exchange(new, wished.address)))
+}
+
+/// What will happen to a pod whose address is edited.
+fn exchange(ip: &Ip, wished: Option<std::net::Ipv4Addr>) -> Option<String> {
+    let (status, from, to) = (ip.status.as_ref()?, ip.reserved_address()?, wished?);
+    (from != to).then(|| {
+        format!(
+            "{from} will be taken off pod {} and {to} put in its place: connections over {from} break, and the pod \
+             is not ready meanwhile",
+            status.pod.as_deref().unwrap_or_default()
+        )
+    })
+}
+
+fn leaving(ip: &Ip) -> Option<String> {
+    let holder = ip.holder()?;
+    let address = ip.status.as_ref()?.address.as_deref().unwrap_or_default();
+    Some(format!(
+        "IP \"{}\" is held by pod {holder}: address {address} is taken off it, and the pod is not ready any more",
+        name(ip)
+    ))
+}

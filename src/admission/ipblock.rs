@@ -1,0 +1,134 @@
+//! The rules for `IPBlock`s.
+
+use std::collections::BTreeSet;
+
+use mooring_plan::admission::block::{check_delete, check_range, check_shrink, narrows};
+use mooring_plan::admission::{Because, Denial};
+use mooring_plan::block::BlockRange;
+use mooring_plan::names::BlockName;
+
+use super::catalog::plan_block;
+use super::{Allowed, Catalog, Change, Verdict};
+use crate::api::IpBlock;
+
+/// How many pods a warning names.
+const NAMED: usize = 5;
+
+/// An `IPBlock` is created, changed or deleted.
+///
+/// # Errors
+/// It cannot be read, overlaps another, or an `IP` would lose its address.
+pub fn validate_ipblock(change: &Change<IpBlock>, catalog: &Catalog) -> Verdict {
+    match change {
+        Change::Create(block) => {
+            let range = readable(block)?;
+            check_range(&name(block), &range, &catalog.plan_blocks())?;
+            Ok(Allowed::silently().warning(useless(block, &range)))
+        }
+        // One that is on its way out must not be held up.
+        Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
+        Change::Update { old, new } => changed(old, new, catalog),
+        Change::Delete(block) => {
+            // One that cannot be read has no addresses to lose.
+            let Some(block) = plan_block(block) else {
+                return Ok(Allowed::silently());
+            };
+            check_delete(&block, &catalog.plan_ips())?;
+            Ok(Allowed::silently())
+        }
+    }
+}
+
+fn name(block: &IpBlock) -> BlockName {
+    BlockName::from(block.metadata.name.as_deref().unwrap_or_default())
+}
+
+fn readable(block: &IpBlock) -> Result<BlockRange, Denial> {
+    let name = name(block);
+    block.spec.failover_after().map_err(|error| {
+        Denial::new(
+            Because::Invalid,
+            format!("IPBlock \"{name}\": {error}"),
+            "correct it, or leave it out for 30s",
+        )
+    })?;
+    block.spec.range().map_err(|error| {
+        Denial::new(
+            Because::Invalid,
+            format!("IPBlock \"{name}\": {error}"),
+            "correct spec.cidr or spec.excluded",
+        )
+    })
+}
+
+fn changed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Verdict {
+    let name = name(new);
+    let range = readable(new)?;
+    if old.spec.subnet_id != new.spec.subnet_id {
+        return Err(Denial::new(
+            Because::Invalid,
+            format!("spec.subnetID of IPBlock \"{name}\" cannot be changed"),
+            "make another block for the other subnet",
+        ));
+    }
+    match old.spec.range() {
+        Ok(before) if before != range => {
+            check_range(&name, &range, &catalog.plan_blocks())?;
+            check_shrink(&name, &before, &range, &catalog.plan_ips())?;
+        }
+        Ok(_) => {}
+        Err(_) => check_range(&name, &range, &catalog.plan_blocks())?,
+    }
+    Ok(Allowed::silently()
+        .warning(useless(new, &range))
+        .warning(narrowed(old, new, catalog)))
+}
+
+/// An entry outside the range excludes nothing: most likely a slip.
+fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
+    let outside = range.excluded().iter().find(|entry| {
+        !range.contains(entry.network()) && !entry.contains(&range.cidr().network())
+    })?;
+    Some(format!(
+        "spec.excluded of IPBlock \"{}\" has {outside}, which is not in {range}",
+        name(block)
+    ))
+}
+
+fn set(namespaces: Option<&Vec<String>>) -> Option<BTreeSet<&str>> {
+    namespaces.map(|names| names.iter().map(String::as_str).collect())
+}
+
+/// Nobody loses an address when fewer namespaces are allowed, which may surprise.
+fn narrowed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Option<String> {
+    let before = set(old.spec.allowed_namespaces.as_ref());
+    let after = set(new.spec.allowed_namespaces.as_ref());
+    if !narrows(before.as_ref(), after.as_ref()) {
+        return None;
+    }
+    let after = after?;
+    let block = name(new);
+    let stay: Vec<String> = catalog
+        .ips()
+        .filter(|ip| {
+            ip.status
+                .as_ref()
+                .is_some_and(|status| status.block.as_deref() == Some(block.as_str()))
+        })
+        .filter_map(crate::api::Ip::holder)
+        .filter(|holder| !after.contains(holder.namespace.as_str()))
+        .map(|holder| holder.to_string())
+        .collect();
+    let pods = match stay.len() {
+        0 => "none has one now".to_owned(),
+        n if n > NAMED => format!(
+            "{} and {} more",
+            stay.get(..NAMED).unwrap_or_default().join(", "),
+            n - NAMED
+        ),
+        _ => stay.join(", "),
+    };
+    Some(format!(
+        "pods that have an address of IPBlock \"{block}\" keep it in namespaces that are not allowed any more: {pods}"
+    ))
+}

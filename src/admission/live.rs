@@ -1,0 +1,206 @@
+//! The cluster's objects: IPs and blocks from watches, the rest when it is needed.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use futures::{StreamExt as _, pin_mut};
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::networking::v1::IPAddress;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::core::DeserializeGuard;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{Store, store};
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt as _, watcher as watch};
+use kube::{Client, Resource, ResourceExt as _};
+use mooring_plan::admission::address::Parent;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use super::judge::LIMIT;
+use super::{Catalog, Needs, NodeSeen, Source, Unreadable};
+use crate::api::read::reservation;
+use crate::api::{Ip, IpBlock};
+
+/// The server ends a watch after so long: a half-open connection is noticed soon after.
+const WATCH_SECONDS: u32 = 45;
+
+/// What the webhook keeps of IPs and blocks.
+#[derive(Clone)]
+pub struct Caches {
+    ips: Store<Ip>,
+    blocks: Store<IpBlock>,
+}
+
+impl Caches {
+    /// Returns once both have been filled, or can be no more.
+    pub async fn filled(&self) {
+        let _ = tokio::join!(self.ips.wait_until_ready(), self.blocks.wait_until_ready());
+    }
+}
+
+/// Caches of IPs and blocks, and the task that keeps them.
+pub fn caches(client: &Client) -> (Caches, impl Future<Output = ()> + Send + use<>) {
+    let ((ips, ip_writer), (blocks, block_writer)) = (store(), store());
+    let (ip_api, block_api) = (Api::all(client.clone()), Api::all(client.clone()));
+    let keep = async move {
+        tokio::join!(
+            keep::<Ip>(ip_api, ip_writer),
+            keep::<IpBlock>(block_api, block_writer)
+        );
+    };
+    (Caches { ips, blocks }, keep)
+}
+
+/// Watches for ever. An object that cannot be read is left out and stops nothing.
+async fn keep<K>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>)
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone + Default,
+{
+    let config = watcher::Config::default().timeout(WATCH_SECONDS);
+    let events = watch(api, config).default_backoff();
+    pin_mut!(events);
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(event) => {
+                if let Some(event) = readable(event) {
+                    writer.apply_watcher_event(&event);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(kind = %K::kind(&()), %error, "the webhook's watch was interrupted");
+            }
+        }
+    }
+}
+
+fn readable<K: Resource>(event: Event<DeserializeGuard<K>>) -> Option<Event<K>> {
+    Some(match event {
+        Event::Apply(object) => Event::Apply(whole(object)?),
+        Event::Delete(object) => Event::Delete(whole(object)?),
+        Event::InitApply(object) => Event::InitApply(whole(object)?),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    })
+}
+
+fn whole<K: Resource>(object: DeserializeGuard<K>) -> Option<K> {
+    let mut object = object
+        .0
+        .map_err(|invalid| tracing::warn!(name = ?invalid.metadata.name, error = %invalid, "an object cannot be read"))
+        .ok()?;
+    object.managed_fields_mut().clear();
+    Some(object)
+}
+
+/// The cluster's objects, by caches and by the API server.
+#[derive(Clone)]
+pub struct Live {
+    client: Client,
+    caches: Caches,
+}
+
+impl Live {
+    /// From these caches and this API server.
+    #[must_use]
+    pub const fn new(client: Client, caches: Caches) -> Self {
+        Self { client, caches }
+    }
+
+    async fn list<K>(&self, what: &'static str) -> Result<Vec<Arc<K>>, Unreadable>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+    {
+        let api: Api<DeserializeGuard<K>> = Api::all(self.client.clone());
+        // Without a resourceVersion the answer is the most recent there is.
+        let objects = api.list(&ListParams::default()).await;
+        let objects = objects.map_err(|error| Unreadable {
+            what,
+            source: error.into(),
+        })?;
+        Ok(objects
+            .items
+            .into_iter()
+            .filter_map(whole)
+            .map(Arc::new)
+            .collect())
+    }
+
+    /// What is known of the Node; nothing where it cannot be read in time.
+    async fn node(&self, name: Option<&str>) -> NodeSeen {
+        let Some(name) = name else {
+            return NodeSeen::Unknown;
+        };
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        match timeout(LIMIT, nodes.get_metadata_opt(name)).await {
+            Ok(Ok(Some(node))) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
+            Ok(Ok(None)) => NodeSeen::Absent,
+            Ok(Err(_)) | Err(_) => NodeSeen::Unknown,
+        }
+    }
+
+    /// Whose the address is; nobody's where that cannot be read in time: the controller asks again.
+    async fn parent(&self, address: Option<Ipv4Addr>) -> Option<Parent> {
+        let address = address?.to_string();
+        let kind = ApiResource::erase::<IPAddress>(&());
+        let reservations: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
+        let object = timeout(LIMIT, reservations.get_opt(&address))
+            .await
+            .ok()?
+            .ok()??;
+        let found = reservation(&object).ok()?;
+        Some(
+            found
+                .parent
+                .map_or(Parent::Else(found.parent_text), Parent::Ip),
+        )
+    }
+
+    /// The `IP` as it is now. None: it could not be read in time.
+    async fn ip(&self, name: &str) -> Option<Option<Ip>> {
+        let ips: Api<Ip> = Api::all(self.client.clone());
+        timeout(LIMIT, ips.get_opt(name)).await.ok()?.ok()
+    }
+}
+
+impl Source for Live {
+    async fn cached(&self, needs: &Needs) -> Catalog {
+        let catalog = Catalog::new(self.caches.ips.state(), self.caches.blocks.state());
+        let meant = needs
+            .annotation
+            .as_deref()
+            .and_then(|annotation| catalog.ip_meant(annotation));
+        let meant = meant.map(kube::ResourceExt::name_any);
+        let ip_now = async {
+            match &meant {
+                Some(name) => self.ip(name).await,
+                None => None,
+            }
+        };
+        let (node, parent, ip_now) = tokio::join!(
+            self.node(needs.node.as_deref()),
+            self.parent(needs.address),
+            ip_now
+        );
+        let catalog = catalog.with_node(node).with_parent(parent);
+        match (meant, ip_now) {
+            (Some(name), Some(now)) => catalog.with_ip_now(&name, now),
+            _ => catalog,
+        }
+    }
+
+    async fn fresh(&self, needs: &Needs) -> Result<Catalog, Unreadable> {
+        let (ips, blocks, node, parent) = tokio::join!(
+            self.list("the IPs"),
+            self.list("the IPBlocks"),
+            self.node(needs.node.as_deref()),
+            self.parent(needs.address),
+        );
+        Ok(Catalog::new(ips?, blocks?)
+            .with_node(node)
+            .with_parent(parent))
+    }
+}

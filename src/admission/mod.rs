@@ -1,0 +1,41 @@
+//! The admission webhook: review in, verdict out, and the server around it.
+//!
+//! A verdict is a pure function of the request and of a [`Catalog`] of other objects. Where a cached
+//! catalog leads to a refusal, the objects are read again before it is final.
+
+pub mod catalog;
+pub mod http;
+pub mod ip;
+pub mod ipblock;
+mod judge;
+mod live;
+pub mod pod;
+pub mod review;
+mod server;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use catalog::{Catalog, NodeSeen};
+pub use http::{PATHS, Webhook, router};
+pub use judge::{Needs, Source, Unreadable};
+pub use live::{Caches, Live, caches};
+pub use review::{Change, Request};
+pub use server::serve;
+pub use verdict::{Allowed, Verdict};
+
+/// What the API server's own admission is configured to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `--default-not-ready-toleration-seconds` of kube-apiserver (default 300): a toleration of this
+    /// length is the plugin's and not the user's.
+    pub default_toleration_seconds: i64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            default_toleration_seconds: 300,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Whether a pod that asks for an address may be created at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Pod};
+use mooring_plan::admission::placement::{
+    Compare, Contradiction, NodeLabels, Requirement, Term, contradiction,
+};
+use mooring_plan::admission::{Because, Denial};
+
+use super::resolve::{Resolved, resolve};
+use super::{Called, annotation, bound_to};
+use crate::admission::{Catalog, NodeSeen};
+use crate::api::IpBlock;
+use crate::api::names;
+
+/// Annotation of a pod that mirrors a static one on a node (Kubernetes API, well-known annotations).
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// Finds what the pod asks for and refuses one that cannot have it.
+pub fn assess<'a>(
+    asked: &str,
+    pod: &Pod,
+    namespace: &str,
+    catalog: &'a Catalog,
+) -> Result<Resolved<'a>, Denial> {
+    let called = Called { pod, namespace };
+    refuse_per_node(pod, &called)?;
+    refuse_unknown_handover(pod, &called)?;
+    let resolved = resolve(asked, namespace, catalog)?;
+    refuse_contradiction(pod, &called, &resolved)?;
+    refuse_foreign_node(pod, &called, &resolved, catalog)?;
+    Ok(resolved)
+}
+
+/// The labels that a node of the block has.
+pub fn node_labels(block: &IpBlock) -> NodeLabels {
+    block.node_labels().cloned().unwrap_or_else(|| {
+        let name = block.metadata.name.as_deref().unwrap_or_default();
+        BTreeMap::from([(names::block_label(name), String::new())])
+    })
+}
+
+/// One pod a node cannot share one address.
+fn refuse_per_node(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
+    let owners = pod.metadata.owner_references.as_deref().unwrap_or_default();
+    let owned_by = |kind: &str, group: &str| {
+        let mut owners = owners.iter().filter(|owner| owner.controller == Some(true));
+        owners.any(|owner| owner.kind == kind && owner.api_version.starts_with(group))
+    };
+    let what = if annotation(pod, MIRROR).is_some() || owned_by("Node", "v1") {
+        "mirrors a static pod of a node, which cannot follow an address"
+    } else if owned_by("DaemonSet", "apps/") {
+        "belongs to a DaemonSet, which has a pod on every node, and an address is on one"
+    } else {
+        return Ok(());
+    };
+    Err(Denial::new(
+        Because::Forbidden,
+        format!("pod {called} {what}"),
+        "use a Deployment or a StatefulSet with one replica, or take annotation ip.wgtwo.com/ip off",
+    ))
+}
+
+fn refuse_unknown_handover(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
+    let given = annotation(pod, names::HANDOVER_ANNOTATION);
+    match given {
+        None | Some(names::HANDOVER_CONTAINERS_READY | names::HANDOVER_RUNNING) => Ok(()),
+        Some(other) => Err(Denial::new(
+            Because::Invalid,
+            format!("annotation ip.wgtwo.com/handover of pod {called} is \"{other}\""),
+            format!(
+                "write \"{}\" or \"{}\"",
+                names::HANDOVER_CONTAINERS_READY,
+                names::HANDOVER_RUNNING
+            ),
+        )),
+    }
+}
+
+fn refuse_contradiction(
+    pod: &Pod,
+    called: &Called<'_>,
+    resolved: &Resolved<'_>,
+) -> Result<(), Denial> {
+    let Some(spec) = &pod.spec else { return Ok(()) };
+    let selector = spec.node_selector.clone().unwrap_or_default();
+    let terms: Vec<Term> = super::wanted::terms(pod)
+        .iter()
+        .filter(|term| !is_empty(term))
+        .map(term)
+        .collect();
+    let found = contradiction(&node_labels(resolved.block), &selector, &terms);
+    let Some(Contradiction { key, value }) = found else {
+        return Ok(());
+    };
+    Err(Denial::from_others(
+        Because::Forbidden,
+        format!(
+            "pod {called} may not run on nodes labelled {key}={value}, and those are the nodes of IPBlock \"{}\", \
+             which IP \"{}\" lies in",
+            resolved.block_name(),
+            resolved.ip_name()
+        ),
+        format!(
+            "take what is said of {key} out of the pod's nodeSelector and node affinity, or name an IP of another block"
+        ),
+    ))
+}
+
+/// Whether the term fits no node (Kubernetes API, `NodeSelectorTerm`).
+pub fn is_empty(term: &NodeSelectorTerm) -> bool {
+    term.match_expressions.as_ref().is_none_or(Vec::is_empty)
+        && term.match_fields.as_ref().is_none_or(Vec::is_empty)
+}
+
+fn term(term: &NodeSelectorTerm) -> Term {
+    term.match_expressions
+        .iter()
+        .flatten()
+        .map(requirement)
+        .collect()
+}
+
+fn requirement(given: &NodeSelectorRequirement) -> Requirement {
+    let values: BTreeSet<String> = given.values.iter().flatten().cloned().collect();
+    let compare = match given.operator.as_str() {
+        "In" => Compare::In(values),
+        "NotIn" => Compare::NotIn(values),
+        "Exists" => Compare::Exists,
+        "DoesNotExist" => Compare::DoesNotExist,
+        _ => Compare::Other,
+    };
+    Requirement {
+        key: given.key.clone(),
+        compare,
+    }
+}
+
+/// A pod that is bound to a node already is not steered. Until the controller has looked at the
+/// block, no node can have its label: then it is left to the controller.
+fn refuse_foreign_node(
+    pod: &Pod,
+    called: &Called<'_>,
+    resolved: &Resolved<'_>,
+    catalog: &Catalog,
+) -> Result<(), Denial> {
+    let Some(node) = bound_to(pod) else {
+        return Ok(());
+    };
+    let what = match catalog.node() {
+        _ if resolved.block.subnet_cidrs().is_empty() => return Ok(()),
+        NodeSeen::Unknown => return Ok(()),
+        NodeSeen::Absent => "which does not exist".to_owned(),
+        NodeSeen::Labelled(labels) => {
+            let wanted = node_labels(resolved.block);
+            let Some((key, value)) = wanted
+                .iter()
+                .find(|(key, value)| labels.get(*key) != Some(*value))
+            else {
+                return Ok(());
+            };
+            format!(
+                "which has no label {key}={value} and so is no node of IPBlock \"{}\"",
+                resolved.block_name()
+            )
+        }
+    };
+    Err(Denial::from_others(
+        Because::Forbidden,
+        format!("pod {called} is bound to node \"{node}\", {what}"),
+        "leave spec.nodeName out: the pod is steered to a node that can carry the address",
+    ))
+}

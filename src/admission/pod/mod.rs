@@ -1,0 +1,55 @@
+//! Pods: what one that asks for an address is given, and what may not be taken from it again.
+
+mod assess;
+mod resolve;
+mod rule;
+mod wanted;
+
+pub use rule::{mutate_pod, validate_pod};
+
+use k8s_openapi::api::core::v1::Pod;
+use std::fmt;
+
+use crate::api::names;
+
+/// What a pod is called in a message. One that is made from a template has no name yet.
+struct Called<'a> {
+    pod: &'a Pod,
+    namespace: &'a str,
+}
+
+impl fmt::Display for Called<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let metadata = &self.pod.metadata;
+        match (&metadata.name, &metadata.generate_name) {
+            (Some(name), _) => write!(f, "{}/{name}", self.namespace),
+            (None, Some(prefix)) => write!(f, "{}/{prefix}*", self.namespace),
+            (None, None) => write!(f, "{}/*", self.namespace),
+        }
+    }
+}
+
+fn annotation<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
+    pod.metadata
+        .annotations
+        .as_ref()?
+        .get(key)
+        .map(String::as_str)
+}
+
+fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
+    pod.metadata.labels.as_ref()?.get(key).map(String::as_str)
+}
+
+/// The name or address of the `IP` that the pod asks for.
+#[must_use]
+pub fn asks_for(pod: &Pod) -> Option<&str> {
+    annotation(pod, names::IP_ANNOTATION)
+}
+
+/// The Node that the pod was bound to by whoever created it.
+#[must_use]
+pub fn bound_to(pod: &Pod) -> Option<&str> {
+    let node = pod.spec.as_ref()?.node_name.as_deref()?;
+    (!node.is_empty()).then_some(node)
+}

@@ -1,0 +1,101 @@
+//! From a pod's annotation to the `IP` and the block that it means.
+
+use mooring_plan::admission::address::block_of;
+use mooring_plan::admission::{Because, Denial};
+
+use crate::admission::Catalog;
+use crate::admission::catalog::asked;
+use crate::api::{Ip, IpBlock};
+
+/// What a pod asks for, found.
+#[derive(Clone, Copy, Debug)]
+pub struct Resolved<'a> {
+    pub ip: &'a Ip,
+    pub block: &'a IpBlock,
+}
+
+impl<'a> Resolved<'a> {
+    /// The IP's name.
+    pub fn ip_name(&self) -> &'a str {
+        self.ip.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// The block's name.
+    pub fn block_name(&self) -> &'a str {
+        self.block.metadata.name.as_deref().unwrap_or_default()
+    }
+}
+
+/// Finds what `annotation` means, for a pod of this namespace.
+pub fn resolve<'a>(
+    annotation: &str,
+    namespace: &str,
+    catalog: &'a Catalog,
+) -> Result<Resolved<'a>, Denial> {
+    if annotation.is_empty() {
+        return Err(Denial::new(
+            Because::Invalid,
+            "annotation ip.wgtwo.com/ip is empty",
+            "give it the name or the address of an IP: kubectl get ips.ip.wgtwo.com",
+        ));
+    }
+    let ip = catalog
+        .ip_meant(annotation)
+        .ok_or_else(|| not_for(annotation, namespace))?;
+    if !allows(ip.spec.allowed_namespaces.as_deref(), namespace) {
+        return Err(not_for(annotation, namespace));
+    }
+    let Some(block) = block_for(ip, catalog) else {
+        return Err(match &ip.spec.allowed_namespaces {
+            // It was opened to this namespace by name, so that nothing leaks by saying more.
+            Some(_) => no_block(ip),
+            None => not_for(annotation, namespace),
+        });
+    };
+    if !allows(block.spec.allowed_namespaces.as_deref(), namespace) {
+        return Err(not_for(annotation, namespace));
+    }
+    if ip.is_being_deleted() {
+        return Err(Denial::from_others(
+            Because::Forbidden,
+            format!("IP \"{annotation}\" is being deleted"),
+            "name another IP, or create it again once it is gone",
+        ));
+    }
+    Ok(Resolved { ip, block })
+}
+
+/// The same words whether there is no such `IP` or it is not for this namespace: whoever may not use
+/// one cannot find out that it exists.
+fn not_for(annotation: &str, namespace: &str) -> Denial {
+    Denial::from_others(
+        Because::Forbidden,
+        format!("IP \"{annotation}\" does not exist, or namespace \"{namespace}\" may not use it"),
+        "create it first, or have the namespace added to spec.allowedNamespaces of the IP and of its IPBlock",
+    )
+}
+
+fn no_block(ip: &Ip) -> Denial {
+    let name = ip.metadata.name.as_deref().unwrap_or_default();
+    Denial::from_others(
+        Because::Forbidden,
+        format!("IP \"{name}\" has no IPBlock, or more than one could be meant"),
+        "create its IPBlock first, or give the IP spec.block: kubectl get ipblocks shows those that exist",
+    )
+}
+
+fn allows(namespaces: Option<&[String]>, namespace: &str) -> bool {
+    namespaces.is_none_or(|allowed| allowed.iter().any(|name| name == namespace))
+}
+
+/// The block that the IP means; if that is not clear, the one that it is reserved in.
+fn block_for<'a>(ip: &Ip, catalog: &'a Catalog) -> Option<&'a IpBlock> {
+    let blocks = catalog.plan_blocks();
+    let meant = block_of(&asked(ip), &blocks).ok();
+    let reserved_in = ip
+        .status
+        .as_ref()
+        .and_then(|status| status.block.as_deref());
+    let name = meant.map(|block| block.name.as_str()).or(reserved_in)?;
+    catalog.block(name)
+}

@@ -1,0 +1,112 @@
+//! The rules for pods.
+
+use k8s_openapi::api::core::v1::Pod;
+use mooring_plan::admission::pod::{Marks, check_update};
+use mooring_plan::admission::{Because, Denial};
+
+use super::assess::assess;
+use super::resolve::Resolved;
+use super::wanted::lacking;
+use super::{Called, annotation, asks_for, label};
+use crate::admission::{Allowed, Catalog, Change, Settings, Verdict};
+use crate::api::names;
+
+/// A pod is being created: it is given what it needs to have its address.
+///
+/// # Errors
+/// It cannot have the address that it asks for.
+pub fn mutate_pod(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) -> Verdict {
+    let Some(asked) = asks_for(pod) else {
+        return Ok(Allowed::silently());
+    };
+    let resolved = assess(asked, pod, namespace, catalog)?;
+    let patch = lacking(pod, &resolved, settings)
+        .into_iter()
+        .flat_map(|lack| lack.patch);
+    Ok(Allowed::silently()
+        .warning(held(&resolved))
+        .changing(patch.collect()))
+}
+
+/// A pod was created, or is changed: what it was given must still be there.
+///
+/// # Errors
+/// It cannot have its address any more.
+pub fn validate_pod(
+    change: &Change<Pod>,
+    namespace: &str,
+    catalog: &Catalog,
+    settings: Settings,
+) -> Verdict {
+    match change {
+        Change::Create(pod) => created(pod, namespace, catalog, settings),
+        Change::Update { old, new } => {
+            check_update(
+                &Called {
+                    pod: new,
+                    namespace,
+                },
+                marks(old),
+                marks(new),
+            )?;
+            Ok(Allowed::silently().warning(unknown_handover(new)))
+        }
+        Change::Delete(_) => Ok(Allowed::silently()),
+    }
+}
+
+fn created(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) -> Verdict {
+    let Some(asked) = asks_for(pod) else {
+        return Ok(Allowed::silently());
+    };
+    let resolved = assess(asked, pod, namespace, catalog)?;
+    let lacks = lacking(pod, &resolved, settings);
+    let lost: Vec<_> = lacks
+        .iter()
+        .filter(|lack| lack.essential)
+        .map(|lack| lack.what)
+        .collect();
+    if lost.is_empty() {
+        return Ok(Allowed::silently());
+    }
+    Err(Denial::from_others(
+        Because::Forbidden,
+        format!(
+            "pod {} has lost what it needs to have IP \"{}\": {}",
+            Called { pod, namespace },
+            resolved.ip_name(),
+            lost.join(", ")
+        ),
+        "have the admission webhook that takes it out leave pods with annotation ip.wgtwo.com/ip alone \
+         (kubectl get mutatingwebhookconfigurations), then try again",
+    ))
+}
+
+/// The pod waits while another has the address.
+fn held(resolved: &Resolved<'_>) -> Option<String> {
+    let holder = resolved.ip.holder()?;
+    Some(format!(
+        "IP \"{}\" is held by pod {holder}: this pod is ready once that one has handed it over or is gone",
+        resolved.ip_name()
+    ))
+}
+
+fn marks(pod: &Pod) -> Marks<'_> {
+    Marks {
+        ip: asks_for(pod),
+        ip_uid: annotation(pod, names::IP_UID_ANNOTATION),
+        label: label(pod, names::IP_LABEL),
+    }
+}
+
+/// Only a warning: a typing error must not keep a live pod from being changed.
+fn unknown_handover(pod: &Pod) -> Option<String> {
+    let given = annotation(pod, names::HANDOVER_ANNOTATION)?;
+    let known = [names::HANDOVER_CONTAINERS_READY, names::HANDOVER_RUNNING];
+    (!known.contains(&given)).then(|| {
+        format!(
+            "annotation ip.wgtwo.com/handover \"{given}\" is not known and counts as \"{}\"",
+            names::HANDOVER_CONTAINERS_READY
+        )
+    })
+}

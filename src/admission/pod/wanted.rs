@@ -1,0 +1,224 @@
+//! What a pod that asks for an address is to have, and what it lacks of it.
+
+use json_patch::jsonptr::{PointerBuf, Token};
+use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
+use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Pod, Toleration};
+use mooring_plan::admission::tolerations;
+use serde_json::{Value, json};
+
+use super::assess::{is_empty, node_labels};
+use super::resolve::Resolved;
+use super::{annotation, label};
+use crate::admission::Settings;
+use crate::api::{IpBlock, names};
+
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/// Something that a pod lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What it is, in a message.
+    pub what: &'static str,
+    /// Whether the address cannot come without it.
+    pub essential: bool,
+    /// What puts it there.
+    pub patch: Vec<PatchOperation>,
+}
+
+fn add<'a>(path: impl IntoIterator<Item: Into<Token<'a>>>, value: Value) -> PatchOperation {
+    PatchOperation::Add(AddOperation {
+        path: PointerBuf::from_tokens(path),
+        value,
+    })
+}
+
+/// Everything that the pod lacks; nothing once it was patched.
+pub fn lacking(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<Lack> {
+    let uid = resolved.ip.metadata.uid.as_deref().unwrap_or_default();
+    let essential = [
+        ("label ip.wgtwo.com/ip", ip_label(pod, resolved.ip_name())),
+        ("annotation ip.wgtwo.com/ip-uid", ip_uid(pod, uid)),
+        ("readiness gate ip.wgtwo.com/attached", readiness_gate(pod)),
+        ("node affinity", affinity(pod, resolved.block)),
+    ];
+    let essential = essential.map(|(what, patch)| Lack {
+        what,
+        essential: true,
+        patch,
+    });
+    let patch = failover(pod, resolved.block, settings);
+    let tolerations = Lack {
+        what: "tolerations",
+        essential: false,
+        patch,
+    };
+    essential
+        .into_iter()
+        .chain([tolerations])
+        .filter(|lack| !lack.patch.is_empty())
+        .collect()
+}
+
+fn ip_label(pod: &Pod, name: &str) -> Vec<PatchOperation> {
+    if label(pod, names::IP_LABEL) == Some(name) {
+        return Vec::new();
+    }
+    // To add a key under a parent that is not there fails.
+    vec![match pod.metadata.labels {
+        Some(_) => add(["metadata", "labels", names::IP_LABEL], json!(name)),
+        None => add(["metadata", "labels"], json!({ names::IP_LABEL: name })),
+    }]
+}
+
+fn ip_uid(pod: &Pod, uid: &str) -> Vec<PatchOperation> {
+    if annotation(pod, names::IP_UID_ANNOTATION) == Some(uid) {
+        return Vec::new();
+    }
+    // There are annotations: the one that asks for the IP.
+    vec![add(
+        ["metadata", "annotations", names::IP_UID_ANNOTATION],
+        json!(uid),
+    )]
+}
+
+fn readiness_gate(pod: &Pod) -> Vec<PatchOperation> {
+    let gate = json!({ "conditionType": names::ATTACHED_GATE });
+    match pod
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.readiness_gates.as_ref())
+    {
+        None => vec![add(["spec", "readinessGates"], json!([gate]))],
+        Some(gates)
+            if gates
+                .iter()
+                .any(|gate| gate.condition_type == names::ATTACHED_GATE) =>
+        {
+            Vec::new()
+        }
+        Some(_) => vec![add(["spec", "readinessGates", "-"], gate)],
+    }
+}
+
+/// The terms of the pod's required node affinity.
+pub fn terms(pod: &Pod) -> &[NodeSelectorTerm] {
+    let affinity = pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref());
+    let required = affinity
+        .and_then(|affinity| affinity.node_affinity.as_ref())
+        .and_then(|node| {
+            node.required_during_scheduling_ignored_during_execution
+                .as_ref()
+        });
+    required.map_or(&[], |selector| selector.node_selector_terms.as_slice())
+}
+
+/// What a node must show to be one of the block's.
+fn requirements(block: &IpBlock) -> Vec<NodeSelectorRequirement> {
+    let given = block.node_labels().is_some();
+    let of = |(key, value)| NodeSelectorRequirement {
+        key,
+        operator: if given { "In" } else { "Exists" }.to_owned(),
+        values: given.then(|| vec![value]),
+    };
+    node_labels(block).into_iter().map(of).collect()
+}
+
+fn affinity(pod: &Pod, block: &IpBlock) -> Vec<PatchOperation> {
+    let wanted = requirements(block);
+    let selector = json!({ "nodeSelectorTerms": [{ "matchExpressions": wanted }] });
+    let affinity = pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref());
+    let Some(affinity) = affinity else {
+        return vec![add(
+            ["spec", "affinity"],
+            json!({ "nodeAffinity": { REQUIRED: selector } }),
+        )];
+    };
+    let Some(node) = &affinity.node_affinity else {
+        return vec![add(
+            ["spec", "affinity", "nodeAffinity"],
+            json!({ REQUIRED: selector }),
+        )];
+    };
+    if node
+        .required_during_scheduling_ignored_during_execution
+        .is_none()
+    {
+        return vec![add(
+            ["spec", "affinity", "nodeAffinity", REQUIRED],
+            selector,
+        )];
+    }
+    // An empty term fits no node: with a requirement it would fit some.
+    let terms = terms(pod)
+        .iter()
+        .enumerate()
+        .filter(|(_, term)| !is_empty(term));
+    terms
+        .flat_map(|(index, term)| in_term(index, term, &wanted))
+        .collect()
+}
+
+fn in_term(
+    index: usize,
+    term: &NodeSelectorTerm,
+    wanted: &[NodeSelectorRequirement],
+) -> Vec<PatchOperation> {
+    let index = index.to_string();
+    let path = [
+        "spec",
+        "affinity",
+        "nodeAffinity",
+        REQUIRED,
+        "nodeSelectorTerms",
+        &index,
+        "matchExpressions",
+    ];
+    let Some(present) = &term.match_expressions else {
+        return vec![add(path, json!(wanted))];
+    };
+    let missing = wanted
+        .iter()
+        .filter(|requirement| !present.contains(requirement));
+    missing
+        .map(|requirement| add(path.into_iter().chain(["-"]), json!(requirement)))
+        .collect()
+}
+
+/// Kubernetes' own default lets a pod stay on a dead node for five minutes.
+fn failover(pod: &Pod, block: &IpBlock, settings: Settings) -> Vec<PatchOperation> {
+    let Ok(after) = block.spec.failover_after() else {
+        return Vec::new();
+    };
+    let seconds = after.as_secs();
+    let tolerations = pod
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.tolerations.as_deref())
+        .unwrap_or_default();
+    let plugins = |toleration: &Toleration| {
+        let toleration = tolerations::Toleration {
+            key: toleration.key.as_deref(),
+            operator: toleration.operator.as_deref(),
+            value: toleration.value.as_deref(),
+            effect: toleration.effect.as_deref(),
+            seconds: toleration.toleration_seconds,
+        };
+        toleration.is_the_plugins(settings.default_toleration_seconds)
+    };
+    if i64::try_from(seconds) == Ok(settings.default_toleration_seconds) {
+        return Vec::new();
+    }
+    let found = tolerations
+        .iter()
+        .enumerate()
+        .filter(|(_, toleration)| plugins(toleration));
+    let shorten = |(index, _): (usize, _)| {
+        let index = index.to_string();
+        let path = PointerBuf::from_tokens(["spec", "tolerations", &index, "tolerationSeconds"]);
+        PatchOperation::Replace(ReplaceOperation {
+            path,
+            value: json!(seconds),
+        })
+    };
+    found.map(shorten).collect()
+}

@@ -1,0 +1,219 @@
+//! Over HTTP: a stale cache never denies, and every path answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+
+use super::{asking, block, catalog_of, office, partner_a};
+use crate::admission::http::router_within;
+use crate::admission::{Catalog, Needs, PATHS, Settings, Source, Unreadable, Webhook, router};
+use crate::metrics::Metrics;
+
+/// A cache, and what is really there; None: the API server does not answer.
+#[derive(Clone)]
+pub struct Scripted {
+    pub cached: Catalog,
+    pub fresh: Option<Catalog>,
+    pub reads: Arc<AtomicUsize>,
+}
+
+impl Scripted {
+    pub fn new(cached: Catalog, fresh: Option<Catalog>) -> Self {
+        Self {
+            cached,
+            fresh,
+            reads: Arc::default(),
+        }
+    }
+}
+
+impl Source for Scripted {
+    async fn cached(&self, _: &Needs) -> Catalog {
+        self.cached.clone()
+    }
+
+    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.fresh.clone().ok_or_else(|| Unreadable {
+            what: "the IPs",
+            source: "the API server is away".into(),
+        })
+    }
+}
+
+pub fn webhook(source: impl Source) -> (axum::Router, Metrics) {
+    let metrics = Metrics::new();
+    (
+        router(Webhook {
+            source,
+            settings: Settings::default(),
+            metrics: metrics.clone(),
+        }),
+        metrics,
+    )
+}
+
+async fn post(router: &axum::Router, path: &str, body: impl Into<Body>) -> (StatusCode, Vec<u8>) {
+    let request = Request::post(path).body(body.into()).unwrap();
+    let response = TowerToHyperService::new(router.clone())
+        .call(request)
+        .await
+        .unwrap();
+    let status = response.status();
+    (
+        status,
+        response
+            .into_body()
+            .collect()
+            .await
+            .unwrap()
+            .to_bytes()
+            .to_vec(),
+    )
+}
+
+pub fn review(object: &impl serde::Serialize) -> String {
+    let request =
+        json!({"uid": "one", "operation": "CREATE", "namespace": "shop", "object": object});
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+        .to_string()
+}
+
+async fn asked(source: &Scripted) -> Value {
+    let (router, _) = webhook(source.clone());
+    let (status, body) = post(&router, "/mutate/pod", review(&asking(json!({})))).await;
+    assert_eq!(status, StatusCode::OK);
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    review["response"].clone()
+}
+
+#[tokio::test]
+async fn a_cached_miss_does_not_deny() {
+    let source = Scripted::new(catalog_of([], []), Some(office()));
+    assert_eq!(asked(&source).await["allowed"], true);
+    assert_eq!(source.reads.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_cached_conflict_does_not_deny() {
+    let mut deleting = partner_a();
+    deleting.metadata.deletion_timestamp = Some(super::read(json!("2026-01-01T00:00:00Z")));
+    let stale = catalog_of([deleting], [block("office", "203.0.113.0/24")]);
+    assert_eq!(
+        asked(&Scripted::new(stale, Some(office()))).await["allowed"],
+        true
+    );
+}
+
+#[tokio::test]
+async fn what_the_cache_has_is_not_read_again() {
+    let source = Scripted::new(office(), None);
+    assert_eq!(asked(&source).await["allowed"], true);
+    assert_eq!(source.reads.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_miss_that_is_real_denies() {
+    let response = asked(&Scripted::new(catalog_of([], []), Some(catalog_of([], [])))).await;
+    assert_eq!(
+        (&response["allowed"], &response["status"]["code"]),
+        (&json!(false), &json!(403))
+    );
+}
+
+#[tokio::test]
+async fn when_nothing_can_be_read_it_says_to_try_again() {
+    let response = asked(&Scripted::new(catalog_of([], []), None)).await;
+    assert_eq!(response["status"]["reason"], "ServiceUnavailable");
+    let message = response["status"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("the API server is away") && message.contains("try again"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn what_the_request_alone_is_the_reason_for_is_not_read_again() {
+    let source = Scripted::new(office(), Some(office()));
+    let (router, _) = webhook(source.clone());
+    let mut daemon = asking(json!({}));
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "x", "uid": "u", "controller": true}]);
+    daemon.metadata.owner_references = Some(super::read(owner));
+    let (_, body) = post(&router, "/mutate/pod", review(&daemon)).await;
+    assert!(String::from_utf8_lossy(&body).contains("DaemonSet"));
+    assert_eq!(source.reads.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn every_path_answers_nonsense_with_a_review() {
+    let (router, metrics) = webhook(Scripted::new(office(), None));
+    for path in PATHS {
+        let nonsense =
+            json!({"request": {"uid": "one", "operation": "CREATE", "object": 1}}).to_string();
+        let (status, body) = post(&router, path, nonsense).await;
+        let review: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(
+            (status, &review["kind"]),
+            (StatusCode::OK, &json!("AdmissionReview")),
+            "{path}"
+        );
+        assert_eq!(
+            (
+                &review["response"]["uid"],
+                &review["response"]["status"]["code"]
+            ),
+            (&json!("one"), &json!(400))
+        );
+    }
+    let counted = metrics.encode().unwrap();
+    for name in [
+        "mutate-pod",
+        "validate-pod",
+        "validate-ip",
+        "validate-ipblock",
+    ] {
+        let line = format!(
+            "mooring_admission_duration_seconds_count{{webhook=\"{name}\",allowed=\"false\"}} 1"
+        );
+        assert!(counted.contains(&line), "{line}\n{counted}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused_as_such() {
+    let (router, _) = webhook(Scripted::new(office(), None));
+    let (status, _) = post(&router, "/mutate/pod", vec![b' '; 3 * 1024 * 1024 + 1]).await;
+    assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn a_body_that_never_comes_is_not_waited_for() {
+    let source = Scripted::new(office(), None);
+    let webhook = Webhook {
+        source,
+        settings: Settings::default(),
+        metrics: Metrics::new(),
+    };
+    let router = router_within(webhook, Duration::ZERO);
+    let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
+    let (status, _) = post(&router, "/mutate/pod", Body::from_stream(never)).await;
+    assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
+}
+
+#[tokio::test]
+async fn only_post_is_answered() {
+    let (router, _) = webhook(Scripted::new(office(), None));
+    let request = Request::get("/mutate/pod").body(Body::empty()).unwrap();
+    let response = TowerToHyperService::new(router)
+        .call(request)
+        .await
+        .unwrap();
+    assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+}

@@ -1,0 +1,113 @@
+//! The webhook's promises, without a cluster.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "objects are written in place, as JSON"
+)]
+
+mod http;
+mod ip;
+mod ipblock;
+mod pod_create;
+mod pod_refused;
+mod pod_update;
+mod properties;
+mod review;
+mod server;
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Allowed, Catalog, Verdict};
+use crate::api::{Ip, IpBlock};
+
+fn read<K: DeserializeOwned>(value: Value) -> K {
+    serde_json::from_value(value).unwrap()
+}
+
+/// An `IP` with this UID, reserved where its spec says.
+fn ip(name: &str, uid: &str, spec: Value, status: Value) -> Ip {
+    read(json!({
+        "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP",
+        "metadata": {"name": name, "uid": uid}, "spec": spec, "status": status,
+    }))
+}
+
+/// A block that the controller has looked at.
+fn block(name: &str, cidr: &str) -> IpBlock {
+    read(json!({
+        "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name},
+        "spec": {"cidr": cidr, "subnetID": "subnet-0123456789abcdef0", "failoverAfter": "30s"},
+        "status": {"subnetCIDRs": [cidr], "free": 9},
+    }))
+}
+
+fn partner_a() -> Ip {
+    ip(
+        "partner-a",
+        "uid-a",
+        json!({"address": "203.0.113.7"}),
+        json!({"address": "203.0.113.7", "block": "office"}),
+    )
+}
+
+fn catalog_of(
+    ips: impl IntoIterator<Item = Ip>,
+    blocks: impl IntoIterator<Item = IpBlock>,
+) -> Catalog {
+    Catalog::new(
+        ips.into_iter().map(Arc::new).collect(),
+        blocks.into_iter().map(Arc::new).collect(),
+    )
+}
+
+/// One block with one free IP.
+fn office() -> Catalog {
+    catalog_of([partner_a()], [block("office", "203.0.113.0/24")])
+}
+
+/// A pod that asks for `partner-a`, with these fields in its spec.
+fn asking(spec: Value) -> Pod {
+    pod(json!({"ip.wgtwo.com/ip": "partner-a"}), spec)
+}
+
+fn pod(annotations: Value, mut spec: Value) -> Pod {
+    spec["containers"] = json!([{"name": "main", "image": "example/main"}]);
+    read(json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "shop", "annotations": annotations}, "spec": spec,
+    }))
+}
+
+#[track_caller]
+fn accepts(verdict: Verdict) -> Allowed {
+    verdict.unwrap_or_else(|denial| panic!("refused: {denial}"))
+}
+
+#[track_caller]
+fn accepts_silently(verdict: Verdict) {
+    assert_eq!(accepts(verdict), Allowed::silently());
+}
+
+/// Every refusal names a way out; the sentence has this part.
+#[track_caller]
+fn rejects(verdict: Verdict, sentence_part: &str) -> String {
+    let denial = verdict.expect_err(sentence_part);
+    let sentence = denial.to_string();
+    assert!(sentence.contains(sentence_part), "{sentence}");
+    assert!(!denial.way_out().trim().is_empty(), "{sentence}");
+    sentence
+}
+
+#[track_caller]
+fn warns(verdict: Verdict, sentence_part: &str) {
+    let warnings = accepts(verdict).warnings;
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning.contains(sentence_part)),
+        "{warnings:?}"
+    );
+}

@@ -1,0 +1,277 @@
+//! A new pod that asks for an address is given what it needs, exactly that, or a way out.
+
+use json_patch::Patch;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use super::{
+    accepts, accepts_silently, asking, block, catalog_of, ip, office, partner_a, pod, read,
+    rejects, warns,
+};
+use crate::admission::pod::{mutate_pod, validate_pod};
+use crate::admission::{Catalog, Change, Settings, Verdict};
+
+pub fn mutate(pod: &Pod, catalog: &Catalog) -> Verdict {
+    mutate_pod(pod, "shop", catalog, Settings::default())
+}
+
+fn validate(pod: &Pod, catalog: &Catalog) -> Verdict {
+    validate_pod(
+        &Change::Create(pod.clone()),
+        "shop",
+        catalog,
+        Settings::default(),
+    )
+}
+
+fn patch(pod: &Pod, catalog: &Catalog) -> Value {
+    serde_json::to_value(accepts(mutate(pod, catalog)).patch).unwrap()
+}
+
+fn patched(pod: &Pod, catalog: &Catalog) -> Pod {
+    let mut object = serde_json::to_value(pod).unwrap();
+    let patch: Patch = serde_json::from_value(patch(pod, catalog)).unwrap();
+    json_patch::patch(&mut object, &patch).unwrap();
+    read(object)
+}
+
+const LABEL: &str = "/metadata/labels/ip.wgtwo.com~1ip";
+const REQUIRED: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+
+fn marks() -> Vec<Value> {
+    vec![
+        json!({"op": "add", "path": "/metadata/labels", "value": {"ip.wgtwo.com/ip": "partner-a"}}),
+        json!({"op": "add", "path": "/metadata/annotations/ip.wgtwo.com~1ip-uid", "value": "uid-a"}),
+        json!({"op": "add", "path": "/spec/readinessGates", "value": [{"conditionType": "ip.wgtwo.com/attached"}]}),
+    ]
+}
+
+fn on_block() -> Value {
+    json!({"key": "block.ip.wgtwo.com/office", "operator": "Exists"})
+}
+
+fn selector() -> Value {
+    json!({"nodeSelectorTerms": [{"matchExpressions": [on_block()]}]})
+}
+
+fn marks_and(more: impl IntoIterator<Item = Value>) -> Value {
+    marks().into_iter().chain(more).collect()
+}
+
+#[test]
+fn a_bare_pod_gets_label_uid_gate_and_affinity() {
+    let affinity =
+        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector()}});
+    let wanted = marks_and([json!({"op": "add", "path": "/spec/affinity", "value": affinity})]);
+    assert_eq!(patch(&asking(json!({})), &office()), wanted);
+}
+
+#[test]
+fn the_annotation_may_be_the_address() {
+    let by_address = pod(json!({"ip.wgtwo.com/ip": "203.0.113.7"}), json!({}));
+    assert_eq!(
+        patch(&by_address, &office()),
+        patch(&asking(json!({})), &office())
+    );
+}
+
+#[test]
+fn an_allocated_address_finds_its_ip_too() {
+    let allocated = ip(
+        "partner-b",
+        "uid-b",
+        json!({"block": "office"}),
+        json!({"address": "203.0.113.9", "block": "office"}),
+    );
+    let catalog = catalog_of(
+        [partner_a(), allocated],
+        [block("office", "203.0.113.0/24")],
+    );
+    let patched = patched(
+        &pod(json!({"ip.wgtwo.com/ip": "203.0.113.9"}), json!({})),
+        &catalog,
+    );
+    assert_eq!(
+        patched.metadata.labels.unwrap()["ip.wgtwo.com/ip"],
+        "partner-b"
+    );
+}
+
+#[test]
+fn what_is_there_stays_and_is_added_to() {
+    let mut pod = asking(json!({
+        "readinessGates": [{"conditionType": "example.com/ready"}],
+        "affinity": {"podAntiAffinity": {}, "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]},
+                {},
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]},
+            ],
+        }}},
+    }));
+    pod.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
+    let terms = format!("{REQUIRED}/nodeSelectorTerms");
+    assert_eq!(
+        patch(&pod, &office()),
+        json!([
+            {"op": "add", "path": LABEL, "value": "partner-a"},
+            {"op": "add", "path": "/metadata/annotations/ip.wgtwo.com~1ip-uid", "value": "uid-a"},
+            {"op": "add", "path": "/spec/readinessGates/-", "value": {"conditionType": "ip.wgtwo.com/attached"}},
+            // The second term is empty and fits no node: it must stay so.
+            {"op": "add", "path": format!("{terms}/0/matchExpressions/-"), "value": on_block()},
+            {"op": "add", "path": format!("{terms}/2/matchExpressions"), "value": [on_block()]},
+        ])
+    );
+}
+
+#[test]
+fn affinity_is_added_where_its_parents_end() {
+    let none = asking(json!({"affinity": {}}));
+    let value = json!({"requiredDuringSchedulingIgnoredDuringExecution": selector()});
+    let wanted =
+        marks_and([json!({"op": "add", "path": "/spec/affinity/nodeAffinity", "value": value})]);
+    assert_eq!(patch(&none, &office()), wanted);
+
+    let preferred = asking(
+        json!({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}}),
+    );
+    let wanted = marks_and([json!({"op": "add", "path": REQUIRED, "value": selector()})]);
+    assert_eq!(patch(&preferred, &office()), wanted);
+}
+
+pub fn chosen_nodes() -> Catalog {
+    let mut office = block("office", "203.0.113.0/24");
+    office.spec.node_selector = Some(read(json!({"matchLabels": {"role": "edge", "zone": "a"}})));
+    catalog_of([partner_a()], [office])
+}
+
+#[test]
+fn an_administrators_node_selector_is_used_instead_of_our_label() {
+    let expressions = json!([
+        {"key": "role", "operator": "In", "values": ["edge"]},
+        {"key": "zone", "operator": "In", "values": ["a"]},
+    ]);
+    let value = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+        {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}});
+    let wanted = marks_and([json!({"op": "add", "path": "/spec/affinity", "value": value})]);
+    assert_eq!(patch(&asking(json!({})), &chosen_nodes()), wanted);
+}
+
+fn toleration(key: &str, seconds: Option<i64>) -> Value {
+    let mut toleration = json!({"key": key, "operator": "Exists", "effect": "NoExecute"});
+    if let Some(seconds) = seconds {
+        toleration["tolerationSeconds"] = json!(seconds);
+    }
+    toleration
+}
+
+#[test]
+fn only_the_plugins_tolerations_become_failover_after() {
+    let unreachable = "node.kubernetes.io/unreachable";
+    let pod = asking(json!({"tolerations": [
+        toleration("node.kubernetes.io/not-ready", Some(300)),
+        toleration(unreachable, Some(300)),
+        toleration(unreachable, Some(299)),
+        toleration(unreachable, None),
+        toleration("example.com/mine", Some(300)),
+        {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+        {"key": unreachable, "operator": "Exists", "tolerationSeconds": 300},
+    ]}));
+    let changes = patch(&pod, &office());
+    let replaced: Vec<_> = changes
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|op| op["op"] == "replace")
+        .collect();
+    assert_eq!(
+        replaced,
+        [
+            &json!({"op": "replace", "path": "/spec/tolerations/0/tolerationSeconds", "value": 30}),
+            &json!({"op": "replace", "path": "/spec/tolerations/1/tolerationSeconds", "value": 30}),
+        ]
+    );
+}
+
+#[test]
+fn mutating_twice_is_mutating_once_and_passes_the_validation() {
+    for catalog in [office(), chosen_nodes()] {
+        let once = patched(
+            &asking(
+                json!({"tolerations": [toleration("node.kubernetes.io/not-ready", Some(300))]}),
+            ),
+            &catalog,
+        );
+        accepts_silently(mutate(&once, &catalog));
+        accepts_silently(validate(&once, &catalog));
+    }
+}
+
+#[test]
+fn a_pod_without_the_annotation_is_left_alone() {
+    let plain = pod(json!({}), json!({}));
+    accepts_silently(mutate(&plain, &office()));
+    accepts_silently(validate(&plain, &office()));
+}
+
+#[test]
+fn a_copied_pods_uid_is_replaced() {
+    let copied = pod(
+        json!({"ip.wgtwo.com/ip": "partner-a", "ip.wgtwo.com/ip-uid": "uid-of-old"}),
+        json!({}),
+    );
+    let patched = patched(&copied, &office());
+    assert_eq!(
+        patched.metadata.annotations.unwrap()["ip.wgtwo.com/ip-uid"],
+        "uid-a"
+    );
+}
+
+#[test]
+fn whoever_holds_it_is_named() {
+    let held = json!({"address": "203.0.113.7", "block": "office", "claimed": true, "pod": "shop/old", "podUID": "u"});
+    let held = ip(
+        "partner-a",
+        "uid-a",
+        json!({"address": "203.0.113.7"}),
+        held,
+    );
+    let catalog = catalog_of([held], [block("office", "203.0.113.0/24")]);
+    warns(
+        mutate(&asking(json!({})), &catalog),
+        "is held by pod shop/old",
+    );
+}
+
+#[test]
+fn a_pod_on_the_hosts_network_may_have_it() {
+    accepts(mutate(&asking(json!({"hostNetwork": true})), &office()));
+}
+
+#[test]
+fn what_another_webhook_took_out_is_named() {
+    let whole = patched(&asking(json!({})), &office());
+    let without = |take: fn(&mut Pod)| {
+        let mut pod = whole.clone();
+        take(&mut pod);
+        validate(&pod, &office())
+    };
+    rejects(
+        without(|pod| pod.metadata.labels = None),
+        "lost what it needs to have IP \"partner-a\": label",
+    );
+    rejects(
+        without(|pod| pod.spec.as_mut().unwrap().readiness_gates = None),
+        "readiness gate",
+    );
+    rejects(
+        without(|pod| pod.spec.as_mut().unwrap().affinity = None),
+        "node affinity",
+    );
+    let lost_uid = |pod: &mut Pod| {
+        let annotations = pod.metadata.annotations.as_mut().unwrap();
+        annotations.remove("ip.wgtwo.com/ip-uid");
+    };
+    rejects(without(lost_uid), "ip-uid");
+    accepts_silently(validate(&whole, &office()));
+}

@@ -1,0 +1,175 @@
+//! A pod that cannot have the address that it asks for is refused when it is created, with a way out.
+
+use serde_json::{Value, json};
+
+use super::pod_create::{chosen_nodes, mutate};
+use super::{accepts, asking, block, catalog_of, office, partner_a, pod, read, rejects};
+use crate::admission::NodeSeen;
+use crate::api::IpBlock;
+
+#[test]
+fn a_missing_ip_and_one_of_another_namespace_are_told_apart_by_nobody() {
+    let missing = rejects(
+        mutate(&asking(json!({})), &catalog_of([], [])),
+        "does not exist, or namespace \"shop\" may not use it",
+    );
+    let mut closed = partner_a();
+    closed.spec.allowed_namespaces = Some(vec!["bank".to_owned()]);
+    let mut closed_block = block("office", "203.0.113.0/24");
+    closed_block.spec.allowed_namespaces = Some(vec!["bank".to_owned()]);
+    let mut deleting = closed.clone();
+    deleting.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
+    for catalog in [
+        catalog_of([closed], [block("office", "203.0.113.0/24")]),
+        catalog_of([deleting], [block("office", "203.0.113.0/24")]),
+        catalog_of([partner_a()], [closed_block]),
+        catalog_of([partner_a()], []),
+    ] {
+        assert_eq!(
+            rejects(mutate(&asking(json!({})), &catalog), "may not use it"),
+            missing
+        );
+    }
+}
+
+#[test]
+fn a_namespace_that_both_allow_may_use_it() {
+    let (mut open, mut office) = (partner_a(), block("office", "203.0.113.0/24"));
+    open.spec.allowed_namespaces = Some(vec!["shop".to_owned()]);
+    office.spec.allowed_namespaces = Some(vec!["bank".to_owned(), "shop".to_owned()]);
+    accepts(mutate(&asking(json!({})), &catalog_of([open], [office])));
+}
+
+#[test]
+fn an_ip_on_its_way_out_is_not_given() {
+    let mut deleting = partner_a();
+    deleting.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
+    let catalog = catalog_of([deleting], [block("office", "203.0.113.0/24")]);
+    rejects(
+        mutate(&asking(json!({})), &catalog),
+        "is being deleted: name another IP",
+    );
+}
+
+#[test]
+fn a_pod_on_every_node_cannot_have_it() {
+    let owned = |kind: &str, version: &str| {
+        let mut pod = asking(json!({}));
+        let owner = json!([{"apiVersion": version, "kind": kind, "name": "x", "uid": "u", "controller": true}]);
+        pod.metadata.owner_references = Some(read(owner));
+        pod
+    };
+    rejects(
+        mutate(&owned("DaemonSet", "apps/v1"), &office()),
+        "belongs to a DaemonSet",
+    );
+    rejects(
+        mutate(&owned("Node", "v1"), &office()),
+        "mirrors a static pod",
+    );
+    let mirror = pod(
+        json!({"ip.wgtwo.com/ip": "partner-a", "kubernetes.io/config.mirror": "x"}),
+        json!({}),
+    );
+    rejects(mutate(&mirror, &office()), "mirrors a static pod");
+    accepts(mutate(&owned("ReplicaSet", "apps/v1"), &office()));
+    accepts(mutate(&owned("DaemonSet", "example.com/v1"), &office()));
+}
+
+#[test]
+fn a_node_chosen_beforehand_must_be_one_of_the_block() {
+    let bound = asking(json!({"nodeName": "node-1"}));
+    let seen = |labels: Value| office().with_node(NodeSeen::Labelled(read(labels)));
+    rejects(
+        mutate(&bound, &seen(json!({}))),
+        "no node of IPBlock \"office\"",
+    );
+    rejects(
+        mutate(&bound, &office().with_node(NodeSeen::Absent)),
+        "which does not exist",
+    );
+    accepts(mutate(
+        &bound,
+        &seen(json!({"block.ip.wgtwo.com/office": ""})),
+    ));
+    accepts(mutate(&bound, &office()));
+}
+
+#[test]
+fn before_the_first_look_at_the_block_a_chosen_node_is_left_to_the_controller() {
+    let mut unseen: IpBlock = block("office", "203.0.113.0/24");
+    unseen.status = None;
+    let catalog =
+        catalog_of([partner_a()], [unseen]).with_node(NodeSeen::Labelled(read(json!({}))));
+    accepts(mutate(&asking(json!({"nodeName": "node-1"})), &catalog));
+}
+
+fn required(terms: Value) -> Value {
+    json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}})
+}
+
+#[test]
+fn a_placement_that_contradicts_the_block_is_refused() {
+    let elsewhere = json!([{"key": "role", "operator": "In", "values": ["batch"]}]);
+    let away = json!([{"key": "block.ip.wgtwo.com/office", "operator": "DoesNotExist"}]);
+    rejects(
+        mutate(
+            &asking(json!({"nodeSelector": {"role": "batch"}})),
+            &chosen_nodes(),
+        ),
+        "labelled role=edge",
+    );
+    rejects(
+        mutate(
+            &asking(required(json!([{"matchExpressions": elsewhere}]))),
+            &chosen_nodes(),
+        ),
+        "labelled role=edge",
+    );
+    rejects(
+        mutate(
+            &asking(required(json!([{"matchExpressions": away}]))),
+            &office(),
+        ),
+        "may not run on nodes",
+    );
+    // One alternative that fits is enough.
+    let fits = json!([{"key": "role", "operator": "Exists"}]);
+    accepts(mutate(
+        &asking(required(
+            json!([{"matchExpressions": elsewhere}, {"matchExpressions": fits}]),
+        )),
+        &chosen_nodes(),
+    ));
+    accepts(mutate(
+        &asking(json!({"nodeSelector": {"role": "edge", "disk": "ssd"}})),
+        &chosen_nodes(),
+    ));
+}
+
+#[test]
+fn a_handover_that_is_not_known_is_refused() {
+    let with = |handover: &str| {
+        pod(
+            json!({"ip.wgtwo.com/ip": "partner-a", "ip.wgtwo.com/handover": handover}),
+            json!({}),
+        )
+    };
+    rejects(
+        mutate(&with("ready"), &office()),
+        "write \"containers-ready\" or \"running\"",
+    );
+    accepts(mutate(&with("running"), &office()));
+    accepts(mutate(&with("containers-ready"), &office()));
+}
+
+#[test]
+fn a_pod_from_a_template_has_no_name_yet() {
+    let mut pod = asking(json!({"nodeName": "node-1"}));
+    pod.metadata.name = None;
+    pod.metadata.generate_name = Some("web-".to_owned());
+    rejects(
+        mutate(&pod, &office().with_node(NodeSeen::Absent)),
+        "pod shop/web-* is bound",
+    );
+}

@@ -1,0 +1,107 @@
+//! Every body is answered with a review, whatever it is.
+
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use super::rejects;
+use crate::admission::review::{answer, read};
+use crate::admission::{Allowed, Change, Verdict};
+
+fn body(request: Value) -> Vec<u8> {
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+        .to_string()
+        .into_bytes()
+}
+
+fn says(body: &[u8], uid: &str, part: &str) {
+    let malformed = read::<Pod>(body).unwrap_err();
+    assert_eq!(malformed.uid, uid);
+    rejects(Err(malformed.denial), part);
+}
+
+#[test]
+fn a_body_that_cannot_be_read_is_answered_with_its_id() {
+    says(b"no json", "", "cannot be read as JSON");
+    says(b"[]", "", "has no request");
+    says(&body(Value::Null), "", "has no request");
+    says(
+        &body(json!({"uid": "one"})),
+        "one",
+        "request.operation is \"\"",
+    );
+    says(
+        &body(json!({"uid": "one", "operation": "CONNECT"})),
+        "one",
+        "request.operation is \"CONNECT\"",
+    );
+    says(
+        &body(json!({"uid": "one", "operation": "CREATE"})),
+        "one",
+        "request.object cannot be read",
+    );
+    let wrong = json!({"uid": "one", "operation": "CREATE", "object": {"kind": "Node", "apiVersion": "v1"}});
+    says(&body(wrong), "one", "request.object cannot be read");
+}
+
+#[test]
+fn a_request_is_read_with_both_its_objects() {
+    let pod = |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}});
+    let update = json!({
+        "uid": "one", "operation": "UPDATE", "namespace": "shop", "dryRun": true,
+        "object": pod("new"), "oldObject": pod("old"), "userInfo": {}, "unknownField": 1,
+    });
+    let request = read::<Pod>(&body(update)).unwrap();
+    assert_eq!(
+        (request.uid.as_str(), request.namespace.as_str()),
+        ("one", "shop")
+    );
+    let Change::Update { old, new } = request.change else {
+        panic!("{request:?}")
+    };
+    assert_eq!(
+        (old.metadata.name.as_deref(), new.metadata.name.as_deref()),
+        (Some("old"), Some("new"))
+    );
+}
+
+fn response(verdict: &Verdict) -> Value {
+    let review = serde_json::to_value(answer("one", verdict)).unwrap();
+    assert_eq!(
+        (&review["apiVersion"], &review["kind"]),
+        (&json!("admission.k8s.io/v1"), &json!("AdmissionReview"))
+    );
+    assert_eq!(review["response"]["uid"], "one");
+    review["response"].clone()
+}
+
+#[test]
+fn a_refusal_has_code_reason_and_message() {
+    let malformed = read::<Pod>(b"").unwrap_err();
+    let response = response(&Err(malformed.denial));
+    assert_eq!(response["allowed"], false);
+    let status = &response["status"];
+    assert_eq!(
+        (&status["code"], &status["reason"], &status["status"]),
+        (&json!(400), &json!("BadRequest"), &json!("Failure"))
+    );
+    assert!(
+        status["message"]
+            .as_str()
+            .unwrap()
+            .contains("send an AdmissionReview")
+    );
+    assert_eq!(response["patch"], Value::Null);
+}
+
+#[test]
+fn a_pass_has_its_warnings_and_no_patch_where_nothing_changes() {
+    let response = response(&Ok(Allowed::silently().warning(["careful".to_owned()])));
+    assert_eq!(
+        (&response["allowed"], &response["warnings"]),
+        (&json!(true), &json!(["careful"]))
+    );
+    assert_eq!(
+        (&response["patch"], &response["patchType"]),
+        (&Value::Null, &Value::Null)
+    );
+}

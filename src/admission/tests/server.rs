@@ -1,0 +1,142 @@
+//! Over TLS: nobody waits for a slow client, and the end finishes what was begun.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use super::http::{review, webhook};
+use super::{asking, office};
+use crate::admission::{Catalog, Needs, Source, Unreadable, serve};
+
+/// Objects that are read only once the test says so.
+#[derive(Clone, Default)]
+struct Held {
+    asked: Arc<Notify>,
+    released: Arc<Notify>,
+}
+
+impl Source for Held {
+    async fn cached(&self, _: &Needs) -> Catalog {
+        self.asked.notify_one();
+        self.released.notified().await;
+        office()
+    }
+
+    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+        Ok(office())
+    }
+}
+
+struct Served {
+    address: SocketAddr,
+    certificate: CertificateDer<'static>,
+    objects: Held,
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), std::io::Error>>,
+}
+
+fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+}
+
+async fn served() -> Served {
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = pair.cert.der().clone();
+    let key = PrivateKeyDer::Pkcs8(pair.signing_key.serialize_der().into());
+    let tls = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], key)
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let objects = Held::default();
+    let (router, _) = webhook(objects.clone());
+    let task = tokio::spawn(serve(listener, Arc::new(tls), router, stop.clone()));
+    Served {
+        address,
+        certificate,
+        objects,
+        stop,
+        task,
+    }
+}
+
+impl Served {
+    async fn connect(&self) -> TlsStream<TcpStream> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.certificate.clone()).unwrap();
+        let config = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .unwrap()
+    }
+}
+
+fn request() -> String {
+    let body = review(&asking(json!({})));
+    let length = body.len();
+    format!(
+        "POST /mutate/pod HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+async fn answer(stream: &mut TlsStream<TcpStream>) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_client_that_says_nothing_keeps_nobody_waiting() {
+    let served = served().await;
+    let _silent = TcpStream::connect(served.address).await.unwrap();
+    served.objects.released.notify_one();
+    let mut stream = served.connect().await;
+    stream.write_all(request().as_bytes()).await.unwrap();
+    let answer = answer(&mut stream).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK") && answer.contains("\"allowed\":true"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_end_is_answered() {
+    let served = served().await;
+    let mut stream = served.connect().await;
+    stream.write_all(request().as_bytes()).await.unwrap();
+    served.objects.asked.notified().await;
+    served.stop.cancel();
+    while TcpStream::connect(served.address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    // However often it is its turn, it does not end before the answer is out.
+    for _ in 0..10_000 {
+        tokio::task::yield_now().await;
+        assert!(!served.task.is_finished(), "ended with a request open");
+    }
+    served.objects.released.notify_one();
+    let answer = answer(&mut stream).await;
+    assert!(answer.contains("\"allowed\":true"), "{answer}");
+    served.task.await.unwrap().unwrap();
+}

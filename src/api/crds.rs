@@ -1,0 +1,82 @@
+//! The kinds as `CustomResourceDefinition`s: what `mooring crds` prints and `config/crd` holds.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
+};
+use kube::CustomResourceExt;
+
+use super::{Ip, IpBlock};
+
+/// A kind could not be written as YAML.
+#[derive(Debug, thiserror::Error)]
+#[error("writing the CustomResourceDefinition {name} as YAML")]
+pub struct CrdError {
+    name: String,
+    source: serde_yaml::Error,
+}
+
+/// Both kinds, in the order in which they are printed.
+#[must_use]
+pub fn definitions() -> [CustomResourceDefinition; 2] {
+    [Ip::crd(), IpBlock::crd()].map(|mut definition| {
+        let kind = definition.spec.names.kind.clone();
+        for version in &mut definition.spec.versions {
+            let schema = version
+                .schema
+                .as_mut()
+                .and_then(|schema| schema.open_api_v3_schema.as_mut());
+            if let Some(schema) = schema {
+                schema.title = Some(kind.clone());
+                tidy(schema);
+            }
+        }
+        definition
+    })
+}
+
+/// The derive lets every optional field be null, which `has()` in a rule takes for given; where null
+/// is not allowed, the API server drops it instead. And it keeps the line breaks of our sources,
+/// which `kubectl explain` would break once more.
+fn tidy(schema: &mut JSONSchemaProps) {
+    schema.nullable = None;
+    if let Some(description) = &mut schema.description {
+        let paragraphs: Vec<_> = description
+            .split("\n\n")
+            .map(|lines| lines.replace('\n', " "))
+            .collect();
+        *description = paragraphs.join("\n\n");
+    }
+    schema
+        .properties
+        .iter_mut()
+        .flat_map(|fields| fields.values_mut())
+        .for_each(tidy);
+    match &mut schema.items {
+        Some(JSONSchemaPropsOrArray::Schema(items)) => tidy(items),
+        Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(tidy),
+        None => {}
+    }
+}
+
+/// One kind as YAML.
+///
+/// # Errors
+/// It cannot be written as YAML.
+pub fn yaml(definition: &CustomResourceDefinition) -> Result<String, CrdError> {
+    serde_yaml::to_string(definition).map_err(|source| CrdError {
+        name: definition.metadata.name.clone().unwrap_or_default(),
+        source,
+    })
+}
+
+/// Both kinds as YAML documents separated by `---`.
+///
+/// # Errors
+/// A kind cannot be written as YAML.
+pub fn crds() -> Result<String, CrdError> {
+    let documents = definitions()
+        .iter()
+        .map(yaml)
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(documents.join("---\n"))
+}

@@ -1,0 +1,247 @@
+//! The kind `IPBlock`: addresses that a company owns, and the subnet that carries them.
+#![allow(
+    clippy::doc_markdown,
+    reason = "kubectl explain shows these lines as they are"
+)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ipnet::Ipv4Net;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{CustomResource, KubeSchema};
+use mooring_plan::block::{BlockRange, ParseError};
+use serde::{Deserialize, Serialize};
+
+/// `spec.failoverAfter` where it is left out.
+const FAILOVER_AFTER: &str = "30s";
+
+/// What an `IPBlock` is to be.
+#[derive(
+    CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize,
+)]
+#[kube(
+    group = "ip.wgtwo.com",
+    version = "v1alpha1",
+    kind = "IPBlock",
+    root = "IpBlock",
+    plural = "ipblocks",
+    singular = "ipblock",
+    status = "IpBlockStatus",
+    derive = "PartialEq",
+    doc = "An IPBlock is a range of addresses that IPs are reserved in, and the EC2 subnet whose \
+           network interfaces can carry them.",
+    printcolumn(name = "CIDR", type_ = "string", json_path = ".spec.cidr",
+        description = "The range"),
+    printcolumn(name = "Subnet", type_ = "string", json_path = ".spec.subnetID",
+        description = "The EC2 subnet that the range lies in"),
+    printcolumn(name = "Capacity", type_ = "integer", json_path = ".status.capacity",
+        description = "How many addresses can be reserved in all"),
+    printcolumn(name = "Reserved", type_ = "integer", json_path = ".status.reserved",
+        description = "How many addresses IPs have reserved"),
+    printcolumn(name = "Attached", type_ = "integer", json_path = ".status.attached",
+        description = "How many of them are on a network interface"),
+    printcolumn(name = "Free", type_ = "integer", json_path = ".status.free",
+        description = "How many addresses can still be reserved"),
+    printcolumn(name = "Ready", type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether addresses of the block can be reserved"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp",
+        description = "Time since the block was created"),
+    validation = Rule::new("self.metadata.name.size() <= 63")
+        .message("the name becomes a label key: give one of at most 63 characters")
+)]
+#[serde(rename_all = "camelCase")]
+pub struct IpBlockSpec {
+    /// The range, as a canonical IPv4 CIDR.
+    #[schemars(length(max = 49))]
+    #[x_kube(
+        validation = Rule::new("!isCIDR(self) || cidr(self).ip().family() == 4")
+            .message("IPv6 is not supported yet: give an IPv4 CIDR"),
+        validation = Rule::new("isCIDR(self)").message(Message::Expression(
+            "isIP(self) ? 'has no prefix length: write ' + self + '/32 for this one address' : \
+             'must be an IPv4 CIDR, such as 203.0.113.0/24'".into()
+        )),
+        validation = Rule::new("!isCIDR(self) || cidr(self).masked() == cidr(self)").message(
+            // The API server finds the same with + too costly: it knows no limit of a CIDR's length.
+            Message::Expression("'has bits set behind its prefix: write %s'.format([string(cidr(self).masked())])".into())
+        )
+    )]
+    pub cidr: String,
+
+    /// Addresses or CIDRs of the range that are never reserved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256), inner(length(max = 49)))]
+    #[x_kube(
+        merge_strategy = ListMerge::Set,
+        validation = Rule::new(
+            "self.all(e, (isIP(e) && ip(e).family() == 4) || \
+             (isCIDR(e) && cidr(e).ip().family() == 4 && cidr(e).masked() == cidr(e)))"
+        ).message("each must be an IPv4 address or a canonical IPv4 CIDR")
+    )]
+    pub excluded: Vec<String>,
+
+    /// The EC2 subnet that the range lies in. It cannot be changed: make another block.
+    #[serde(rename = "subnetID")]
+    #[schemars(length(max = 24))]
+    #[x_kube(
+        validation = Rule::new("self == oldSelf")
+            .message("the subnet cannot be changed: make another block"),
+        validation = Rule::new("self.matches('^subnet-([0-9a-f]{8}|[0-9a-f]{17})$')")
+            .message("must be the id of a subnet, such as subnet-0123456789abcdef0")
+    )]
+    pub subnet_id: String,
+
+    /// The nodes whose network interfaces may carry the addresses, by labels that an administrator
+    /// keeps. Left out: Mooring labels the nodes that can, with block.ip.wgtwo.com/ and the block's
+    /// name, and steers pods by that label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_selector: Option<NodeSelector>,
+
+    /// Only network interfaces that have all these tags carry the addresses.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 50))]
+    pub interface_tags: BTreeMap<String, String>,
+
+    /// The namespaces whose pods may have addresses of the block. Left out: all of them. An empty
+    /// list: none. Narrowing it does not take an address from a pod that has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub allowed_namespaces: Option<Vec<String>>,
+
+    /// How long a node may be away before an address leaves a pod that is being deleted there, such
+    /// as 30s or 2m. It comes on top of the time that Kubernetes takes to notice, about 50 s.
+    #[serde(default = "failover_after")]
+    #[schemars(length(max = 16))]
+    #[x_kube(
+        validation = Rule::new("self.matches('^([0-9]+h)?([0-9]+m)?([0-9]+s)?$') && self.size() > 0")
+            .message("must be a length of time in hours, minutes and seconds, such as 30s or 1m30s"),
+        validation = Rule::new(
+            "!self.matches('^([0-9]{1,5}[hms])+$') || duration(self) <= duration('24h')"
+        ).message("must not be longer than 24h")
+    )]
+    pub failover_after: String,
+}
+
+fn failover_after() -> String {
+    FAILOVER_AFTER.to_owned()
+}
+
+/// A choice of nodes.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSelector {
+    /// The labels that a node must have, all of them.
+    #[schemars(extend("minProperties" = 1, "maxProperties" = 16))]
+    pub match_labels: BTreeMap<String, String>,
+}
+
+/// What an `IPBlock` is now.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IpBlockStatus {
+    /// The subnet's CIDRs, as EC2 tells them. AWS keeps the first four addresses and the last one
+    /// of each for itself.
+    #[serde(default, rename = "subnetCIDRs", skip_serializing_if = "Vec::is_empty")]
+    pub subnet_cidrs: Vec<String>,
+
+    /// How many addresses can be reserved in all: the range within its subnet, without the excluded
+    /// addresses and AWS's own.
+    #[serde(default)]
+    pub capacity: i64,
+
+    /// How many addresses IPs have reserved.
+    #[serde(default)]
+    pub reserved: i64,
+
+    /// How many of the reserved addresses are on a network interface.
+    #[serde(default)]
+    pub attached: i64,
+
+    /// How many addresses can still be reserved.
+    #[serde(default)]
+    pub free: i64,
+
+    /// How many nodes have a network interface that can carry addresses of the block.
+    #[serde(default)]
+    pub nodes: i64,
+
+    /// Ready (addresses can be reserved), SharedWithCNI (a network interface is used that the VPC
+    /// CNI may manage), OrphanedAddress (an address is on a network interface and no IP explains
+    /// it) and BrakeEngaged (too many pods vanished at once to believe it), each with a message
+    /// that says what to do next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}
+
+/// `spec.failoverAfter` is not a length of time.
+#[derive(Debug, thiserror::Error)]
+#[error("spec.failoverAfter \"{text}\" is not a length of time: write it as 30s or 1m30s")]
+pub struct FailoverAfterError {
+    /// What stands there.
+    pub text: String,
+    source: kube::core::duration::ParseError,
+}
+
+impl IpBlockSpec {
+    /// The range, without the excluded addresses.
+    ///
+    /// # Errors
+    /// The CIDR or an excluded entry is not what it should be.
+    pub fn range(&self) -> Result<BlockRange, ParseError> {
+        BlockRange::parse(&self.cidr, self.excluded.iter().map(String::as_str))
+    }
+
+    /// How long a node may be away before an address leaves a pod being deleted there.
+    ///
+    /// # Errors
+    /// It is not a length of time.
+    pub fn failover_after(&self) -> Result<Duration, FailoverAfterError> {
+        let text = if self.failover_after.is_empty() {
+            FAILOVER_AFTER
+        } else {
+            &self.failover_after
+        };
+        text.parse::<kube::core::Duration>()
+            .map(Duration::from)
+            .map_err(|source| FailoverAfterError {
+                text: text.to_owned(),
+                source,
+            })
+    }
+}
+
+impl IpBlock {
+    /// The subnet's CIDRs as the controller saw them; empty until its first look. One that does not
+    /// parse is left out: the controller writes them canonically.
+    #[must_use]
+    pub fn subnet_cidrs(&self) -> Vec<Ipv4Net> {
+        let cidrs = self
+            .status
+            .as_ref()
+            .map(|status| status.subnet_cidrs.as_slice());
+        cidrs
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|cidr| cidr.parse().ok())
+            .collect()
+    }
+
+    /// Whether it is being deleted.
+    #[must_use]
+    pub const fn is_being_deleted(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    /// The labels that a node must have to carry addresses of the block, where an administrator
+    /// keeps them.
+    #[must_use]
+    pub fn node_labels(&self) -> Option<&BTreeMap<String, String>> {
+        self.spec
+            .node_selector
+            .as_ref()
+            .map(|selector| &selector.match_labels)
+    }
+}

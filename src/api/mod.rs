@@ -1,0 +1,17 @@
+//! The kinds, names and reasons that a user sees.
+//!
+//! What the API server holds is text; the one reader from it to the types that decisions are made
+//! of lies here too, so that two rooms never read one field differently.
+
+pub mod conditions;
+pub mod crds;
+pub mod ip;
+pub mod ipblock;
+pub mod names;
+pub mod read;
+pub mod reasons;
+
+pub use crds::crds;
+pub use ip::{Ip, IpSpec, IpStatus, Previous, Refused};
+pub use ipblock::{IpBlock, IpBlockSpec, IpBlockStatus, NodeSelector};
+pub use reasons::Reason;

@@ -1,0 +1,50 @@
+//! Every name that stands in an object: one place, so that no two parts spell one differently.
+
+/// The API group of our kinds.
+pub const GROUP: &str = "ip.wgtwo.com";
+/// The version of our kinds.
+pub const VERSION: &str = "v1alpha1";
+
+/// Pod annotation, written by the user: the name or the address of an `IP`.
+pub const IP_ANNOTATION: &str = "ip.wgtwo.com/ip";
+/// Pod annotation, written by admission: the UID of the `IP`, which decides from then on. Also the
+/// label of a reservation (`IPAddress`).
+pub const IP_UID_ANNOTATION: &str = "ip.wgtwo.com/ip-uid";
+/// Pod annotation: when a rollout's new pod may take the address over.
+pub const HANDOVER_ANNOTATION: &str = "ip.wgtwo.com/handover";
+/// Value of [`HANDOVER_ANNOTATION`] (default): once all containers are ready.
+pub const HANDOVER_CONTAINERS_READY: &str = "containers-ready";
+/// Value of [`HANDOVER_ANNOTATION`]: once all containers run, for programs that need the address to
+/// become ready.
+pub const HANDOVER_RUNNING: &str = "running";
+
+/// Pod label, written by admission: the name of the `IP`. The controller watches pods by it.
+pub const IP_LABEL: &str = "ip.wgtwo.com/ip";
+/// Readiness gate and condition of a pod: its address is where the pod is.
+pub const ATTACHED_GATE: &str = "ip.wgtwo.com/attached";
+
+/// `IP` annotation: an ENI that the address may be taken from although nothing of ours explains it.
+pub const TAKE_FROM_ANNOTATION: &str = "ip.wgtwo.com/take-from";
+/// `IPBlock` annotation: a person's word that releases the brake.
+pub const RELEASE_BRAKE_ANNOTATION: &str = "ip.wgtwo.com/release-brake";
+
+/// Prefix of the node label that says "this node can carry addresses of that block".
+pub const BLOCK_LABEL_PREFIX: &str = "block.ip.wgtwo.com/";
+
+/// Finalizer of an `IP`: its address may still be on an ENI.
+pub const IP_FINALIZER: &str = "ip.wgtwo.com/detach";
+/// Finalizer of an `IPBlock`: addresses of it are reserved.
+pub const BLOCK_FINALIZER: &str = "ip.wgtwo.com/in-use";
+/// Finalizer of a reservation (`IPAddress`): the address may still be on an ENI.
+pub const RESERVATION_FINALIZER: &str = "ip.wgtwo.com/attached";
+
+/// Label of a reservation that says who manages it (Kubernetes' own key).
+pub const MANAGED_BY_LABEL: &str = "ipaddress.kubernetes.io/managed-by";
+/// Value of [`MANAGED_BY_LABEL`] on ours.
+pub const MANAGED_BY: &str = "ip.wgtwo.com";
+
+/// The node label by which pods of a block are steered, when the block names no selector.
+#[must_use]
+pub fn block_label(block: &str) -> String {
+    format!("{BLOCK_LABEL_PREFIX}{block}")
+}

@@ -1,0 +1,72 @@
+//! An `IPBlock`.
+
+use kube::core::DynamicObject;
+use mooring_plan::names::{BlockName, Millis, Namespace, SubnetId};
+use mooring_plan::objects::{Block, BlockSpec};
+
+use super::{
+    Problem, Unreadable, annotation, has_finalizer, name, part, read_block_status, uid, version_of,
+};
+use crate::api::{IpBlockSpec, IpBlockStatus, names};
+
+/// Reads an `IPBlock`. A spec that cannot be read becomes a sentence; a status that cannot be read is
+/// read as empty, since all of it is derived and will be written anew.
+///
+/// # Errors
+/// Its identity cannot be read.
+pub fn block(object: &DynamicObject) -> Result<Block, Unreadable> {
+    read(object).map_err(|problem| problem.of("IPBlock", object))
+}
+
+fn read(object: &DynamicObject) -> Result<Block, Problem> {
+    let meta = &object.metadata;
+    let spec = match part::<IpBlockSpec>(object, "spec") {
+        Ok(Some(spec)) => block_spec(&spec),
+        Ok(None) => Err("the spec is missing: give a CIDR and a subnet".to_owned()),
+        Err(Problem::Shape { source, .. }) => {
+            Err(format!("the spec cannot be read: {source}: correct it"))
+        }
+        Err(problem) => Err(problem.to_string()),
+    };
+    let status = part::<IpBlockStatus>(object, "status")
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    Ok(Block {
+        name: BlockName::from(name(meta)?),
+        uid: uid(meta)?.to_owned(),
+        version: version_of(meta)?,
+        generation: meta.generation.unwrap_or_default(),
+        deleting: meta.deletion_timestamp.is_some(),
+        finalizer: has_finalizer(meta, names::BLOCK_FINALIZER),
+        spec,
+        release_brake: annotation(meta, names::RELEASE_BRAKE_ANNOTATION).is_some(),
+        status: read_block_status(&status),
+    })
+}
+
+fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, String> {
+    let range = spec
+        .range()
+        .map_err(|error| format!("spec.cidr or spec.excluded: {error}"))?;
+    let failover_after = spec.failover_after().map_err(|error| error.to_string())?;
+    if spec.subnet_id.is_empty() {
+        return Err("spec.subnetID is empty: give the id of the subnet".to_owned());
+    }
+    Ok(BlockSpec {
+        range,
+        subnet: SubnetId::from(spec.subnet_id.as_str()),
+        node_selector: spec
+            .node_selector
+            .as_ref()
+            .map(|selector| selector.match_labels.clone()),
+        interface_tags: spec.interface_tags.clone(),
+        allowed_namespaces: spec.allowed_namespaces.as_ref().map(|namespaces| {
+            namespaces
+                .iter()
+                .map(|namespace| Namespace::from(namespace.as_str()))
+                .collect()
+        }),
+        failover_after: Millis(u64::try_from(failover_after.as_millis()).unwrap_or(u64::MAX)),
+    })
+}

@@ -1,0 +1,48 @@
+//! Conditions, without and with their times.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as Written, Time};
+use mooring_plan::objects::Condition;
+use mooring_plan::reason::Reason;
+
+use crate::api::conditions::{Saying, find};
+
+/// The condition of this type. One whose status or reason is not ours is read as absent, and so will be
+/// written anew.
+pub(super) fn read(conditions: &[Written], kind: &str) -> Option<Condition> {
+    let written = find(conditions, kind)?;
+    let status = match written.status.as_str() {
+        "True" => true,
+        "False" => false,
+        _ => return None,
+    };
+    Some(Condition {
+        status,
+        reason: Reason::from_word(&written.reason)?,
+        message: written.message.clone(),
+        generation: written.observed_generation.unwrap_or_default(),
+    })
+}
+
+/// The list with these conditions of ours said, those that are not said taken out, and anybody else's
+/// left alone.
+pub(super) fn write<'a>(
+    before: &[Written],
+    now: &Time,
+    ours: impl IntoIterator<Item = (&'static str, Option<&'a Condition>)>,
+) -> Vec<Written> {
+    let mut conditions = before.to_vec();
+    for (kind, condition) in ours {
+        match condition {
+            Some(condition) => Saying {
+                condition: kind,
+                holds: condition.status,
+                reason: condition.reason,
+                message: condition.message.clone(),
+                generation: condition.generation,
+            }
+            .put(&mut conditions, now),
+            None => conditions.retain(|entry| entry.type_ != kind),
+        }
+    }
+    conditions
+}

@@ -1,0 +1,77 @@
+//! An `IP`.
+
+use kube::core::DynamicObject;
+use mooring_plan::block::parse_address;
+use mooring_plan::cloud::Reassign;
+use mooring_plan::names::{BlockName, InterfaceId, IpName, IpUid, Namespace};
+use mooring_plan::objects::{Ip, Wish};
+
+use super::{
+    Problem, Unreadable, annotation, has_finalizer, name, part, read_ip_status, uid, version_of,
+};
+use crate::api::{IpSpec, IpStatus, names};
+
+/// Reads an `IP`. A spec that cannot be read becomes a sentence in `wish`; a status that cannot be read
+/// makes the whole unreadable, since an address whose place is not known must not be taken for free.
+///
+/// # Errors
+/// Identity or status cannot be read.
+pub fn ip(object: &DynamicObject) -> Result<Ip, Unreadable> {
+    read(object).map_err(|problem| problem.of("IP", object))
+}
+
+fn read(object: &DynamicObject) -> Result<Ip, Problem> {
+    let meta = &object.metadata;
+    let wish = match part::<IpSpec>(object, "spec") {
+        Ok(Some(spec)) => wish(&spec),
+        Ok(None) => Err("the spec is missing: give an address or a block".to_owned()),
+        Err(Problem::Shape { source, .. }) => {
+            Err(format!("the spec cannot be read: {source}: correct it"))
+        }
+        Err(problem) => Err(problem.to_string()),
+    };
+    let status = part::<IpStatus>(object, "status")?.unwrap_or_default();
+    Ok(Ip {
+        name: IpName::from(name(meta)?),
+        uid: IpUid::from(uid(meta)?),
+        version: version_of(meta)?,
+        generation: meta.generation.unwrap_or_default(),
+        deleting: meta.deletion_timestamp.is_some(),
+        finalizer: has_finalizer(meta, names::IP_FINALIZER),
+        wish,
+        take_from: annotation(meta, names::TAKE_FROM_ANNOTATION).map(InterfaceId::from),
+        status: read_ip_status(&status)?,
+    })
+}
+
+/// Reads an `IP`'s spec.
+///
+/// # Errors
+/// A sentence that says what to write instead.
+pub fn wish(spec: &IpSpec) -> Result<Wish, String> {
+    let address = spec.address.as_deref().map(parse_address).transpose();
+    let address = address.map_err(|error| format!("spec.address: {error}"))?;
+    let block = spec
+        .block
+        .as_deref()
+        .filter(|block| !block.is_empty())
+        .map(BlockName::from);
+    if address.is_none() && block.is_none() {
+        return Err("the spec names neither an address nor a block: give one".to_owned());
+    }
+    Ok(Wish {
+        address,
+        block,
+        reassign: if spec.reassign {
+            Reassign::Allow
+        } else {
+            Reassign::Refuse
+        },
+        allowed_namespaces: spec.allowed_namespaces.as_ref().map(|namespaces| {
+            namespaces
+                .iter()
+                .map(|namespace| Namespace::from(namespace.as_str()))
+                .collect()
+        }),
+    })
+}

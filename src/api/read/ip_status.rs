@@ -1,0 +1,275 @@
+//! An `IP`'s status, both ways.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use mooring_plan::cloud::Reassign;
+use mooring_plan::names::{BlockName, InstanceId, InterfaceId, NodeName, Place, PodKey, PodUid};
+use mooring_plan::objects::{Claim, Conditions, Hold, IpStatus, Previous, Refused, Target, Wish};
+use mooring_plan::reason::Reason;
+use serde_json::Value;
+use std::net::Ipv4Addr;
+
+use super::{Problem, conditions, wish};
+use crate::api::conditions::{ATTACHED, READY, RESERVED};
+use crate::api::ip::Original;
+use crate::api::{self, IpSpec};
+
+/// Every field of the status: one that is not said must be written as null, or a merge keeps it.
+pub(super) const FIELDS: [&str; 15] = [
+    "address",
+    "block",
+    "claimed",
+    "pod",
+    "podUID",
+    "assigned",
+    "node",
+    "instanceID",
+    "networkInterfaceID",
+    "original",
+    "previous",
+    "lastMoveTime",
+    "observedGeneration",
+    "refused",
+    "conditions",
+];
+
+/// Did the address come to another place with this write?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// Yes: `lastMoveTime` is the present.
+    Yes,
+    /// No: it stays.
+    No,
+}
+
+/// Reads a status.
+///
+/// # Errors
+/// A field that says where an address is cannot be read: it must not be taken for nowhere.
+pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
+    Ok(IpStatus {
+        address: status
+            .address
+            .as_deref()
+            .map(|text| address("status.address", text))
+            .transpose()?,
+        block: status.block.as_deref().map(BlockName::from),
+        claim: claim(status)?,
+        original: status
+            .original
+            .as_ref()
+            .and_then(|original| wish(&spec(original)).ok()),
+        previous: status
+            .previous
+            .iter()
+            .map(previous)
+            .collect::<Result<_, _>>()?,
+        refused: status.refused.as_ref().map(|refused| Refused {
+            pod: PodUid::from(refused.pod_uid.as_str()),
+            interface: InterfaceId::from(refused.network_interface_id.as_str()),
+            // The word is for people: that it was refused is what must not be lost.
+            reason: Reason::from_word(&refused.reason).unwrap_or(Reason::AttachFailed),
+        }),
+        conditions: Conditions {
+            reserved: conditions::read(&status.conditions, RESERVED),
+            attached: conditions::read(&status.conditions, ATTACHED),
+            ready: conditions::read(&status.conditions, READY),
+        },
+    })
+}
+
+fn address(field: &'static str, text: &str) -> Result<Ipv4Addr, Problem> {
+    text.parse().map_err(|_| Problem::Field {
+        field,
+        text: text.to_owned(),
+        wanted: "an IPv4 address",
+    })
+}
+
+fn pod_key(field: &'static str, text: &str) -> Result<PodKey, Problem> {
+    PodKey::parse(text).ok_or_else(|| Problem::Field {
+        field,
+        text: text.to_owned(),
+        wanted: "namespace/name",
+    })
+}
+
+fn claim(status: &api::IpStatus) -> Result<Option<Claim>, Problem> {
+    if !status.claimed {
+        return Ok(None);
+    }
+    let pod = status
+        .pod
+        .as_deref()
+        .ok_or(Problem::Missing("status.pod although it is claimed"))?;
+    let uid = status
+        .pod_uid
+        .as_deref()
+        .ok_or(Problem::Missing("status.podUID although it is claimed"))?;
+    let hold = match (
+        &status.node,
+        &status.instance_id,
+        &status.network_interface_id,
+        status.assigned,
+    ) {
+        (None, None, None, false) => Hold::Detaching,
+        (Some(node), Some(instance), Some(interface), assigned) => {
+            let place = Place {
+                interface: InterfaceId::from(interface.as_str()),
+                instance: InstanceId::from(instance.as_str()),
+            };
+            let target = Target {
+                node: NodeName::from(node.as_str()),
+                place,
+            };
+            if assigned {
+                Hold::Recorded(target)
+            } else {
+                Hold::Claimed(target)
+            }
+        }
+        _ => {
+            return Err(Problem::Missing(
+                "status.node, instanceID and networkInterfaceID together although it is claimed",
+            ));
+        }
+    };
+    Ok(Some(Claim {
+        pod: pod_key("status.pod", pod)?,
+        uid: PodUid::from(uid),
+        hold,
+    }))
+}
+
+fn previous(entry: &api::Previous) -> Result<Previous, Problem> {
+    let holder = match (&entry.pod, &entry.pod_uid) {
+        (Some(pod), Some(uid)) => Some((
+            pod_key("status.previous.pod", pod)?,
+            PodUid::from(uid.as_str()),
+        )),
+        _ => None,
+    };
+    Ok(Previous {
+        address: address("status.previous.address", &entry.address)?,
+        interface: InterfaceId::from(entry.network_interface_id.as_str()),
+        instance: entry.instance_id.as_deref().map(InstanceId::from),
+        holder,
+    })
+}
+
+fn spec(original: &Original) -> IpSpec {
+    IpSpec {
+        address: original.address.clone(),
+        block: original.block.clone(),
+        reassign: original.reassign,
+        allowed_namespaces: original.allowed_namespaces.clone(),
+    }
+}
+
+/// A merge patch's `status` that replaces ours in `before` and leaves what other versions of Mooring
+/// may have put there.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn ip_status_patch(
+    status: &IpStatus,
+    before: &api::IpStatus,
+    moved: Moved,
+    now: &Time,
+) -> Result<Value, serde_json::Error> {
+    let mut patch = with_nulls(
+        serde_json::to_value(write(status, before, moved, now))?,
+        &FIELDS,
+    )?;
+    // A merge goes into objects, so that this one needs its nulls too.
+    if let Some(original) = patch
+        .get_mut("original")
+        .filter(|original| original.is_object())
+    {
+        *original = with_nulls(original.take(), &["address", "block", "allowedNamespaces"])?;
+    }
+    Ok(patch)
+}
+
+/// A patch must say null where nothing is to be, or the old value stays.
+pub(super) fn with_nulls(value: Value, fields: &[&str]) -> Result<Value, serde_json::Error> {
+    let mut map: serde_json::Map<String, Value> = serde_json::from_value(value)?;
+    for field in fields {
+        map.entry(*field).or_insert(Value::Null);
+    }
+    Ok(Value::Object(map))
+}
+
+pub(super) fn write(
+    status: &IpStatus,
+    before: &api::IpStatus,
+    moved: Moved,
+    now: &Time,
+) -> api::IpStatus {
+    let claim = status.claim.as_ref();
+    let target = claim.and_then(Claim::target);
+    let said = &status.conditions;
+    let ours = [
+        (RESERVED, &said.reserved),
+        (ATTACHED, &said.attached),
+        (READY, &said.ready),
+    ];
+    let observed = ours
+        .iter()
+        .filter_map(|(_, condition)| condition.as_ref())
+        .map(|condition| condition.generation);
+    api::IpStatus {
+        address: status.address.map(|address| address.to_string()),
+        block: status.block.as_ref().map(ToString::to_string),
+        claimed: claim.is_some(),
+        pod: claim.map(|claim| claim.pod.to_string()),
+        pod_uid: claim.map(|claim| claim.uid.to_string()),
+        assigned: claim.is_some_and(Claim::recorded),
+        node: target.map(|target| target.node.to_string()),
+        instance_id: target.map(|target| target.place.instance.to_string()),
+        network_interface_id: target.map(|target| target.place.interface.to_string()),
+        original: status.original.as_ref().map(original),
+        previous: status.previous.iter().map(entry).collect(),
+        last_move_time: match moved {
+            Moved::Yes => Some(now.clone()),
+            Moved::No => before.last_move_time.clone(),
+        },
+        observed_generation: observed.max().or(before.observed_generation),
+        refused: status.refused.as_ref().map(|refused| api::Refused {
+            pod_uid: refused.pod.to_string(),
+            network_interface_id: refused.interface.to_string(),
+            reason: refused.reason.as_str().to_owned(),
+        }),
+        conditions: conditions::write(
+            &before.conditions,
+            now,
+            ours.map(|(kind, condition)| (kind, condition.as_ref())),
+        ),
+    }
+}
+
+fn original(wish: &Wish) -> Original {
+    Original {
+        address: wish.address.map(|address| address.to_string()),
+        block: wish.block.as_ref().map(ToString::to_string),
+        reassign: wish.reassign == Reassign::Allow,
+        allowed_namespaces: wish
+            .allowed_namespaces
+            .as_ref()
+            .map(|namespaces| namespaces.iter().map(ToString::to_string).collect()),
+    }
+}
+
+fn entry(previous: &Previous) -> api::Previous {
+    let (pod, pod_uid) = previous
+        .holder
+        .as_ref()
+        .map(|(pod, uid)| (pod.to_string(), uid.to_string()))
+        .unzip();
+    api::Previous {
+        address: previous.address.to_string(),
+        network_interface_id: previous.interface.to_string(),
+        instance_id: previous.instance.as_ref().map(ToString::to_string),
+        pod,
+        pod_uid,
+    }
+}

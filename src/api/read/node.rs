@@ -1,0 +1,46 @@
+//! A Node.
+
+use k8s_openapi::api::core::v1::{NodeSpec, NodeStatus, Taint};
+use kube::core::DynamicObject;
+use mooring_plan::names::{InstanceId, InstanceType, NodeName};
+use mooring_plan::objects::Node;
+
+use super::{Problem, Unreadable, label, name, part};
+
+/// Taint: the control plane has not heard of the node (Kubernetes, "Well-Known Labels").
+const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+/// Taint: a person says that the machine is off.
+const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
+const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
+
+/// Reads a Node.
+///
+/// # Errors
+/// A part does not match its schema.
+pub fn node(object: &DynamicObject) -> Result<Node, Unreadable> {
+    read(object).map_err(|problem| problem.of("Node", object))
+}
+
+fn read(object: &DynamicObject) -> Result<Node, Problem> {
+    let meta = &object.metadata;
+    let spec = part::<NodeSpec>(object, "spec")?.unwrap_or_default();
+    let status = part::<NodeStatus>(object, "status")?.unwrap_or_default();
+    let tainted = |wanted: fn(&Taint) -> bool| spec.taints.iter().flatten().any(wanted);
+    let ready = status
+        .conditions
+        .iter()
+        .flatten()
+        .any(|condition| condition.type_ == "Ready" && condition.status == "True");
+    Ok(Node {
+        name: NodeName::from(name(meta)?),
+        instance: spec
+            .provider_id
+            .as_deref()
+            .and_then(InstanceId::from_provider_id),
+        instance_type: label(meta, INSTANCE_TYPE).map(InstanceType::from),
+        ready,
+        unreachable: tainted(|taint| taint.key == UNREACHABLE && taint.effect == "NoExecute"),
+        out_of_service: tainted(|taint| taint.key == OUT_OF_SERVICE),
+        labels: meta.labels.clone().unwrap_or_default(),
+    })
+}

@@ -1,0 +1,107 @@
+//! A pod.
+
+use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
+use kube::core::DynamicObject;
+use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
+use mooring_plan::objects::{Gate, Handover, Pod};
+
+use super::{Problem, Unreadable, annotation, controller, label, name, part, uid, version_of};
+use crate::api::names;
+
+/// Reads a pod.
+///
+/// # Errors
+/// Its identity is missing, or a part does not match its schema.
+pub fn pod(object: &DynamicObject) -> Result<Pod, Unreadable> {
+    read(object).map_err(|problem| problem.of("Pod", object))
+}
+
+fn read(object: &DynamicObject) -> Result<Pod, Problem> {
+    let meta = &object.metadata;
+    let spec = part::<PodSpec>(object, "spec")?.unwrap_or_default();
+    let status = part::<PodStatus>(object, "status")?.unwrap_or_default();
+    let namespace = meta
+        .namespace
+        .as_deref()
+        .ok_or(Problem::Missing("metadata.namespace"))?;
+    let grace = || {
+        meta.deletion_grace_period_seconds
+            .and_then(|seconds| u64::try_from(seconds).ok())
+    };
+    Ok(Pod {
+        uid: PodUid::from(uid(meta)?),
+        key: PodKey::new(namespace, name(meta)?),
+        version: version_of(meta)?,
+        created: meta
+            .creation_timestamp
+            .as_ref()
+            .map_or(0, |time| time.0.as_second()),
+        node: spec
+            .node_name
+            .as_deref()
+            .filter(|node| !node.is_empty())
+            .map(NodeName::from),
+        ended: matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")),
+        deleting: meta
+            .deletion_timestamp
+            .as_ref()
+            .map(|_| grace().unwrap_or_default()),
+        annotated: annotation(meta, names::IP_ANNOTATION).is_some(),
+        label: label(meta, names::IP_LABEL).map(IpName::from),
+        ip: annotation(meta, names::IP_UID_ANNOTATION).map(IpUid::from),
+        gated: spec
+            .readiness_gates
+            .iter()
+            .flatten()
+            .any(|gate| gate.condition_type == names::ATTACHED_GATE),
+        gate: gate(&status),
+        containers_ready: condition(&status, "ContainersReady") == Some("True"),
+        containers_running: all_running(&spec, &status),
+        handover: match annotation(meta, names::HANDOVER_ANNOTATION) {
+            Some(names::HANDOVER_RUNNING) => Handover::Running,
+            // Admission refuses any other word; one that got past it must not hurry a handover.
+            _ => Handover::ContainersReady,
+        },
+        replica_set: controller(meta, "ReplicaSet")
+            .map(|owner| (owner.name.clone(), ReplicaSetUid::from(owner.uid.as_str()))),
+    })
+}
+
+fn condition<'a>(status: &'a PodStatus, kind: &str) -> Option<&'a str> {
+    let condition = status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| condition.type_ == kind)?;
+    Some(&condition.status)
+}
+
+fn gate(status: &PodStatus) -> Option<Gate> {
+    let gate = status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| condition.type_ == names::ATTACHED_GATE)?;
+    Some(Gate {
+        status: gate.status == "True",
+        reason: gate.reason.clone().unwrap_or_default(),
+    })
+}
+
+fn all_running(spec: &PodSpec, status: &PodStatus) -> bool {
+    let statuses = || status.container_statuses.iter().flatten();
+    let running = |name: &str| {
+        statuses().any(|container| {
+            container.name == name
+                && container
+                    .state
+                    .as_ref()
+                    .is_some_and(|state| state.running.is_some())
+        })
+    };
+    !spec.containers.is_empty()
+        && spec
+            .containers
+            .iter()
+            .all(|container| running(&container.name))
+}

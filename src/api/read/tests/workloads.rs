@@ -1,0 +1,126 @@
+//! Pods, nodes and `ReplicaSet`s.
+
+use mooring_plan::names::{InstanceId, IpName, IpUid, PodKey, PodUid, ReplicaSetUid};
+use mooring_plan::objects::{Gate, Handover};
+use serde_json::{Value, json};
+
+use super::object;
+use crate::api::read::{node, pod, replica_set, template_selector};
+
+fn a_pod() -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "web-0", "namespace": "shop", "uid": "p-1", "resourceVersion": "7",
+            "creationTimestamp": "2026-01-01T00:00:10Z",
+            "annotations": {"ip.wgtwo.com/ip": "203.0.113.7", "ip.wgtwo.com/ip-uid": "u-1",
+                "ip.wgtwo.com/handover": "running"},
+            "labels": {"ip.wgtwo.com/ip": "partner-a"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-abc",
+                "uid": "r-1", "controller": true}],
+        },
+        "spec": {
+            "nodeName": "n-1", "containers": [{"name": "a"}, {"name": "b"}],
+            "readinessGates": [{"conditionType": "ip.wgtwo.com/attached"}],
+        },
+        "status": {
+            "phase": "Running",
+            "conditions": [
+                {"type": "ContainersReady", "status": "True"},
+                {"type": "ip.wgtwo.com/attached", "status": "False", "reason": "Claimed"},
+            ],
+            "containerStatuses": [
+                {"name": "a", "image": "i", "imageID": "i", "ready": true, "restartCount": 0,
+                    "state": {"running": {}}},
+                {"name": "b", "image": "i", "imageID": "i", "ready": false, "restartCount": 0,
+                    "state": {"waiting": {}}},
+            ],
+        },
+    })
+}
+
+#[test]
+fn a_pod_is_read() {
+    let read = pod(&object(a_pod())).unwrap();
+    assert_eq!(read.uid, PodUid::from("p-1"));
+    assert_eq!(read.key, PodKey::new("shop", "web-0"));
+    assert!(read.annotated && read.gated && read.containers_ready && !read.ended);
+    assert!(!read.containers_running, "one of two containers waits");
+    assert_eq!(read.handover, Handover::Running);
+    assert_eq!(
+        read.gate,
+        Some(Gate {
+            status: false,
+            reason: "Claimed".to_owned()
+        })
+    );
+    assert_eq!(
+        read.replica_set,
+        Some(("web-abc".to_owned(), ReplicaSetUid::from("r-1")))
+    );
+    assert_eq!(
+        (read.label, read.ip),
+        (Some(IpName::from("partner-a")), Some(IpUid::from("u-1")))
+    );
+    assert_eq!(read.deleting, None);
+}
+
+#[test]
+fn a_pod_that_is_being_deleted_says_how_long_it_may_take() {
+    let mut value = a_pod();
+    value["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:01:00Z");
+    value["metadata"]["deletionGracePeriodSeconds"] = json!(45);
+    value["status"]["containerStatuses"][1]["state"] = json!({"running": {}});
+    value["status"]["phase"] = json!("Failed");
+    let read = pod(&object(value)).unwrap();
+    assert_eq!(read.deleting, Some(45));
+    assert!(read.ended && read.containers_running);
+}
+
+#[test]
+fn a_pod_of_a_stateful_set_has_no_replica_set() {
+    let mut value = a_pod();
+    value["metadata"]["ownerReferences"][0]["kind"] = json!("StatefulSet");
+    assert_eq!(pod(&object(value)).unwrap().replica_set, None);
+}
+
+#[test]
+fn a_node_is_read() {
+    let read = node(&object(json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": "n-1", "labels": {"node.kubernetes.io/instance-type": "m5.large"}},
+        "spec": {"providerID": "aws:///eu-west-1a/i-0123", "taints": [
+            {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},
+            {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"},
+        ]},
+        "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]},
+    })))
+    .unwrap();
+    assert_eq!(read.instance, Some(InstanceId::from("i-0123")));
+    assert_eq!(read.instance_type.unwrap().as_str(), "m5.large");
+    assert!(!read.ready && read.out_of_service);
+    assert!(
+        !read.unreachable,
+        "only NoExecute means that the pods are given up"
+    );
+}
+
+#[test]
+fn a_replica_set_is_read_with_what_finds_its_siblings() {
+    let value = object(json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {"name": "web-abc", "uid": "r-1",
+            "annotations": {"deployment.kubernetes.io/revision": "12"},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
+                "uid": "d-1", "controller": true}]},
+        "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web", "pod-template-hash": "abc"}}},
+    }));
+    let read = replica_set(&value).unwrap();
+    assert_eq!((read.revision, read.replicas), (12, 0));
+    assert_eq!(read.deployment.unwrap().as_str(), "d-1");
+    assert_eq!(
+        template_selector(&value).unwrap().as_deref(),
+        Some("app=web")
+    );
+}

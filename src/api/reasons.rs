@@ -1,0 +1,45 @@
+//! Which of the reasons are bad news.
+
+pub use mooring_plan::reason::Reason;
+
+/// The `type` of an Event of this reason: `Normal` or `Warning`.
+#[must_use]
+pub const fn event_type(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Reserved
+        | Reason::Claimed
+        | Reason::Attached
+        | Reason::Moved
+        | Reason::MovedTo
+        | Reason::Detached
+        | Reason::Detaching
+        | Reason::Released
+        | Reason::Unclaimed
+        | Reason::IPDeleted
+        | Reason::AddressChanging
+        | Reason::NotRequested
+        | Reason::Waiting
+        | Reason::NoneSeen
+        | Reason::Ready => "Normal",
+        Reason::AddressInUse
+        | Reason::BlockExhausted
+        | Reason::NoEligibleNode
+        | Reason::NodeFull
+        | Reason::AttachFailed
+        | Reason::Throttled
+        | Reason::DriftRepaired
+        | Reason::AccessDenied
+        | Reason::ClaimedByOther
+        | Reason::HandoverWaiting
+        | Reason::OrphanedAddress
+        | Reason::SharedWithCNI
+        | Reason::BrakeEngaged
+        | Reason::PreviousFull
+        | Reason::Drifted
+        | Reason::SubnetMismatch
+        | Reason::BlockMissing
+        | Reason::AmbiguousBlock
+        | Reason::Invalid
+        | Reason::InUse => "Warning",
+    }
+}

@@ -1,0 +1,48 @@
+//! The command line.
+
+mod clients;
+mod crds;
+mod identity;
+mod run;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::supervise::BoxError;
+use crate::telemetry::chain;
+
+/// Ties a static, company-owned IP address to a Kubernetes pod on EC2.
+#[derive(Debug, Parser)]
+#[command(name = "mooring", version, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the admission webhook and the controller
+    Run(Box<run::Args>),
+    /// Print the custom resource definitions as YAML
+    Crds,
+}
+
+/// What `main` does: reads the command line, does what it says, and says on stderr why it could not.
+#[must_use]
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(args) => run::run(*args),
+        Command::Crds => crds::print(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let error: BoxError = error;
+            // Nowhere to say that stderr is closed.
+            let _ = writeln!(std::io::stderr(), "mooring: {}", chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! `mooring run`.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use clap::{ArgAction, Args as ClapArgs};
+use rustls::crypto::aws_lc_rs;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::clients::{Clients, clients};
+use super::identity::identity;
+use crate::admission::{self, Live, Webhook};
+use crate::cloud::ec2::Ec2;
+use crate::controller::{self, LeaseTimes};
+use crate::metrics::Metrics;
+use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
+use crate::telemetry::{self, LogFormat, Part, Readiness, chain};
+use crate::tls::{self, Notice};
+
+/// A call in flight ends within 5 s, then the lease goes back.
+const DECIDING: Duration = Duration::from_secs(8);
+/// For reviews that were begun before the drain was over; the API server waits 5 s at most for one.
+const CLOSING: Duration = Duration::from_secs(6);
+
+/// What `mooring run` can be told.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// Where the webhook listens
+    #[arg(long, env = "MOORING_WEBHOOK_ADDR", default_value = "0.0.0.0:8443")]
+    webhook_addr: SocketAddr,
+    /// Where /healthz, /readyz and /metrics are
+    #[arg(long, env = "MOORING_HTTP_ADDR", default_value = "0.0.0.0:8080")]
+    http_addr: SocketAddr,
+    /// Directory with the webhook's certificate and key, tls.crt and tls.key
+    #[arg(long, env = "MOORING_CERT_DIR", default_value = "/etc/mooring/tls")]
+    cert_dir: PathBuf,
+    /// Namespace of the Lease
+    #[arg(long, env = "MOORING_NAMESPACE", default_value = "mooring-system")]
+    namespace: String,
+    /// Name of this replica in the Lease [default: the pod's or the host's name and a random suffix]
+    #[arg(long, env = "MOORING_IDENTITY")]
+    identity: Option<String>,
+    /// Whether to act only while holding the Lease
+    #[arg(long, env = "MOORING_LEADER_ELECT", default_value_t = true, action = ArgAction::Set)]
+    leader_elect: bool,
+    /// How long the Lease is respected after its holder was last seen to renew it
+    #[arg(long, env = "MOORING_LEASE_DURATION", default_value = "15s", value_parser = duration)]
+    lease_duration: Duration,
+    /// The holder gives up when it has not renewed the Lease for so long
+    #[arg(long, env = "MOORING_LEASE_RENEW_DEADLINE", default_value = "10s", value_parser = duration)]
+    lease_renew_deadline: Duration,
+    /// How often the Lease is renewed, or tried for
+    #[arg(long, env = "MOORING_LEASE_RETRY_PERIOD", default_value = "2s", value_parser = duration)]
+    lease_retry_period: Duration,
+    /// How often EC2's interfaces are listed
+    #[arg(long, env = "MOORING_INVENTORY_INTERVAL", default_value = "60s", value_parser = duration)]
+    inventory_interval: Duration,
+    /// How long the webhook still answers after the controller has ended
+    #[arg(long, env = "MOORING_DRAIN", default_value = "5s", value_parser = duration)]
+    drain: Duration,
+    /// What the API server's --default-not-ready-toleration-seconds says
+    #[arg(
+        long,
+        env = "MOORING_DEFAULT_TOLERATION_SECONDS",
+        default_value_t = 300
+    )]
+    default_toleration_seconds: u32,
+    /// How a line of the log looks
+    #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
+    log_format: LogFormat,
+}
+
+/// Lease timings that contradict each other.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the Lease's times must grow: --lease-retry-period {retry:?} < --lease-renew-deadline {renew:?} < \
+     --lease-duration {duration:?}"
+)]
+struct Contradiction {
+    retry: Duration,
+    renew: Duration,
+    duration: Duration,
+}
+
+/// A length of time such as `15s`, `1m30s` or `500ms`.
+fn duration(text: &str) -> Result<Duration, BoxError> {
+    let duration = Duration::try_from(jiff::SignedDuration::from_str(text)?)
+        .map_err(|_| "a length of time cannot be negative")?;
+    Ok(duration)
+}
+
+/// Runs until told to end.
+pub fn run(args: Args) -> Result<(), BoxError> {
+    telemetry::init(args.log_format)?;
+    let (retry, renew, duration) = (
+        args.lease_retry_period,
+        args.lease_renew_deadline,
+        args.lease_duration,
+    );
+    if !(retry < renew && renew < duration) {
+        return Err(Contradiction {
+            retry,
+            renew,
+            duration,
+        }
+        .into());
+    }
+    if args.inventory_interval.is_zero() || retry.is_zero() {
+        return Err(
+            "--inventory-interval and --lease-retry-period must be longer than nothing".into(),
+        );
+    }
+    // Fails only if there is one already, and nobody else installs one.
+    let _ = aws_lc_rs::default_provider().install_default();
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(start(args))
+}
+
+async fn start(args: Args) -> Result<(), BoxError> {
+    // Before anything can fail slowly: a signal during the start ends it as one later does.
+    let signals = signals()?;
+    let metrics = Metrics::new();
+    let readiness = Readiness::new();
+    let times = Times {
+        deciding: DECIDING,
+        drain: args.drain,
+        closing: CLOSING,
+    };
+    let mut supervisor = Supervisor::new(readiness.clone(), times);
+
+    let listener = listen(args.http_addr, "health and metrics").await?;
+    let stop = supervisor.stop(Stage::Serving);
+    let health = serve_http(listener, readiness.clone(), metrics.clone(), stop);
+    supervisor.spawn(Stage::Serving, "the health server", health);
+
+    let clients = clients().await?;
+    webhook(&args, &clients, &mut supervisor, &readiness, &metrics).await?;
+    controller(args, clients, &mut supervisor, &readiness, &metrics).await;
+    supervisor.run(signals).await?;
+    Ok(())
+}
+
+/// Starts what answers reviews: the certificate's watch, the caches, the server.
+async fn webhook(
+    args: &Args,
+    clients: &Clients,
+    supervisor: &mut Supervisor,
+    readiness: &Readiness,
+    metrics: &Metrics,
+) -> Result<(), BoxError> {
+    let (ready, counted) = (readiness.clone(), metrics.clone());
+    let directory = args.cert_dir.clone();
+    let (tls, certificates) = tls::files(directory, tls::INTERVAL, move |notice| match notice {
+        Notice::Loaded { not_after } => {
+            tracing::info!(not_after, "serving the webhook's certificate");
+            counted.certificate_expiry(not_after);
+            ready.set(Part::Certificate, true);
+        }
+        Notice::Refused(error) => {
+            let error = chain(&error);
+            tracing::warn!(error, "the webhook's certificate was not taken");
+        }
+    })?;
+    supervisor.spawn_endless(Stage::Serving, "the certificate's watch", certificates);
+
+    let (caches, keep) = admission::caches(&clients.general);
+    supervisor.spawn_endless(Stage::Serving, "the webhook's caches", keep);
+    let (ready, filled) = (readiness.clone(), caches.clone());
+    supervisor.spawn_endless(Stage::Serving, "the wait for the caches", async move {
+        filled.filled().await;
+        ready.set(Part::Caches, true);
+        std::future::pending::<()>().await;
+    });
+
+    let router = admission::router(Webhook {
+        source: Live::new(clients.general.clone(), caches),
+        settings: admission::Settings {
+            default_toleration_seconds: args.default_toleration_seconds.into(),
+        },
+        metrics: metrics.clone(),
+    });
+    let listener = listen(args.webhook_addr, "the webhook").await?;
+    let stop = supervisor.stop(Stage::Serving);
+    let server = admission::serve(listener, tls, router, stop);
+    supervisor.spawn(Stage::Serving, "the webhook", server);
+    readiness.set(Part::Webhook, true);
+    Ok(())
+}
+
+/// Starts what takes decisions.
+async fn controller(
+    args: Args,
+    clients: Clients,
+    supervisor: &mut Supervisor,
+    readiness: &Readiness,
+    metrics: &Metrics,
+) {
+    let ready = readiness.clone();
+    let options = controller::Options {
+        client: clients.general,
+        lease_client: clients.lease,
+        cloud: Ec2::from_environment(metrics.clone()).await,
+        metrics: metrics.clone(),
+        stop: supervisor.stop(Stage::Deciding),
+        namespace: args.namespace,
+        identity: identity(args.identity),
+        election: args.leader_elect.then_some(LeaseTimes {
+            duration: args.lease_duration,
+            renew_deadline: args.lease_renew_deadline,
+            retry_period: args.lease_retry_period,
+        }),
+        inventory_interval: args.inventory_interval,
+        on_synced: Box::new(move || ready.set(Part::Watches, true)),
+    };
+    tracing::info!(identity = options.identity, "starting the controller");
+    supervisor.spawn(Stage::Deciding, "the controller", controller::run(options));
+}
+
+/// An address that cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("listening on {address} for {what}")]
+struct Listen {
+    address: SocketAddr,
+    what: &'static str,
+    source: io::Error,
+}
+
+async fn listen(address: SocketAddr, what: &'static str) -> Result<TcpListener, Listen> {
+    let failed = |source| Listen {
+        address,
+        what,
+        source,
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    // Port 0 takes a free one: whoever chose that looks for it here.
+    tracing::info!(address = %listener.local_addr().map_err(failed)?, "listening for {what}");
+    Ok(listener)
+}
+
+/// SIGTERM and SIGINT, as they come.
+fn signals() -> Result<mpsc::Receiver<&'static str>, BoxError> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let (told, signals) = mpsc::channel(2);
+    tokio::spawn(async move {
+        loop {
+            let name = tokio::select! {
+                Some(()) = terminate.recv() => "SIGTERM",
+                Some(()) = interrupt.recv() => "SIGINT",
+                else => break,
+            };
+            if told.send(name).await.is_err() {
+                break;
+            }
+        }
+    });
+    Ok(signals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        crate::cli::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lengths_of_time_are_read_and_nonsense_is_not() {
+        for (text, length) in [
+            ("15s", 15_000),
+            ("500ms", 500),
+            ("1m30s", 90_000),
+            ("0s", 0),
+        ] {
+            assert_eq!(
+                duration(text).unwrap(),
+                Duration::from_millis(length),
+                "{text}"
+            );
+        }
+        for text in ["", "15", "-5s", "soon"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

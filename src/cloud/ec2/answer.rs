@@ -1,0 +1,89 @@
+//! Reading answers: what EC2 always sends must be there. An empty answer is an error, never an absence.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use mooring_plan::classify::Action;
+
+use super::failure::unreadable;
+use crate::cloud::CloudError;
+
+/// One call's answer, for saying what it lacks.
+#[derive(Clone, Copy)]
+pub(super) struct Answer<'a> {
+    pub action: Action,
+    pub object: &'a str,
+}
+
+impl Answer<'_> {
+    /// A part that every answer has.
+    pub fn has<T>(self, part: Option<T>, what: &str) -> Result<T, CloudError> {
+        part.ok_or_else(|| {
+            unreadable(
+                self.action,
+                self.object,
+                format!("the answer has no {what}"),
+            )
+        })
+    }
+
+    /// A part that every answer has, read as what it must be.
+    pub fn reads<T, E>(self, text: &str, what: &str) -> Result<T, CloudError>
+    where
+        T: std::str::FromStr<Err = E>,
+        E: Display,
+    {
+        text.parse().map_err(|error| {
+            unreadable(
+                self.action,
+                self.object,
+                format!("the answer's {what} {text:?} cannot be read: {error}"),
+            )
+        })
+    }
+
+    /// Every one of `asked` is among the `got`.
+    pub fn covers<'b, T>(
+        self,
+        asked: &'b [T],
+        got: impl IntoIterator<Item = &'b T>,
+    ) -> Result<(), CloudError>
+    where
+        T: Ord + Display + 'b,
+    {
+        let got: BTreeSet<&T> = got.into_iter().collect();
+        match asked.iter().find(|asked| !got.contains(asked)) {
+            None => Ok(()),
+            Some(missing) => Err(unreadable(
+                self.action,
+                self.object,
+                format!("the answer does not show {missing}"),
+            )),
+        }
+    }
+
+    /// The token of the next page, which must be another than the one before.
+    pub fn next_page(
+        self,
+        sent: Option<&str>,
+        token: Option<String>,
+    ) -> Result<Option<String>, CloudError> {
+        match token.filter(|token| !token.is_empty()) {
+            Some(token) if Some(token.as_str()) == sent => Err(unreadable(
+                self.action,
+                self.object,
+                "the answer's next page is the page itself",
+            )),
+            token => Ok(token),
+        }
+    }
+}
+
+/// What a call was made for: the names, comma-separated.
+pub(super) fn list<T: Display>(names: &[T]) -> String {
+    names
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,143 @@
+//! Network interfaces and the addresses on them.
+
+use std::net::Ipv4Addr;
+
+use aws_sdk_ec2::types::{AttachmentStatus, Filter, NetworkInterface};
+use mooring_plan::classify::Action;
+use mooring_plan::cloud::{Interface, Reassign};
+use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+
+use super::answer::{Answer, list};
+use super::{Ec2, never_again};
+use crate::cloud::CloudError;
+
+/// Interfaces in one page, which is the most there can be (EC2 API reference, `DescribeNetworkInterfaces`).
+const PAGE: i32 = 1000;
+
+pub(super) async fn assign(
+    ec2: &Ec2,
+    interface: &InterfaceId,
+    addresses: &[Ipv4Addr],
+    reassign: Reassign,
+) -> Result<(), CloudError> {
+    // Without an address EC2 would refuse, or choose one itself if a count were given.
+    if addresses.is_empty() {
+        return Ok(());
+    }
+    let object = format!("{interface} ({})", list(addresses));
+    let call = ec2
+        .client
+        .assign_private_ip_addresses()
+        .network_interface_id(interface.as_str())
+        .set_private_ip_addresses(Some(texts(addresses)))
+        .allow_reassignment(reassign == Reassign::Allow)
+        .customize()
+        .config_override(never_again());
+    ec2.answer(Action::Assign, &object, call.send())
+        .await
+        .map(drop)
+}
+
+pub(super) async fn unassign(
+    ec2: &Ec2,
+    interface: &InterfaceId,
+    addresses: &[Ipv4Addr],
+) -> Result<(), CloudError> {
+    if addresses.is_empty() {
+        return Ok(());
+    }
+    let object = format!("{interface} ({})", list(addresses));
+    let call = ec2
+        .client
+        .unassign_private_ip_addresses()
+        .network_interface_id(interface.as_str())
+        .set_private_ip_addresses(Some(texts(addresses)))
+        .customize()
+        .config_override(never_again());
+    ec2.answer(Action::Unassign, &object, call.send())
+        .await
+        .map(drop)
+}
+
+pub(super) async fn of_subnet(ec2: &Ec2, subnet: &SubnetId) -> Result<Vec<Interface>, CloudError> {
+    let answer = Answer {
+        action: Action::DescribeInterfaces,
+        object: subnet.as_str(),
+    };
+    let by_subnet = Filter::builder()
+        .name("subnet-id")
+        .values(subnet.as_str())
+        .build();
+    let (mut interfaces, mut token) = (Vec::new(), None);
+    loop {
+        let call = ec2
+            .client
+            .describe_network_interfaces()
+            .filters(by_subnet.clone())
+            .max_results(PAGE)
+            .set_next_token(token.clone());
+        let page = ec2
+            .answer(answer.action, answer.object, call.send())
+            .await?;
+        for interface in answer.has(page.network_interfaces, "set of interfaces")? {
+            interfaces.push(read(answer, interface)?);
+        }
+        token = answer.next_page(token.as_deref(), page.next_token)?;
+        if token.is_none() {
+            return Ok(interfaces);
+        }
+    }
+}
+
+fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, CloudError> {
+    let id = answer.has(interface.network_interface_id, "interface id")?;
+    let subnet = answer.has(interface.subnet_id, "subnet of an interface")?;
+    let primary = interface
+        .private_ip_address
+        .map(|text| answer.reads::<Ipv4Addr, _>(&text, "primary address"))
+        .transpose()?;
+    let mut addresses = interface
+        .private_ip_addresses
+        .unwrap_or_default()
+        .into_iter()
+        .map(|address| {
+            let text = answer.has(address.private_ip_address, "address in a set of addresses")?;
+            answer.reads::<Ipv4Addr, _>(&text, "address")
+        })
+        .collect::<Result<std::collections::BTreeSet<_>, _>>()?;
+    addresses.extend(primary);
+    let attachment = interface
+        .attachment
+        .filter(|attachment| attachment.status != Some(AttachmentStatus::Detached));
+    let attached = attachment
+        .as_ref()
+        .and_then(|attachment| attachment.status.as_ref());
+    Ok(Interface {
+        id: InterfaceId::new(id),
+        subnet: SubnetId::new(subnet),
+        attached: attached == Some(&AttachmentStatus::Attached),
+        instance: attachment
+            .as_ref()
+            .and_then(|attachment| attachment.instance_id.as_deref())
+            .map(InstanceId::from),
+        device_index: attachment
+            .as_ref()
+            .and_then(|attachment| attachment.device_index)
+            .and_then(|index| u32::try_from(index).ok()),
+        primary,
+        addresses,
+        prefixes: u32::try_from(interface.ipv4_prefixes.unwrap_or_default().len())
+            .unwrap_or(u32::MAX),
+        tags: interface
+            .tag_set
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|tag| Some((tag.key?, tag.value.unwrap_or_default())))
+            .collect(),
+        requester_managed: interface.requester_managed.unwrap_or(false),
+    })
+}
+
+fn texts(addresses: &[Ipv4Addr]) -> Vec<String> {
+    addresses.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,101 @@
+//! An answer can come later than the news that its object is gone. It must not bring the object back:
+//! nothing would ever say again that it went.
+
+use std::collections::VecDeque;
+
+use mooring_plan::facts::{Fact, Facts, WriteOutcome, Written};
+use mooring_plan::names::IpUid;
+use mooring_plan::step::Read;
+
+/// So many are remembered: answers come within seconds.
+const REMEMBERED: usize = 1024;
+
+/// UIDs of IPs that are gone. None is ever used again.
+#[derive(Debug, Default)]
+pub(super) struct Gone(VecDeque<IpUid>);
+
+impl Gone {
+    /// The fact, without what is known to be gone.
+    pub(super) fn filter(&mut self, fact: Fact, facts: &Facts) -> Fact {
+        match fact {
+            Fact::Wrote(name, write, WriteOutcome::Done(Some(Written::Ip(ip))))
+                if self.0.contains(&ip.uid) =>
+            {
+                Fact::Wrote(name, write, WriteOutcome::Done(None))
+            }
+            Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => {
+                Fact::ReadFailed(Read::Ip(name))
+            }
+            Fact::IpGone(name) => {
+                if let Some(ip) = facts.ip(&name) {
+                    self.remember(ip.uid.clone());
+                }
+                Fact::IpGone(name)
+            }
+            Fact::IpRead(name, None) => {
+                if let Some(ip) = facts.ip(&name) {
+                    self.remember(ip.uid.clone());
+                }
+                Fact::IpRead(name, None)
+            }
+            fact => fact,
+        }
+    }
+
+    fn remember(&mut self, uid: IpUid) {
+        self.0.push_back(uid);
+        while self.0.len() > REMEMBERED {
+            self.0.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Gone;
+    use mooring_plan::facts::{Fact, Facts, Settings, WriteOutcome, Written};
+    use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+    use mooring_plan::objects::{Ip, IpStatus};
+    use mooring_plan::step::Write;
+
+    fn ip(uid: &str) -> Ip {
+        Ip {
+            name: IpName::from("a"),
+            uid: IpUid::from(uid),
+            version: ResourceVersion(1),
+            generation: 1,
+            deleting: true,
+            finalizer: false,
+            wish: Err("none".to_owned()),
+            take_from: None,
+            status: IpStatus::default(),
+        }
+    }
+
+    fn wrote(uid: &str) -> Fact {
+        let write = Write::RemoveFinalizer(IpName::from("a"), ResourceVersion(0));
+        Fact::Wrote(
+            IpName::from("a"),
+            write,
+            WriteOutcome::Done(Some(Written::Ip(ip(uid)))),
+        )
+    }
+
+    #[test]
+    fn an_answer_of_an_ip_that_is_gone_brings_nothing_back_and_one_of_its_successor_does() {
+        let mut facts = Facts::new(Settings {
+            inventory_interval: Millis::seconds(1),
+        });
+        let mut gone = Gone::default();
+        facts.apply(Fact::Ip(ip("first")), Millis(0), Millis(0));
+        assert_eq!(gone.filter(wrote("first"), &facts), wrote("first"));
+        gone.filter(Fact::IpGone(IpName::from("a")), &facts);
+        assert!(matches!(
+            gone.filter(wrote("first"), &facts),
+            Fact::Wrote(_, _, WriteOutcome::Done(None))
+        ));
+        let read = Fact::IpRead(IpName::from("a"), Some(ip("first")));
+        assert!(matches!(gone.filter(read, &facts), Fact::ReadFailed(_)));
+        assert_eq!(gone.filter(wrote("second"), &facts), wrote("second"));
+    }
+}

@@ -1,0 +1,67 @@
+//! The inventories: one at a time for each subnet that a block names, when it is due.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mooring_plan::classify::Action;
+use mooring_plan::facts::{Fact, Facts};
+use mooring_plan::names::{Millis, SubnetId};
+
+use super::{Actor, Flight, Landed};
+use crate::cloud::Cloud;
+
+/// The inventories under way, and those that wait for a token.
+#[derive(Debug, Default)]
+pub(super) struct Inventories {
+    running: BTreeSet<SubnetId>,
+    no_token: BTreeMap<SubnetId, Millis>,
+}
+
+impl Inventories {
+    pub(super) fn landed(&mut self, subnet: &SubnetId) {
+        self.running.remove(subnet);
+    }
+
+    /// When the next one is due.
+    pub(super) fn next(&self, facts: &Facts) -> Option<Millis> {
+        let idle = facts
+            .subnets_wanted()
+            .into_iter()
+            .filter(|subnet| !self.running.contains(subnet));
+        idle.map(|subnet| self.due(&subnet, facts)).min()
+    }
+
+    fn due(&self, subnet: &SubnetId, facts: &Facts) -> Millis {
+        let due = facts.inventory_due(subnet);
+        self.no_token
+            .get(subnet)
+            .map_or(due, |token| due.max(*token))
+    }
+}
+
+impl<C: Cloud> Actor<C> {
+    pub(super) fn launch_inventories(&mut self, now: Millis) {
+        for subnet in self.facts.subnets_wanted() {
+            if self.inventories.running.contains(&subnet)
+                || now < self.inventories.due(&subnet, &self.facts)
+            {
+                continue;
+            }
+            if let Err(token) = self.buckets.take(Action::DescribeInterfaces, now) {
+                self.inventories.no_token.insert(subnet, token);
+                continue;
+            }
+            self.inventories.no_token.remove(&subnet);
+            self.inventories.running.insert(subnet.clone());
+            self.hear(Fact::InventoryBegun(subnet.clone()), Some(now));
+            let effects = self.effects.clone();
+            self.flights.spawn(async move {
+                let answer = effects.inventory(subnet.clone()).await;
+                Landed {
+                    what: Flight::Inventory(subnet),
+                    begun: now,
+                    answer,
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The one way to change an object: read it, check that it is the one that was decided upon, write what
+//! follows from it, guarded by what was read.
+
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use mooring_plan::names::ResourceVersion;
+use serde_json::{Value, json};
+
+use super::request::within;
+use crate::controller::error::Failure;
+
+/// What a write is guarded by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Guard<'a> {
+    /// The object itself: another of its name is another.
+    pub(super) uid: Option<&'a str>,
+    /// The version that the decision was made from; None: whatever it is by now.
+    pub(super) version: Option<ResourceVersion>,
+}
+
+/// Which part of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Metadata and spec.
+    Object,
+    /// The status, by a merge.
+    Status,
+    /// The status, with lists merged by their key.
+    StatusByKey,
+}
+
+/// How an object was changed.
+#[derive(Debug)]
+pub(super) enum Amended {
+    /// As it is now.
+    Done(DynamicObject),
+    /// It is not there, or another is under its name.
+    Gone,
+    /// It is another version than the decision was made from: as it is now.
+    Changed(DynamicObject),
+}
+
+/// Changes an object by the patch that `change` makes of it; None: it is so already.
+pub(super) async fn amend(
+    api: &Api<DynamicObject>,
+    object: &str,
+    name: &str,
+    guard: Guard<'_>,
+    part: Part,
+    change: impl FnOnce(&DynamicObject) -> Result<Option<Value>, serde_json::Error>,
+) -> Result<Amended, Failure> {
+    amend_known(None, api, object, name, guard, part, change).await
+}
+
+/// As [`amend`], with the object at hand that would be read: it has to be of the guard's version.
+pub(super) async fn amend_known(
+    known: Option<DynamicObject>,
+    api: &Api<DynamicObject>,
+    object: &str,
+    name: &str,
+    guard: Guard<'_>,
+    part: Part,
+    change: impl FnOnce(&DynamicObject) -> Result<Option<Value>, serde_json::Error>,
+) -> Result<Amended, Failure> {
+    let before = match known {
+        Some(known) => known,
+        None => match check(api, object, name, guard).await? {
+            Amended::Done(before) => before,
+            other => return Ok(other),
+        },
+    };
+    let patch = change(&before).map_err(|source| Failure::Json {
+        doing: format!("changing {object}"),
+        source,
+    })?;
+    let Some(mut patch) = patch else {
+        return Ok(Amended::Done(before));
+    };
+    if let Value::Object(patch) = &mut patch {
+        let meta = patch.entry("metadata").or_insert_with(|| json!({}));
+        if let Value::Object(meta) = meta {
+            meta.insert("uid".to_owned(), json!(before.metadata.uid));
+            if guard.version.is_some() {
+                meta.insert(
+                    "resourceVersion".to_owned(),
+                    json!(before.metadata.resource_version),
+                );
+            }
+        }
+    }
+    let params = PatchParams::default();
+    let doing = || format!("changing {object}");
+    let done = match part {
+        Part::Object => within(doing, api.patch(name, &params, &Patch::Merge(&patch))).await,
+        Part::Status => {
+            within(
+                doing,
+                api.patch_status(name, &params, &Patch::Merge(&patch)),
+            )
+            .await
+        }
+        Part::StatusByKey => {
+            within(
+                doing,
+                api.patch_status(name, &params, &Patch::Strategic(&patch)),
+            )
+            .await
+        }
+    };
+    match done {
+        Ok(after) => Ok(Amended::Done(after)),
+        // A UID that does not match is told as a conflict or as an invalid change: look.
+        Err(failure)
+            if failure
+                .status()
+                .is_some_and(|status| matches!(status.code, 409 | 422)) =>
+        {
+            match check(api, object, name, guard).await {
+                Ok(Amended::Done(_)) | Err(_) => Err(failure),
+                Ok(other) => Ok(other),
+            }
+        }
+        Err(failure) if failure.is_not_found() => Ok(Amended::Gone),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Reads the object: Done if it is the one that is meant.
+async fn check(
+    api: &Api<DynamicObject>,
+    object: &str,
+    name: &str,
+    guard: Guard<'_>,
+) -> Result<Amended, Failure> {
+    let found = within(|| format!("reading {object}"), api.get_opt(name)).await?;
+    let Some(found) = found else {
+        return Ok(Amended::Gone);
+    };
+    if guard
+        .uid
+        .is_some_and(|uid| found.metadata.uid.as_deref() != Some(uid))
+    {
+        return Ok(Amended::Gone);
+    }
+    let version = guard.version.map(|version| version.to_string());
+    if version.is_some() && version != found.metadata.resource_version {
+        return Ok(Amended::Changed(found));
+    }
+    Ok(Amended::Done(found))
+}
+
+/// The finalizers with one put on or taken off; None: they are so already.
+pub(super) fn finalizers(object: &DynamicObject, finalizer: &str, wanted: bool) -> Option<Value> {
+    let present = object.metadata.finalizers.clone().unwrap_or_default();
+    if present.iter().any(|entry| entry == finalizer) == wanted {
+        return None;
+    }
+    let mut next: Vec<String> = present
+        .into_iter()
+        .filter(|entry| entry != finalizer)
+        .collect();
+    if wanted {
+        next.push(finalizer.to_owned());
+    }
+    Some(json!({"metadata": {"finalizers": next}}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::finalizers;
+    use kube::api::DynamicObject;
+    use serde_json::{Value, json};
+
+    fn object(finalizers: &Value) -> DynamicObject {
+        let object =
+            json!({"apiVersion": "v1", "kind": "X", "metadata": {"finalizers": finalizers}});
+        serde_json::from_value(object).unwrap()
+    }
+
+    #[test]
+    fn others_finalizers_stay_and_what_is_so_is_not_written() {
+        let (ours, both) = (object(&json!(["ours"])), object(&json!(["theirs", "ours"])));
+        let theirs = object(&json!(["theirs"]));
+        assert_eq!(finalizers(&both, "ours", true), None);
+        assert_eq!(finalizers(&theirs, "ours", false), None);
+        assert_eq!(
+            finalizers(&theirs, "ours", true),
+            Some(json!({"metadata": {"finalizers": ["theirs", "ours"]}}))
+        );
+        assert_eq!(
+            finalizers(&both, "ours", false),
+            Some(json!({"metadata": {"finalizers": ["theirs"]}}))
+        );
+        assert_eq!(
+            finalizers(&ours, "ours", false),
+            Some(json!({"metadata": {"finalizers": []}}))
+        );
+    }
+}

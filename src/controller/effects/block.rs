@@ -1,0 +1,176 @@
+//! What is done for a block.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use mooring_plan::classify::Action;
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{BlockName, InstanceType, NodeName, ResourceVersion, SubnetId};
+use mooring_plan::objects::BlockStatus;
+use mooring_plan::step::BlockStep;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use super::amend::{Amended, Guard, Part, amend, finalizers};
+use super::{Answer, Effects};
+use crate::api::read::block_status_patch;
+use crate::api::{IpBlockStatus, names};
+use crate::cloud::Cloud;
+use crate::controller::error::Failure;
+
+/// The action that a step is, for its bucket.
+pub(in crate::controller) const fn action(step: &BlockStep) -> Option<Action> {
+    match step {
+        BlockStep::ReadSubnet(_) => Some(Action::DescribeSubnets),
+        BlockStep::ReadLimits(_) => Some(Action::DescribeInstanceTypes),
+        _ => None,
+    }
+}
+
+impl<C: Cloud> Effects<C> {
+    pub(in crate::controller) async fn block_step(&self, step: BlockStep) -> Answer {
+        let done = match step {
+            BlockStep::ReadSubnet(subnet) => return self.subnet(subnet).await,
+            BlockStep::ReadLimits(types) => return self.limits(types).await,
+            BlockStep::Label(node, block, wanted) => self.label_node(&node, &block, wanted).await,
+            BlockStep::AddFinalizer(block, version) => self.block_finalizer(&block, version, true).await,
+            BlockStep::RemoveFinalizer(block, version) => self.block_finalizer(&block, version, false).await,
+            BlockStep::Status(block, version, status) => self.block_status(&block, version, &status).await,
+            BlockStep::DropReleaseBrake(block, version) => {
+                self.amend_block(&block, version, Part::Object, |_| {
+                    Ok(Some(json!({"metadata": {"annotations": {names::RELEASE_BRAKE_ANNOTATION: null}}})))
+                })
+                .await
+            }
+        };
+        // The watch shows what came of it; an answer that overtook the news of a deletion would bring
+        // the block back for good.
+        match done {
+            Ok(Amended::Changed(_)) => self.metrics.reconcile_error("Conflict"),
+            Ok(Amended::Done(_) | Amended::Gone) => {}
+            Err(failure) => self.failed(&failure),
+        }
+        Vec::new().into()
+    }
+
+    async fn subnet(&self, id: SubnetId) -> Answer {
+        let asked = self.cloud.subnets(std::slice::from_ref(&id)).await;
+        let outcome = asked.as_ref().err().map(|error| error.outcome);
+        let fact = match asked.map(|subnets| subnets.into_iter().find(|subnet| subnet.id == id)) {
+            Ok(Some(subnet)) => Fact::SubnetRead(id, subnet.cidrs),
+            Ok(None) => {
+                self.failed(&Failure::NoSubnet(id.clone()));
+                Fact::SubnetFailed(id, mooring_plan::classify::Outcome::SubnetNotFound)
+            }
+            Err(error) => {
+                let outcome = error.outcome;
+                self.failed(&Failure::Cloud(error));
+                Fact::SubnetFailed(id, outcome)
+            }
+        };
+        Answer {
+            facts: vec![fact],
+            called: vec![(Action::DescribeSubnets, outcome)],
+        }
+    }
+
+    async fn limits(&self, types: BTreeSet<InstanceType>) -> Answer {
+        let list: Vec<InstanceType> = types.iter().cloned().collect();
+        let asked = self.cloud.address_limits(&list).await;
+        let outcome = asked.as_ref().err().map(|error| error.outcome);
+        let facts = match asked {
+            Ok(limits) => {
+                let missing: BTreeSet<_> = types
+                    .into_iter()
+                    .filter(|kind| !limits.contains_key(kind))
+                    .collect();
+                let failed = (!missing.is_empty()).then_some(Fact::LimitsFailed(missing));
+                std::iter::once(Fact::LimitsRead(limits))
+                    .chain(failed)
+                    .collect()
+            }
+            Err(error) => {
+                self.failed(&Failure::Cloud(error));
+                vec![Fact::LimitsFailed(types)]
+            }
+        };
+        Answer {
+            facts,
+            called: vec![(Action::DescribeInstanceTypes, outcome)],
+        }
+    }
+
+    /// Others write nodes all the time: a label is merged into whatever version there is.
+    async fn label_node(
+        &self,
+        node: &NodeName,
+        block: &BlockName,
+        wanted: bool,
+    ) -> Result<Amended, Failure> {
+        let label = names::block_label(block.as_str());
+        let object = format!("the label of node {node} for IPBlock {block}");
+        let (nodes, name, guard) = (self.kinds.nodes(), node.as_str(), Guard::default());
+        amend(&nodes, &object, name, guard, Part::Object, |node| {
+            let labels = node.metadata.labels.as_ref();
+            let labelled = labels.is_some_and(|labels| labels.contains_key(&label));
+            let value = if wanted { json!("") } else { Value::Null };
+            let patch = json!({"metadata": {"labels": {label: value}}});
+            Ok((labelled != wanted).then_some(patch))
+        })
+        .await
+    }
+
+    async fn block_finalizer(
+        &self,
+        block: &BlockName,
+        version: ResourceVersion,
+        wanted: bool,
+    ) -> Result<Amended, Failure> {
+        self.amend_block(block, version, Part::Object, |object| {
+            Ok(finalizers(object, names::BLOCK_FINALIZER, wanted))
+        })
+        .await
+    }
+
+    async fn block_status(
+        &self,
+        block: &BlockName,
+        version: ResourceVersion,
+        status: &BlockStatus,
+    ) -> Result<Amended, Failure> {
+        let now = Time(Timestamp::now());
+        self.amend_block(block, version, Part::Status, |object| {
+            let before = object.data.get("status").map(IpBlockStatus::deserialize);
+            // All of it is derived: what cannot be read is written anew.
+            let before = before.and_then(Result::ok).unwrap_or_default();
+            Ok(Some(
+                json!({"status": block_status_patch(status, &before, &now)?}),
+            ))
+        })
+        .await
+    }
+
+    async fn amend_block(
+        &self,
+        block: &BlockName,
+        version: ResourceVersion,
+        part: Part,
+        change: impl FnOnce(&kube::api::DynamicObject) -> Result<Option<Value>, serde_json::Error>,
+    ) -> Result<Amended, Failure> {
+        let guard = Guard {
+            uid: None,
+            version: Some(version),
+        };
+        let object = format!("IPBlock {block}");
+        amend(
+            &self.kinds.blocks(),
+            &object,
+            block.as_str(),
+            guard,
+            part,
+            change,
+        )
+        .await
+    }
+}

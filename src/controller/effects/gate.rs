@@ -1,0 +1,102 @@
+//! Writes of a pod: our condition, and our label.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::DynamicObject;
+use mooring_plan::names::{IpName, PodKey, PodUid};
+use mooring_plan::step::GateWrite;
+use serde_json::{Value, json};
+
+use super::Effects;
+use super::amend::{Amended, Guard, Part, amend};
+use crate::api::names;
+use crate::cloud::Cloud;
+use crate::controller::error::Failure;
+
+impl<C: Cloud> Effects<C> {
+    /// Writes our condition. It is sent although nothing in it may be new: the pod's version is what
+    /// has to change.
+    pub(super) async fn gate(&self, gate: &GateWrite) -> Result<Amended, Failure> {
+        let guard = Guard {
+            uid: Some(gate.uid.as_str()),
+            version: gate.version,
+        };
+        let pods = self.kinds.pods(&gate.pod.namespace);
+        let object = format!("the condition of pod {}", gate.pod);
+        amend(
+            &pods,
+            &object,
+            &gate.pod.name,
+            guard,
+            Part::StatusByKey,
+            |pod| {
+                let status = if gate.status { "True" } else { "False" };
+                let since = since(pod, status).unwrap_or_else(|| json!(Time(Timestamp::now())));
+                Ok(Some(json!({"status": {"conditions": [{
+                    "type": names::ATTACHED_GATE,
+                    "status": status,
+                    "reason": gate.reason.as_str(),
+                    "message": gate.message,
+                    "lastTransitionTime": since,
+                }]}})))
+            },
+        )
+        .await
+    }
+
+    /// Puts our label on a pod, or takes label and UID off: the pod asks for nothing any more.
+    pub(super) async fn label_pod(
+        &self,
+        pod: &PodKey,
+        uid: &PodUid,
+        label: Option<&IpName>,
+    ) -> Result<Amended, Failure> {
+        let guard = Guard {
+            uid: Some(uid.as_str()),
+            version: None,
+        };
+        let patch = match label {
+            Some(ip) => json!({"metadata": {"labels": {names::IP_LABEL: ip.as_str()}}}),
+            None => json!({"metadata": {
+                "labels": {names::IP_LABEL: null},
+                "annotations": {names::IP_UID_ANNOTATION: null},
+            }}),
+        };
+        let pods = self.kinds.pods(&pod.namespace);
+        let object = format!("the label of pod {pod}");
+        amend(&pods, &object, &pod.name, guard, Part::Object, |_| {
+            Ok(Some(patch))
+        })
+        .await
+    }
+}
+
+/// Since when our condition has had this status; None: it has not.
+fn since(pod: &DynamicObject, status: &str) -> Option<Value> {
+    let conditions = pod.data.get("status")?.get("conditions")?.as_array()?;
+    let ours = conditions.iter().find(|condition| {
+        condition.get("type").and_then(Value::as_str) == Some(names::ATTACHED_GATE)
+    })?;
+    (ours.get("status")?.as_str() == Some(status))
+        .then(|| ours.get("lastTransitionTime").cloned())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::since;
+    use serde_json::json;
+
+    #[test]
+    fn the_time_of_the_condition_is_kept_while_its_status_stays() {
+        let pod = serde_json::from_value(json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {},
+            "status": {"conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": "then"},
+                {"type": "ip.wgtwo.com/attached", "status": "False", "lastTransitionTime": "long ago"},
+            ]},
+        }))
+        .unwrap();
+        assert_eq!(since(&pod, "False"), Some(json!("long ago")));
+        assert_eq!(since(&pod, "True"), None);
+    }
+}

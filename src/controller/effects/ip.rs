@@ -1,0 +1,103 @@
+//! Writes of an `IP`: status, finalizer, the one-use annotation.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use mooring_plan::names::{IpName, ResourceVersion};
+use mooring_plan::objects::IpStatus;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use super::Effects;
+use super::amend::{Amended, Guard, Part, amend, amend_known, finalizers};
+use crate::api::read::{Moved, ip_status_patch};
+use crate::api::{self, names};
+use crate::cloud::Cloud;
+use crate::controller::error::Failure;
+
+impl<C: Cloud> Effects<C> {
+    pub(super) async fn write_status(
+        &self,
+        name: &IpName,
+        version: ResourceVersion,
+        status: &IpStatus,
+        moved: Moved,
+    ) -> Result<Amended, Failure> {
+        let guard = Guard {
+            uid: None,
+            version: Some(version),
+        };
+        let now = Time(Timestamp::now());
+        let latest = self.kinds.latest();
+        let amended = amend_known(
+            latest.at(name.as_str(), version),
+            &self.kinds.ips(),
+            &object(name),
+            name.as_str(),
+            guard,
+            Part::Status,
+            |ip| {
+                let before = match ip.data.get("status") {
+                    None | Some(Value::Null) => api::IpStatus::default(),
+                    Some(status) => api::IpStatus::deserialize(status)?,
+                };
+                Ok(Some(
+                    json!({"status": ip_status_patch(status, &before, moved, &now)?}),
+                ))
+            },
+        )
+        .await?;
+        if let Amended::Done(ip) | Amended::Changed(ip) = &amended {
+            latest.see(ip);
+        }
+        Ok(amended)
+    }
+
+    pub(super) async fn finalizer(
+        &self,
+        name: &IpName,
+        version: ResourceVersion,
+        wanted: bool,
+    ) -> Result<Amended, Failure> {
+        let guard = Guard {
+            uid: None,
+            version: Some(version),
+        };
+        amend(
+            &self.kinds.ips(),
+            &object(name),
+            name.as_str(),
+            guard,
+            Part::Object,
+            |ip| Ok(finalizers(ip, names::IP_FINALIZER, wanted)),
+        )
+        .await
+    }
+
+    pub(super) async fn drop_take_from(
+        &self,
+        name: &IpName,
+        version: ResourceVersion,
+    ) -> Result<Amended, Failure> {
+        let guard = Guard {
+            uid: None,
+            version: Some(version),
+        };
+        amend(
+            &self.kinds.ips(),
+            &object(name),
+            name.as_str(),
+            guard,
+            Part::Object,
+            |_| {
+                Ok(Some(
+                    json!({"metadata": {"annotations": {names::TAKE_FROM_ANNOTATION: null}}}),
+                ))
+            },
+        )
+        .await
+    }
+}
+
+fn object(name: &IpName) -> String {
+    format!("IP {name}")
+}

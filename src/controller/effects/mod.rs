@@ -1,0 +1,139 @@
+//! The one step that was decided, carried out: each a request or two, whose answer comes back as facts.
+//! Nothing is decided here but how to ask.
+
+mod amend;
+mod block;
+mod call;
+mod gate;
+mod ip;
+mod reads;
+mod replica_sets;
+mod request;
+mod reservation;
+
+use std::sync::Arc;
+
+use mooring_plan::classify::{Action, Outcome};
+use mooring_plan::facts::Fact;
+use mooring_plan::names::IpName;
+use mooring_plan::step::{Step, Write};
+
+use super::clock::Clock;
+use super::error::Failure;
+use super::kinds::Kinds;
+use crate::api::read::Moved;
+use crate::cloud::Cloud;
+use crate::metrics::Metrics;
+use crate::telemetry::chain;
+
+pub(super) use block::action as action_of_block;
+pub(super) use call::action as action_of_call;
+pub(super) use request::within;
+
+/// What an effect needs.
+pub(super) struct Effects<C> {
+    pub(super) kinds: Kinds,
+    pub(super) cloud: Arc<C>,
+    pub(super) clock: Clock,
+    pub(super) metrics: Metrics,
+}
+
+impl<C> Clone for Effects<C> {
+    fn clone(&self) -> Self {
+        Self {
+            kinds: self.kinds.clone(),
+            cloud: Arc::clone(&self.cloud),
+            clock: self.clock,
+            metrics: self.metrics.clone(),
+        }
+    }
+}
+
+/// What came of a step.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) facts: Vec<Fact>,
+    /// For the buckets of calls to EC2: None as an outcome is success.
+    pub(super) called: Vec<(Action, Option<Outcome>)>,
+}
+
+impl From<Fact> for Answer {
+    fn from(fact: Fact) -> Self {
+        Self {
+            facts: vec![fact],
+            called: Vec::new(),
+        }
+    }
+}
+
+impl From<Vec<Fact>> for Answer {
+    fn from(facts: Vec<Fact>) -> Self {
+        Self {
+            facts,
+            called: Vec::new(),
+        }
+    }
+}
+
+impl<C: Cloud> Effects<C> {
+    /// Carries out a step for an IP. `moved` says whether a Record is of another place.
+    pub(super) async fn carry_out(&self, ip: &IpName, step: Step, moved: Moved) -> Answer {
+        match step {
+            Step::Read(read) => self.read(read).await,
+            Step::Write(write) => self.write(ip, write, moved).await,
+            Step::Call(call) => self.call(ip, call).await,
+        }
+    }
+
+    async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Answer {
+        match &write {
+            Write::Status(name, version, _, status) => {
+                let done = self.write_status(name, *version, status, moved).await;
+                self.answer(ip, write, done)
+            }
+            Write::AddFinalizer(name, version) => {
+                let done = self.finalizer(name, *version, true).await;
+                self.answer(ip, write, done)
+            }
+            Write::RemoveFinalizer(name, version) => {
+                let done = self.finalizer(name, *version, false).await;
+                self.answer(ip, write, done)
+            }
+            Write::DropTakeFrom(name, version) => {
+                let done = self.drop_take_from(name, *version).await;
+                self.answer(ip, write, done)
+            }
+            Write::Reserve(name, uid, address) => {
+                let done = self.reserve(name, uid, *address).await;
+                self.answer(ip, write, done)
+            }
+            Write::MendReservation(name, uid, reservation) => {
+                let done = self.mend(name, uid, reservation).await;
+                self.answer(ip, write, done)
+            }
+            Write::Release(reservation) => {
+                let done = self.release(reservation).await;
+                self.answer(ip, write, done)
+            }
+            Write::Gate(gate) => {
+                let done = self.gate(gate).await;
+                self.answer(ip, write, done)
+            }
+            Write::Label(pod, uid, label) => {
+                let done = self.label_pod(pod, uid, label.as_ref()).await;
+                self.answer(ip, write, done)
+            }
+        }
+    }
+
+    /// Logs and counts a failure, once.
+    pub(super) fn failed(&self, failure: &Failure) {
+        self.metrics.reconcile_error(failure.reason());
+        if failure.is_conflict() {
+            // Somebody was faster: the rule, not the exception, when two write one object.
+            tracing::debug!(error = chain(failure), "a step lost a race");
+        } else {
+            tracing::warn!(error = chain(failure), "a step failed");
+        }
+    }
+}

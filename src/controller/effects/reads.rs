@@ -1,0 +1,122 @@
+//! Quorum reads: no version is given, so that the API server answers with the newest.
+
+use std::net::Ipv4Addr;
+
+use kube::Api;
+use kube::api::{DynamicObject, ListParams};
+use mooring_plan::classify::{Action, Outcome};
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{InstanceId, IpUid};
+use mooring_plan::step::Read;
+
+use super::request::within;
+use super::{Answer, Effects};
+use crate::api::names;
+use crate::api::read::{self, Unreadable};
+use crate::cloud::Cloud;
+use crate::controller::error::Failure;
+
+impl<C: Cloud> Effects<C> {
+    pub(super) async fn read(&self, wanted: Read) -> Answer {
+        let fact = match &wanted {
+            Read::Pod(key) => {
+                let pods = self.kinds.pods(&key.namespace);
+                let found = get(&pods, &key.name, || format!("reading pod {key}"), read::pod).await;
+                found.map(|pod| Fact::PodRead(key.clone(), pod))
+            }
+            Read::Ip(name) => {
+                let doing = || format!("reading IP {name}");
+                let found = get(&self.kinds.ips(), name.as_str(), doing, read::ip).await;
+                found.map(|ip| Fact::IpRead(name.clone(), ip))
+            }
+            Read::Node(name) => {
+                let doing = || format!("reading node {name}");
+                let found = get(&self.kinds.nodes(), name.as_str(), doing, read::node).await;
+                found.map(|node| Fact::NodeRead(name.clone(), node))
+            }
+            Read::Reservation(address) => self.reservation(*address).await,
+            Read::Reservations(uid) => self.reservations(uid).await,
+            Read::ReplicaSets(pod, set) => self.replica_sets(pod, set).await,
+            Read::Instance(id) => return self.instance(id, wanted.clone()).await,
+        };
+        match fact {
+            Ok(fact) => fact.into(),
+            Err(failure) => {
+                self.failed(&failure);
+                Fact::ReadFailed(wanted).into()
+            }
+        }
+    }
+
+    async fn reservation(&self, address: Ipv4Addr) -> Result<Fact, Failure> {
+        let doing = || format!("reading IPAddress {address}");
+        let found = get(
+            &self.kinds.reservations(),
+            &address.to_string(),
+            doing,
+            read::reservation,
+        )
+        .await?;
+        Ok(Fact::ReservationRead(address, found))
+    }
+
+    async fn reservations(&self, uid: &IpUid) -> Result<Fact, Failure> {
+        let ours = ListParams::default().labels(&format!("{}={uid}", names::IP_UID_ANNOTATION));
+        let doing = || format!("listing the IPAddresses of IP UID {uid}");
+        let list = within(doing, self.kinds.reservations().list(&ours)).await?;
+        let read = list
+            .items
+            .iter()
+            .map(read::reservation)
+            .collect::<Result<Vec<_>, _>>();
+        let list = read.map_err(|source| Failure::Unreadable {
+            doing: doing(),
+            source,
+        })?;
+        Ok(Fact::ReservationsRead(uid.clone(), list))
+    }
+
+    /// What EC2 does not know proves nothing: it is told apart from what it did not say.
+    async fn instance(&self, id: &InstanceId, wanted: Read) -> Answer {
+        let asked = self.cloud.instances(std::slice::from_ref(id)).await;
+        let outcome = asked.as_ref().err().map(|error| error.outcome);
+        let fact = match asked {
+            Ok(instances) => {
+                let state = instances
+                    .into_iter()
+                    .find(|instance| &instance.id == id)
+                    .map(|instance| instance.state);
+                Fact::InstanceRead(id.clone(), state)
+            }
+            Err(error) if error.outcome == Outcome::InstanceNotFound => {
+                Fact::InstanceRead(id.clone(), None)
+            }
+            Err(error) => {
+                self.failed(&Failure::Cloud(error));
+                Fact::ReadFailed(wanted)
+            }
+        };
+        Answer {
+            facts: vec![fact],
+            called: vec![(Action::DescribeInstances, outcome)],
+        }
+    }
+}
+
+/// GET of an object; None is a 404.
+pub(super) async fn get<T>(
+    api: &Api<DynamicObject>,
+    name: &str,
+    doing: impl Fn() -> String,
+    read: fn(&DynamicObject) -> Result<T, Unreadable>,
+) -> Result<Option<T>, Failure> {
+    let found = within(&doing, api.get_opt(name)).await?;
+    found
+        .as_ref()
+        .map(read)
+        .transpose()
+        .map_err(|source| Failure::Unreadable {
+            doing: doing(),
+            source,
+        })
+}

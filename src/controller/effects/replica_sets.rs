@@ -1,0 +1,63 @@
+//! The `ReplicaSet`s of a rollout. They are never watched: a cluster has many, and a decision needs few.
+
+use kube::api::ListParams;
+use mooring_plan::facts::Fact;
+use mooring_plan::names::PodKey;
+
+use super::Effects;
+use super::reads::get;
+use super::request::within;
+use crate::api::read;
+use crate::cloud::Cloud;
+use crate::controller::error::Failure;
+
+impl<C: Cloud> Effects<C> {
+    /// The pod's `ReplicaSet` and every other one of its Deployment.
+    pub(super) async fn replica_sets(&self, pod: &PodKey, name: &str) -> Result<Fact, Failure> {
+        let sets = self.kinds.replica_sets(&pod.namespace);
+        let doing = || format!("reading ReplicaSet {}/{name} of pod {pod}", pod.namespace);
+        let unreadable = |source| Failure::Unreadable {
+            doing: doing(),
+            source,
+        };
+        // Read with the pod: a set of that name that was made anew is not the pod's.
+        let found = get(
+            &self.kinds.pods(&pod.namespace),
+            &pod.name,
+            doing,
+            read::pod,
+        )
+        .await?;
+        let of = found
+            .as_ref()
+            .and_then(|pod| pod.replica_set.as_ref())
+            .map(|(_, uid)| uid.clone());
+        let Some(of) = of else {
+            return Ok(Fact::PodRead(pod.clone(), found));
+        };
+        let none = || Ok(Fact::ReplicaSetsRead(of.clone(), Vec::new()));
+        let Some(object) = within(doing, sets.get_opt(name)).await? else {
+            return none();
+        };
+        let own = read::replica_set(&object).map_err(unreadable)?;
+        if own.uid != of {
+            return none();
+        }
+        let selector = read::template_selector(&object).map_err(unreadable)?;
+        let (Some(deployment), Some(selector)) = (own.deployment.clone(), selector) else {
+            return Ok(Fact::ReplicaSetsRead(of, vec![own]));
+        };
+        let list = within(doing, sets.list(&ListParams::default().labels(&selector))).await?;
+        let mut siblings = list
+            .items
+            .iter()
+            .map(read::replica_set)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(unreadable)?;
+        siblings.retain(|set| set.deployment.as_ref() == Some(&deployment));
+        if !siblings.iter().any(|set| set.uid == own.uid) {
+            siblings.push(own);
+        }
+        Ok(Fact::ReplicaSetsRead(of, siblings))
+    }
+}

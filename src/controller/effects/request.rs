@@ -1,0 +1,162 @@
+//! One request to the API server: with a limit, and with a failure that says what was being done.
+
+use std::time::Duration;
+
+use kube::core::DynamicObject;
+use mooring_plan::facts::{Fact, WriteOutcome, Written};
+use mooring_plan::names::IpName;
+use mooring_plan::step::Write;
+
+use super::amend::Amended;
+use super::{Answer, Effects};
+use crate::api::read::{self, Unreadable};
+use crate::cloud::Cloud;
+use crate::controller::error::Failure;
+
+/// A request that takes longer may still be carried out, and is counted as neither done nor refused.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Waits for a request, so long.
+pub(in crate::controller) async fn within<T>(
+    doing: impl FnOnce() -> String,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout(LIMIT, request).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(source)) => Err(Failure::Api {
+            doing: doing(),
+            source,
+        }),
+        Err(_) => Err(Failure::Late {
+            doing: doing(),
+            limit: LIMIT,
+        }),
+    }
+}
+
+/// What a failed write means: refused for good only if the API server said so.
+fn outcome(failure: &Failure) -> WriteOutcome {
+    let Some(status) = failure.status() else {
+        return WriteOutcome::Unknown;
+    };
+    match status.code {
+        404 => WriteOutcome::NotFound,
+        409 if status.is_already_exists() => WriteOutcome::AlreadyExists,
+        409 => WriteOutcome::Conflict,
+        // Too many requests: not done, and tried again as what is not known.
+        429 => WriteOutcome::Unknown,
+        400..500 => WriteOutcome::Refused(status.message.clone()),
+        _ => WriteOutcome::Unknown,
+    }
+}
+
+impl<C: Cloud> Effects<C> {
+    /// A write's answer as facts.
+    pub(super) fn answer(
+        &self,
+        ip: &IpName,
+        write: Write,
+        done: Result<Amended, Failure>,
+    ) -> Answer {
+        let mut facts = Vec::new();
+        let mut newer = None;
+        let outcome = match done {
+            Ok(Amended::Done(object)) => WriteOutcome::Done(self.written(&write, &object)),
+            Ok(Amended::Gone) => WriteOutcome::NotFound,
+            Ok(Amended::Changed(object)) => {
+                self.metrics.reconcile_error("Conflict");
+                newer = self.changed(&write, &object);
+                WriteOutcome::Conflict
+            }
+            Err(failure) => {
+                let outcome = outcome(&failure);
+                if !matches!(
+                    outcome,
+                    WriteOutcome::NotFound | WriteOutcome::AlreadyExists
+                ) {
+                    self.failed(&failure);
+                }
+                outcome
+            }
+        };
+        facts.push(Fact::Wrote(ip.clone(), write, outcome));
+        facts.extend(newer);
+        facts.into()
+    }
+
+    /// The object as a write left it.
+    fn written(&self, write: &Write, object: &DynamicObject) -> Option<Written> {
+        match write {
+            Write::Status(..)
+            | Write::AddFinalizer(..)
+            | Write::RemoveFinalizer(..)
+            | Write::DropTakeFrom(..) => self.readable(read::ip(object)).map(Written::Ip),
+            Write::Gate(_) | Write::Label(..) => self.readable(read::pod(object)).map(Written::Pod),
+            Write::Reserve(..) | Write::MendReservation(..) => self
+                .readable(read::reservation(object))
+                .map(Written::Reservation),
+            Write::Release(_) => None,
+        }
+    }
+
+    /// A race that was lost has shown the winner's object: it need not be read again.
+    fn changed(&self, write: &Write, object: &DynamicObject) -> Option<Fact> {
+        match write {
+            Write::Status(name, ..)
+            | Write::AddFinalizer(name, _)
+            | Write::RemoveFinalizer(name, _)
+            | Write::DropTakeFrom(name, _) => self
+                .readable(read::ip(object))
+                .map(|ip| Fact::IpRead(name.clone(), Some(ip))),
+            _ => None,
+        }
+    }
+
+    pub(super) fn readable<T>(&self, read: Result<T, Unreadable>) -> Option<T> {
+        read.map_err(|source| {
+            self.failed(&Failure::Unreadable {
+                doing: "reading an answer".to_owned(),
+                source,
+            });
+        })
+        .ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LIMIT, outcome};
+    use crate::controller::error::Failure;
+    use kube::core::Status;
+    use mooring_plan::facts::WriteOutcome;
+
+    fn said(code: u16, reason: &str) -> WriteOutcome {
+        let status = Status::failure("no", reason).with_code(code).boxed();
+        outcome(&Failure::Api {
+            doing: "writing".to_owned(),
+            source: kube::Error::Api(status),
+        })
+    }
+
+    #[test]
+    fn only_what_the_api_server_said_is_final() {
+        assert_eq!(said(404, "NotFound"), WriteOutcome::NotFound);
+        assert_eq!(said(409, "AlreadyExists"), WriteOutcome::AlreadyExists);
+        assert_eq!(said(409, "Conflict"), WriteOutcome::Conflict);
+        for code in [400, 403, 422] {
+            assert_eq!(
+                said(code, "Refused"),
+                WriteOutcome::Refused("no".to_owned()),
+                "{code}"
+            );
+        }
+        for code in [429, 500, 503, 504] {
+            assert_eq!(said(code, "Later"), WriteOutcome::Unknown, "{code}");
+        }
+        let late = Failure::Late {
+            doing: "writing".to_owned(),
+            limit: LIMIT,
+        };
+        assert_eq!(outcome(&late), WriteOutcome::Unknown);
+    }
+}

@@ -1,0 +1,165 @@
+//! Writes of an `IPAddress`: the reservation of an address.
+
+use std::net::Ipv4Addr;
+
+use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
+use kube::core::ObjectMeta;
+use mooring_plan::names::{IpName, IpUid};
+use mooring_plan::objects::Reservation;
+use serde_json::{Value, json};
+
+use super::Effects;
+use super::amend::{Amended, Guard, Part, amend, finalizers};
+use super::request::within;
+use crate::api::{names, read};
+use crate::cloud::Cloud;
+use crate::controller::error::Failure;
+use crate::controller::kinds;
+
+impl<C: Cloud> Effects<C> {
+    /// Creates it: the API server allows one object of a name, and that is what makes the address ours.
+    pub(super) async fn reserve(
+        &self,
+        ip: &IpName,
+        uid: &IpUid,
+        address: Ipv4Addr,
+    ) -> Result<Amended, Failure> {
+        let parent = json!({"spec": {"parentRef": read::parent(ip)}});
+        let mut reservation =
+            DynamicObject::new(&address.to_string(), &kinds::reservation()).data(parent);
+        reservation.metadata = metadata(ip, uid, address);
+        let doing = || format!("reserving {address} for IP {ip}");
+        let reservations = self.kinds.reservations();
+        let created = within(
+            doing,
+            reservations.create(&PostParams::default(), &reservation),
+        )
+        .await?;
+        Ok(Amended::Done(created))
+    }
+
+    /// Puts owner, labels and finalizer right again.
+    pub(super) async fn mend(
+        &self,
+        ip: &IpName,
+        uid: &IpUid,
+        reservation: &Reservation,
+    ) -> Result<Amended, Failure> {
+        let name = reservation.address.to_string();
+        amend(
+            &self.kinds.reservations(),
+            &object(reservation),
+            &name,
+            guard(reservation),
+            Part::Object,
+            |object| {
+                let mut owners = object.metadata.owner_references.clone().unwrap_or_default();
+                owners.retain(|owner| {
+                    owner.kind != "IP" || !owner.api_version.starts_with(names::GROUP)
+                });
+                let mut owners = serde_json::to_value(owners)?;
+                if let Value::Array(owners) = &mut owners {
+                    owners.push(owner(ip, uid));
+                }
+                let mut patch =
+                    json!({"metadata": {"labels": labels(uid), "ownerReferences": owners}});
+                // What is being deleted takes no new finalizer.
+                if object.metadata.deletion_timestamp.is_none()
+                    && let Some(finalizers) = finalizers(object, names::RESERVATION_FINALIZER, true)
+                {
+                    merge(&mut patch, finalizers);
+                }
+                Ok(Some(patch))
+            },
+        )
+        .await
+    }
+
+    /// Deletes it and takes its finalizer off. Whichever of the two a crash leaves out is done the next
+    /// time.
+    pub(super) async fn release(&self, reservation: &Reservation) -> Result<Amended, Failure> {
+        let name = reservation.address.to_string();
+        let reservations = self.kinds.reservations();
+        if !reservation.deleting {
+            let only_this = Preconditions {
+                uid: Some(reservation.uid.clone()),
+                resource_version: Some(reservation.version.to_string()),
+            };
+            let params = DeleteParams::default().preconditions(only_this);
+            let doing = || format!("deleting {}", object(reservation));
+            match within(doing, reservations.delete(&name, &params)).await {
+                Ok(_) => {}
+                Err(failure) if failure.is_not_found() => return Ok(Amended::Gone),
+                Err(failure) => return Err(failure),
+            }
+        }
+        let only_this = Guard {
+            uid: Some(&reservation.uid),
+            version: None,
+        };
+        amend(
+            &reservations,
+            &object(reservation),
+            &name,
+            only_this,
+            Part::Object,
+            |object| Ok(finalizers(object, names::RESERVATION_FINALIZER, false)),
+        )
+        .await
+    }
+}
+
+fn object(reservation: &Reservation) -> String {
+    format!("IPAddress {}", reservation.address)
+}
+
+fn guard(reservation: &Reservation) -> Guard<'_> {
+    Guard {
+        uid: Some(&reservation.uid),
+        version: Some(reservation.version),
+    }
+}
+
+fn labels(uid: &IpUid) -> Value {
+    json!({names::MANAGED_BY_LABEL: names::MANAGED_BY, names::IP_UID_ANNOTATION: uid.as_str()})
+}
+
+/// `blockOwnerDeletion: false`: a foreground deletion of the IP must not wait for what waits for it.
+fn owner(ip: &IpName, uid: &IpUid) -> Value {
+    json!({
+        "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
+        "kind": "IP",
+        "name": ip.as_str(),
+        "uid": uid.as_str(),
+        "blockOwnerDeletion": false,
+    })
+}
+
+fn metadata(ip: &IpName, uid: &IpUid, address: Ipv4Addr) -> ObjectMeta {
+    let labels = [
+        (names::MANAGED_BY_LABEL, names::MANAGED_BY),
+        (names::IP_UID_ANNOTATION, uid.as_str()),
+    ];
+    ObjectMeta {
+        name: Some(address.to_string()),
+        labels: Some(
+            labels
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+        ),
+        owner_references: serde_json::from_value(json!([owner(ip, uid)])).ok(),
+        finalizers: Some(vec![names::RESERVATION_FINALIZER.to_owned()]),
+        ..ObjectMeta::default()
+    }
+}
+
+fn merge(patch: &mut Value, more: Value) {
+    match (patch, more) {
+        (Value::Object(patch), Value::Object(more)) => {
+            for (key, value) in more {
+                merge(patch.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (patch, more) => *patch = more,
+    }
+}

@@ -1,0 +1,74 @@
+//! The kinds that the controller reads and writes, and where they are found.
+
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::networking::v1::IPAddress;
+use kube::api::{ApiResource, DynamicObject};
+use kube::{Api, Client};
+use mooring_plan::names::Namespace;
+
+use super::latest::Latest;
+use crate::api::{Ip, IpBlock};
+
+/// Untyped access: an object that does not match its schema must not hide the others of its list.
+#[derive(Clone)]
+pub(super) struct Kinds {
+    client: Client,
+    latest: Latest,
+}
+
+impl Kinds {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            latest: Latest::default(),
+        }
+    }
+
+    /// The newest of each `IP` that was seen.
+    pub(super) const fn latest(&self) -> &Latest {
+        &self.latest
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    pub(super) fn ips(&self) -> Api<DynamicObject> {
+        self.all(&ApiResource::erase::<Ip>(&()))
+    }
+
+    pub(super) fn blocks(&self) -> Api<DynamicObject> {
+        self.all(&ApiResource::erase::<IpBlock>(&()))
+    }
+
+    pub(super) fn nodes(&self) -> Api<DynamicObject> {
+        self.all(&ApiResource::erase::<Node>(&()))
+    }
+
+    pub(super) fn reservations(&self) -> Api<DynamicObject> {
+        self.all(&reservation())
+    }
+
+    pub(super) fn all_pods(&self) -> Api<DynamicObject> {
+        self.all(&ApiResource::erase::<Pod>(&()))
+    }
+
+    pub(super) fn pods(&self, namespace: &Namespace) -> Api<DynamicObject> {
+        let pods = ApiResource::erase::<Pod>(&());
+        Api::namespaced_with(self.client(), namespace.as_str(), &pods)
+    }
+
+    pub(super) fn replica_sets(&self, namespace: &Namespace) -> Api<DynamicObject> {
+        let sets = ApiResource::erase::<ReplicaSet>(&());
+        Api::namespaced_with(self.client(), namespace.as_str(), &sets)
+    }
+
+    fn all(&self, kind: &ApiResource) -> Api<DynamicObject> {
+        Api::all_with(self.client(), kind)
+    }
+}
+
+pub(super) fn reservation() -> ApiResource {
+    ApiResource::erase::<IPAddress>(&())
+}

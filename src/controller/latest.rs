@@ -1,0 +1,73 @@
+//! The newest version of each `IP` that this process has seen, whole.
+//!
+//! A status write is made of the object that was decided from, to keep what other versions wrote into
+//! it. That one is nearly always at hand; reading it again would stand between a decision and EC2.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kube::api::DynamicObject;
+use mooring_plan::names::ResourceVersion;
+
+use crate::api::read;
+
+/// The newest of each, by name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Latest(Arc<Mutex<BTreeMap<String, (ResourceVersion, DynamicObject)>>>);
+
+impl Latest {
+    /// A watch, or a write's answer, shows it. The watch may lag behind a write.
+    pub(super) fn see(&self, object: &DynamicObject) {
+        let meta = &object.metadata;
+        let version = meta.resource_version.as_deref().map(read::version);
+        let (Some(name), Some(Ok(version))) = (&meta.name, version) else {
+            return;
+        };
+        let mut all = self.all();
+        if all.get(name).is_none_or(|(known, _)| *known < version) {
+            let mut object = object.clone();
+            object.metadata.managed_fields = None;
+            all.insert(name.clone(), (version, object));
+        }
+    }
+
+    /// It is gone.
+    pub(super) fn forget(&self, name: &str) {
+        self.all().remove(name);
+    }
+
+    /// The object, if it is that very version.
+    pub(super) fn at(&self, name: &str, version: ResourceVersion) -> Option<DynamicObject> {
+        let all = self.all();
+        let (known, object) = all.get(name)?;
+        (*known == version).then(|| object.clone())
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, (ResourceVersion, DynamicObject)>> {
+        // Each change is one insertion or removal: a panic elsewhere leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::api::ApiResource;
+
+    fn ip(version: &str) -> DynamicObject {
+        let mut object = DynamicObject::new("partner", &ApiResource::erase::<crate::api::Ip>(&()));
+        object.metadata.resource_version = Some(version.to_owned());
+        object
+    }
+
+    #[test]
+    fn only_the_very_version_is_given_and_an_older_one_takes_no_newer_ones_place() {
+        let latest = Latest::default();
+        latest.see(&ip("7"));
+        latest.see(&ip("5"));
+        assert!(latest.at("partner", ResourceVersion(7)).is_some());
+        assert!(latest.at("partner", ResourceVersion(5)).is_none());
+        latest.forget("partner");
+        assert!(latest.at("partner", ResourceVersion(7)).is_none());
+    }
+}

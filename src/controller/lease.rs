@@ -1,0 +1,301 @@
+//! The `Lease`: requests and clock around the rule in `plan`.
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
+use mooring_plan::names::Millis;
+use tokio::sync::watch;
+use tokio::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+use super::clock::Clock;
+use super::effects::within;
+use super::error::Failure;
+use crate::api::read;
+use crate::metrics::Metrics;
+use crate::telemetry::chain;
+
+/// The name of the `Lease`.
+const NAME: &str = "mooring";
+/// How long giving it back may take in all: whoever waits for it waits for its expiry otherwise.
+const RELEASE: Duration = Duration::from_millis(1500);
+
+/// Until when this process leads, as far as it knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lead {
+    /// Decides until then; None: not at all.
+    until: Option<Millis>,
+    /// Begins mutating calls until then.
+    calls_until: Option<Millis>,
+}
+
+impl Lead {
+    /// For a process that has no rivals.
+    pub(super) const ALWAYS: Self = Self {
+        until: Some(Millis(u64::MAX)),
+        calls_until: Some(Millis(u64::MAX)),
+    };
+
+    pub(super) fn holds(self, now: Millis) -> bool {
+        self.until.is_some_and(|until| now < until)
+    }
+
+    pub(super) fn may_call(self, now: Millis) -> bool {
+        self.holds(now) && self.calls_until.is_some_and(|until| now < until)
+    }
+
+    /// When it ends unless it is renewed.
+    pub(super) const fn ends(self) -> Option<Millis> {
+        self.until
+    }
+}
+
+/// One replica's lease, kept by a task.
+pub(super) struct Keeper {
+    leases: Api<Lease>,
+    namespace: String,
+    election: Election,
+    clock: Clock,
+    metrics: Metrics,
+    /// The object as it was last seen: a renewal keeps what others have put into it.
+    last: Option<Lease>,
+}
+
+impl Keeper {
+    pub(super) fn new(
+        client: Client,
+        namespace: &str,
+        identity: &str,
+        timings: Timings,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> Self {
+        Self {
+            leases: Api::namespaced(client, namespace),
+            namespace: namespace.to_owned(),
+            election: Election::new(Identity::new(identity), timings),
+            clock,
+            metrics,
+            last: None,
+        }
+    }
+
+    /// Takes the lease and keeps it until `release`, then gives it back.
+    pub(super) async fn run(mut self, lead: watch::Sender<Lead>, release: CancellationToken) {
+        let mut holder = None;
+        loop {
+            let step = self.election.step(self.clock.now());
+            let turn = async {
+                match step {
+                    Step::Wait(at) => self.clock.until(at).await,
+                    step => self.turn(&step).await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = release.cancelled() => break,
+                () = turn => {}
+            }
+            if self.election.holder() != holder.as_ref() {
+                holder = self.election.holder().cloned();
+                tracing::info!(
+                    holder = holder.as_ref().map(tracing::field::display),
+                    "the lease's holder"
+                );
+            }
+            self.publish(&lead);
+        }
+        if tokio::time::timeout(RELEASE, self.give_back())
+            .await
+            .is_err()
+        {
+            tracing::warn!("the lease could not be given back in time and will expire");
+        }
+    }
+
+    fn publish(&self, lead: &watch::Sender<Lead>) {
+        let leads = self.election.leads(self.clock.now());
+        let now = Lead {
+            until: self.election.leads_until().filter(|_| leads),
+            calls_until: self.election.calls_until().filter(|_| leads),
+        };
+        lead.send_if_modified(|before| std::mem::replace(before, now) != now);
+    }
+
+    async fn turn(&mut self, step: &Step) {
+        let begun = self.clock.now();
+        let answer = self.carry_out(step).await;
+        self.election.apply(answer, begun, self.clock.now());
+    }
+
+    async fn give_back(&mut self) {
+        // A renewal that was under way may have changed the version.
+        for _ in 0..3 {
+            let Some(step) = self.election.release() else {
+                return;
+            };
+            let begun = self.clock.now();
+            if let Answer::Wrote(_) = self.carry_out(&step).await {
+                tracing::info!("gave the lease back");
+                return;
+            }
+            let answer = self.carry_out(&Step::Read).await;
+            self.election.apply(answer, begun, self.clock.now());
+        }
+    }
+
+    async fn carry_out(&mut self, step: &Step) -> Answer {
+        match self.request(step).await {
+            Ok(answer) => answer,
+            Err(failure) if failure.is_conflict() => Answer::Conflict,
+            Err(failure) => {
+                self.metrics.reconcile_error(failure.reason());
+                tracing::warn!(
+                    error = chain(&failure),
+                    "the lease could not be read or renewed"
+                );
+                Answer::Failed
+            }
+        }
+    }
+
+    async fn request(&mut self, step: &Step) -> Result<Answer, Failure> {
+        let doing = |what: &'static str| {
+            let object = format!("{}/{NAME}", self.namespace);
+            move || format!("{what} Lease {object}")
+        };
+        let params = PostParams::default();
+        let (lease, answer): (_, fn(Record) -> Answer) = match step {
+            Step::Wait(_) => return Ok(Answer::Failed),
+            Step::Read => {
+                let lease = within(doing("reading"), self.leases.get_opt(NAME)).await?;
+                let Some(lease) = lease else {
+                    return Ok(Answer::Read(None));
+                };
+                (lease, |record| Answer::Read(Some(record)))
+            }
+            Step::Create(spec) => {
+                let lease = written(spec, None);
+                let create = self.leases.create(&params, &lease);
+                (within(doing("creating"), create).await?, Answer::Wrote)
+            }
+            Step::Update(version, spec) => {
+                let version = version.to_string();
+                let before = self
+                    .last
+                    .clone()
+                    .filter(|lease| lease.metadata.resource_version.as_ref() == Some(&version));
+                let Some(before) = before else {
+                    return Ok(Answer::Conflict);
+                };
+                let lease = written(spec, Some(before));
+                let replace = self.leases.replace(NAME, &params, &lease);
+                (within(doing("renewing"), replace).await?, Answer::Wrote)
+            }
+        };
+        let answer = record(&lease).map_or(Answer::Failed, answer);
+        self.last = Some(lease);
+        Ok(answer)
+    }
+}
+
+/// None where its version cannot be compared.
+fn record(lease: &Lease) -> Option<Record> {
+    let version = lease.metadata.resource_version.as_deref()?;
+    let spec = lease.spec.clone().unwrap_or_default();
+    let seconds = spec
+        .lease_duration_seconds
+        .and_then(|seconds| u64::try_from(seconds).ok());
+    Some(Record {
+        version: read::version(version).ok()?,
+        holder: spec
+            .holder_identity
+            .filter(|holder| !holder.is_empty())
+            .map(Identity::new),
+        duration: seconds.map(Millis::seconds),
+        renewed: spec
+            .renew_time
+            .map(|time| time.0.to_string())
+            .unwrap_or_default(),
+        transitions: spec
+            .lease_transitions
+            .and_then(|number| u64::try_from(number).ok())
+            .unwrap_or_default(),
+    })
+}
+
+/// The times are for people: nobody's decision depends on them.
+fn written(spec: &Spec, before: Option<Lease>) -> Lease {
+    let now = MicroTime(Timestamp::now());
+    let mut lease = before.unwrap_or_else(|| Lease {
+        metadata: ObjectMeta {
+            name: Some(NAME.to_owned()),
+            ..ObjectMeta::default()
+        },
+        spec: None,
+    });
+    let before = lease.spec.take().unwrap_or_default();
+    lease.spec = Some(LeaseSpec {
+        holder_identity: Some(
+            spec.holder
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        ),
+        lease_duration_seconds: Some(i32::try_from(spec.seconds).unwrap_or(i32::MAX)),
+        lease_transitions: Some(i32::try_from(spec.transitions).unwrap_or(i32::MAX)),
+        acquire_time: if spec.acquired {
+            Some(now.clone())
+        } else {
+            before.acquire_time.clone()
+        },
+        renew_time: Some(now),
+        ..before
+    });
+    lease
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAME, record, written};
+    use mooring_plan::lease::{Identity, Spec};
+    use mooring_plan::names::{Millis, ResourceVersion};
+
+    fn spec(holder: Option<&str>, acquired: bool) -> Spec {
+        Spec {
+            holder: holder.map(Identity::from),
+            seconds: 15,
+            transitions: 3,
+            acquired,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let mut lease = written(&spec(Some("a"), true), None);
+        assert_eq!(lease.metadata.name.as_deref(), Some(NAME));
+        lease.metadata.resource_version = Some("7".to_owned());
+        let read = record(&lease).unwrap();
+        assert_eq!(read.version, ResourceVersion(7));
+        assert_eq!(read.holder, Some(Identity::from("a")));
+        assert_eq!(
+            (read.duration, read.transitions),
+            (Some(Millis::seconds(15)), 3)
+        );
+    }
+
+    #[test]
+    fn a_renewal_keeps_when_it_was_acquired_and_says_that_it_was_renewed() {
+        let before = written(&spec(Some("a"), true), None);
+        let mut after = written(&spec(Some("a"), false), Some(before.clone()));
+        let (before, after_spec) = (before.spec.unwrap(), after.spec.clone().unwrap());
+        assert_eq!(before.acquire_time, after_spec.acquire_time);
+        assert!(before.renew_time <= after_spec.renew_time);
+        after = written(&spec(None, false), Some(after));
+        after.metadata.resource_version = Some("8".to_owned());
+        assert_eq!(record(&after).unwrap().holder, None, "given back");
+    }
+}

@@ -1,0 +1,189 @@
+//! The controller: watch -> fact -> plan -> one step -> record.
+//!
+//! Every decision is `plan`'s. Here is what takes time: watches, requests, calls, a clock, and the one
+//! task that all of them report to.
+
+mod actor;
+mod clock;
+mod effects;
+mod error;
+mod events;
+mod kinds;
+mod latest;
+mod lease;
+mod watch;
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use mooring_plan::facts::Settings;
+use mooring_plan::lease::Timings;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::cloud::Cloud;
+use crate::metrics::Metrics;
+use actor::{Actor, Parts};
+use clock::{Clock, millis};
+use effects::Effects;
+pub use error::Error;
+use events::{Events, Poster};
+use kinds::Kinds;
+use lease::{Keeper, Lead};
+
+/// So many facts may wait for the actor before a watch waits itself.
+const FACTS: usize = 1024;
+/// At the end, Events that wait are posted so long.
+const LAST_NEWS: Duration = Duration::from_secs(1);
+
+/// The lengths of time of the election.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaseTimes {
+    /// How long others respect the lease after they last saw it change.
+    pub duration: Duration,
+    /// The holder gives up when its last renewal was begun so long ago.
+    pub renew_deadline: Duration,
+    /// How often it is renewed, or tried for.
+    pub retry_period: Duration,
+}
+
+/// What the controller is given.
+pub struct Options<C> {
+    /// For everything but the lease. Without retries of its own: what is repeated is decided here.
+    pub client: Client,
+    /// For the lease alone. Without retries of its own.
+    pub lease_client: Client,
+    /// Where the addresses are attached.
+    pub cloud: C,
+    /// Where it counts.
+    pub metrics: Metrics,
+    /// Tells it to end: nothing is decided from then on.
+    pub stop: CancellationToken,
+    /// The namespace of the `Lease`.
+    pub namespace: String,
+    /// This process's name in the `Lease`, unique to it.
+    pub identity: String,
+    /// None: there is no other replica, and no `Lease`.
+    pub election: Option<LeaseTimes>,
+    /// How often each subnet's interfaces are listed.
+    pub inventory_interval: Duration,
+    /// Called once, when every kind has been listed.
+    pub on_synced: Box<dyn FnOnce() + Send>,
+}
+
+/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back.
+///
+/// # Errors
+/// A task of it ended or panicked: a fault of ours. The lease is given back then too.
+pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
+    let clock = Clock::start();
+    let kinds = Kinds::new(options.client.clone());
+    let (fact_sender, facts) = mpsc::channel(FACTS);
+    let mut watches = JoinSet::new();
+    watch::spawn(
+        &mut watches,
+        &kinds,
+        &fact_sender,
+        options.inventory_interval,
+        &options.metrics,
+    );
+    drop(fact_sender);
+
+    let (events, queue) = Events::queue();
+    let poster = Poster::new(
+        options.client,
+        options.identity.clone(),
+        clock,
+        options.metrics.clone(),
+    );
+    let mut posting = JoinSet::new();
+    posting.spawn(poster.run(queue));
+
+    let first = if options.election.is_some() {
+        Lead::default()
+    } else {
+        Lead::ALWAYS
+    };
+    let (lead_sender, lead) = tokio::sync::watch::channel(first);
+    let release = CancellationToken::new();
+    let mut keeping = JoinSet::new();
+    if let Some(times) = options.election {
+        let keeper = Keeper::new(
+            options.lease_client,
+            &options.namespace,
+            &options.identity,
+            timings(times),
+            clock,
+            options.metrics.clone(),
+        );
+        keeping.spawn(keeper.run(lead_sender, release.clone()));
+    } else {
+        let released = release.clone();
+        keeping.spawn(async move {
+            released.cancelled().await;
+            drop(lead_sender);
+        });
+    }
+
+    let parts = Parts {
+        effects: Effects {
+            kinds,
+            cloud: Arc::new(options.cloud),
+            clock,
+            metrics: options.metrics,
+        },
+        facts,
+        lead,
+        events,
+        settings: Settings {
+            inventory_interval: millis(options.inventory_interval),
+        },
+        on_synced: options.on_synced,
+    };
+    // The standard library seeds each hasher at random.
+    let seed = RandomState::new().build_hasher().finish();
+    let stop = options.stop.child_token();
+    let acting = Actor::new(parts, seed).run(stop.clone());
+    let mut acting = std::pin::pin!(acting);
+    let ended = tokio::select! {
+        ended = &mut acting => ended,
+        died = death(&mut watches, &mut keeping) => {
+            // The lease goes back after the last call has ended, whatever ended the rest.
+            stop.cancel();
+            let _ = acting.await;
+            Err(died)
+        }
+    };
+    release.cancel();
+    // Giving back has a limit of its own. The last news is posted meanwhile: its queue is closed, since
+    // the actor is gone.
+    let _ = tokio::join!(
+        keeping.join_next(),
+        tokio::time::timeout(LAST_NEWS, posting.join_next())
+    );
+    ended
+}
+
+/// The first task that ends although it runs for ever.
+async fn death(watches: &mut JoinSet<&'static str>, keeping: &mut JoinSet<()>) -> Error {
+    let keeping_it = "keeping the lease";
+    let (died, task) = tokio::select! {
+        Some(died) = watches.join_next() => (died, "a watch"),
+        Some(died) = keeping.join_next() => (died.map(|()| keeping_it), keeping_it),
+    };
+    match died {
+        Ok(task) => Error::Ended { task },
+        Err(source) => Error::Panicked { task, source },
+    }
+}
+
+fn timings(times: LeaseTimes) -> Timings {
+    Timings {
+        duration: millis(times.duration),
+        renew_deadline: millis(times.renew_deadline),
+        retry_period: millis(times.retry_period),
+    }
+}

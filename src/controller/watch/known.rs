@@ -1,0 +1,69 @@
+//! Which objects were shown, so that a new list tells which are no longer there.
+
+use std::collections::BTreeSet;
+
+/// The keys of the objects that are known, and of those that a list under way has shown.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    known: BTreeSet<String>,
+    listing: Option<BTreeSet<String>>,
+}
+
+impl Known {
+    /// A list begins; one that was begun before and never ended says nothing.
+    pub(super) fn begin(&mut self) {
+        self.listing = Some(BTreeSet::new());
+    }
+
+    pub(super) fn see(&mut self, key: String) {
+        match &mut self.listing {
+            Some(listing) => listing.insert(key),
+            None => self.known.insert(key),
+        };
+    }
+
+    pub(super) fn forget(&mut self, key: &str) {
+        self.known.remove(key);
+    }
+
+    /// The list is complete: those that were known and are not in it.
+    pub(super) fn done(&mut self) -> Vec<String> {
+        let Some(listing) = self.listing.take() else {
+            return Vec::new();
+        };
+        let before = std::mem::replace(&mut self.known, listing);
+        before.difference(&self.known).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Known;
+
+    fn list(known: &mut Known, keys: &[&str]) -> Vec<String> {
+        known.begin();
+        for key in keys {
+            known.see((*key).to_owned());
+        }
+        known.done()
+    }
+
+    #[test]
+    fn what_a_complete_list_leaves_out_is_gone() {
+        let mut known = Known::default();
+        assert!(list(&mut known, &["a", "b"]).is_empty());
+        known.see("c".to_owned());
+        known.forget("a");
+        assert_eq!(list(&mut known, &["b"]), ["c"]);
+        assert!(list(&mut known, &["b"]).is_empty());
+    }
+
+    #[test]
+    fn a_list_that_breaks_off_says_nothing() {
+        let mut known = Known::default();
+        list(&mut known, &["a", "b"]);
+        known.begin();
+        known.see("a".to_owned());
+        assert!(list(&mut known, &["a", "b"]).is_empty());
+    }
+}

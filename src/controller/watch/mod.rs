@@ -1,0 +1,117 @@
+//! What the API server shows, as facts: one task a kind, and one beside it that asks at which version
+//! the kind's list stands.
+//!
+//! An error is never news of an object: "cannot list" is not "gone". Only a complete list says what is
+//! no longer there.
+
+mod known;
+mod listed;
+mod shown;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use mooring_plan::facts::{Fact, Kind};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+
+use super::kinds::Kinds;
+use crate::metrics::Metrics;
+use crate::telemetry::chain;
+use known::Known;
+use shown::Shown;
+
+/// The server ends a watch after so long; a connection that is silent for a little longer is dead.
+const WATCH_SECONDS: u32 = 45;
+
+/// Starts the watches. They run until they are aborted, or nobody hears them any more.
+pub(super) fn spawn(
+    tasks: &mut JoinSet<&'static str>,
+    kinds: &Kinds,
+    facts: &mpsc::Sender<Fact>,
+    interval: Duration,
+    metrics: &Metrics,
+) {
+    for kind in Kind::ALL {
+        let shown = Shown::of(kind, kinds);
+        let relisted = Arc::new(Notify::new());
+        let versions = listed::ask(
+            shown.clone(),
+            facts.clone(),
+            Arc::clone(&relisted),
+            interval,
+            metrics.clone(),
+        );
+        tasks.spawn(async move {
+            versions.await;
+            "asking for a list's version"
+        });
+        let watching = watch(shown, facts.clone(), relisted, metrics.clone());
+        tasks.spawn(async move {
+            watching.await;
+            "a watch"
+        });
+    }
+}
+
+async fn watch(shown: Shown, facts: mpsc::Sender<Fact>, relisted: Arc<Notify>, metrics: Metrics) {
+    let mut config = watcher::Config::default().timeout(WATCH_SECONDS);
+    if let Some(selector) = shown.selector {
+        config = config.labels(selector);
+    }
+    let mut events = watcher(shown.api.clone(), config).default_backoff().boxed();
+    let mut known = Known::default();
+    let mut synced = false;
+    loop {
+        let event = match events.try_next().await {
+            Ok(Some(event)) => event,
+            Ok(None) => return,
+            Err(error) => {
+                metrics.reconcile_error("Watch");
+                tracing::warn!(kind = ?shown.kind, error = chain(&error), "a watch was interrupted");
+                continue;
+            }
+        };
+        let mut news = Vec::new();
+        match event {
+            Event::Init => known.begin(),
+            Event::Apply(object) | Event::InitApply(object) => {
+                if let Some(key) = shown.key(&object) {
+                    known.see(key);
+                }
+                match shown.read(&object) {
+                    Ok(fact) => news.push(fact),
+                    // What was known of it stands: that it cannot be read does not mean that it is gone.
+                    Err(error) => {
+                        metrics.reconcile_error("Unreadable");
+                        tracing::error!(
+                            error = chain(&error),
+                            "an object cannot be read and is left alone"
+                        );
+                    }
+                }
+            }
+            Event::Delete(object) => {
+                if let Some(key) = shown.key(&object) {
+                    news.extend(shown.deleted(&key));
+                    known.forget(&key);
+                }
+            }
+            Event::InitDone => {
+                news.extend(known.done().iter().filter_map(|key| shown.vanished(key)));
+                if !std::mem::replace(&mut synced, true) {
+                    news.push(Fact::Synced(shown.kind));
+                }
+                relisted.notify_one();
+            }
+        }
+        for fact in news {
+            if facts.send(fact).await.is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How the objects of one kind become facts.
+
+use std::net::Ipv4Addr;
+
+use kube::Api;
+use kube::api::DynamicObject;
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::{BlockName, IpName, NodeName, PodUid};
+
+use crate::api::names;
+use crate::api::read::{self, Unreadable};
+use crate::controller::kinds::Kinds;
+use crate::controller::latest::Latest;
+
+/// One kind that is watched.
+#[derive(Clone)]
+pub(super) struct Shown {
+    pub(super) kind: Kind,
+    pub(super) api: Api<DynamicObject>,
+    /// Chosen by the server: pods without our label never come here.
+    pub(super) selector: Option<&'static str>,
+    latest: Latest,
+}
+
+impl Shown {
+    pub(super) fn of(kind: Kind, kinds: &Kinds) -> Self {
+        let (api, selector) = match kind {
+            Kind::Ip => (kinds.ips(), None),
+            Kind::Block => (kinds.blocks(), None),
+            Kind::Pod => (kinds.all_pods(), Some(names::IP_LABEL)),
+            Kind::Node => (kinds.nodes(), None),
+            Kind::Reservation => (
+                kinds.reservations(),
+                Some("ipaddress.kubernetes.io/managed-by=ip.wgtwo.com"),
+            ),
+        };
+        Self {
+            kind,
+            api,
+            selector,
+            latest: kinds.latest().clone(),
+        }
+    }
+
+    /// What tells an object of the kind from another: of a pod its UID, since a name is used again.
+    pub(super) fn key(&self, object: &DynamicObject) -> Option<String> {
+        match self.kind {
+            Kind::Pod => object.metadata.uid.clone(),
+            _ => object.metadata.name.clone(),
+        }
+    }
+
+    pub(super) fn read(&self, object: &DynamicObject) -> Result<Fact, Unreadable> {
+        if self.kind == Kind::Ip {
+            self.latest.see(object);
+        }
+        match self.kind {
+            Kind::Ip => read::ip(object).map(Fact::Ip),
+            Kind::Block => read::block(object).map(Fact::Block),
+            Kind::Pod => read::pod(object).map(Fact::Pod),
+            Kind::Node => read::node(object).map(Fact::Node),
+            Kind::Reservation => read::reservation(object).map(Fact::Reservation),
+        }
+    }
+
+    /// The watch said that it went.
+    pub(super) fn deleted(&self, key: &str) -> Option<Fact> {
+        match self.kind {
+            Kind::Pod => Some(Fact::PodDeleted(PodUid::from(key))),
+            _ => self.vanished(key),
+        }
+    }
+
+    /// A list does not show it any more.
+    pub(super) fn vanished(&self, key: &str) -> Option<Fact> {
+        Some(match self.kind {
+            Kind::Ip => {
+                self.latest.forget(key);
+                Fact::IpGone(IpName::from(key))
+            }
+            Kind::Block => Fact::BlockGone(BlockName::from(key)),
+            Kind::Pod => Fact::PodVanished(PodUid::from(key)),
+            Kind::Node => Fact::NodeGone(NodeName::from(key)),
+            Kind::Reservation => Fact::ReservationGone(key.parse::<Ipv4Addr>().ok()?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selector_of_reservations_is_made_of_the_names() {
+        let selector = format!("{}={}", names::MANAGED_BY_LABEL, names::MANAGED_BY);
+        assert_eq!(selector, "ipaddress.kubernetes.io/managed-by=ip.wgtwo.com");
+    }
+}

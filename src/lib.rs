@@ -1,0 +1,11 @@
+//! Mooring.
+
+pub mod admission;
+pub mod api;
+pub mod cli;
+pub mod cloud;
+pub mod controller;
+pub mod metrics;
+pub mod supervise;
+pub mod telemetry;
+pub mod tls;

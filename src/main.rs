@@ -1,0 +1,7 @@
+//! Mooring.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mooring::cli::main()
+}

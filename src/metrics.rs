@@ -1,0 +1,310 @@
+//! What Mooring counts, for Prometheus. No label names an address or a pod: cardinality follows the
+//! blocks and the calls, not the cluster.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+/// What [`Metrics::encode`] writes, as a `Content-Type`.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+type Labels<const N: usize> = [(&'static str, String); N];
+
+/// From a millisecond to half a minute: admission's answers and EC2's calls.
+const CALL_SECONDS: [f64; 14] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
+/// From a tenth of a second to half an hour: what a pod waits for its address.
+const WAIT_SECONDS: [f64; 12] = [
+    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 1800.0,
+];
+
+/// What a block's status counts.
+const BLOCK_STATES: [&str; 4] = ["capacity", "reserved", "attached", "free"];
+
+#[derive(Clone)]
+struct Seconds(&'static [f64]);
+
+impl MetricConstructor<Histogram> for Seconds {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new(self.0.iter().copied())
+    }
+}
+
+type Histograms<const N: usize> = Family<Labels<N>, Histogram, Seconds>;
+
+/// The process's metrics. Clones count into the same place.
+#[derive(Clone)]
+pub struct Metrics(Arc<Inner>);
+
+struct Inner {
+    registry: Registry,
+    addresses: Family<Labels<2>, Gauge>,
+    block_addresses: Family<Labels<2>, Gauge>,
+    moves: Histogram,
+    attaches: Histogram,
+    ec2_requests: Family<Labels<2>, Counter>,
+    ec2_durations: Histograms<1>,
+    admissions: Histograms<2>,
+    certificate_expiry: Gauge<f64, AtomicU64>,
+    reconcile_errors: Family<Labels<1>, Counter>,
+    leader: Gauge,
+    brakes: Family<Labels<1>, Gauge>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("mooring");
+        let addresses = Family::<Labels<2>, Gauge>::default();
+        let block_addresses = Family::<Labels<2>, Gauge>::default();
+        let moves = Seconds(&WAIT_SECONDS).new_metric();
+        let attaches = Seconds(&WAIT_SECONDS).new_metric();
+        let ec2_requests = Family::<Labels<2>, Counter>::default();
+        let ec2_durations = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
+        let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
+        let certificate_expiry = Gauge::<f64, AtomicU64>::default();
+        let reconcile_errors = Family::<Labels<1>, Counter>::default();
+        let leader = Gauge::<i64>::default();
+        let brakes = Family::<Labels<1>, Gauge>::default();
+
+        registry.register(
+            "addresses",
+            "Addresses that IPs have, by how far each has come: reserved, claimed, attached",
+            addresses.clone(),
+        );
+        registry.register(
+            "block_addresses",
+            "Addresses of a block as its status counts them: capacity, reserved, attached, free",
+            block_addresses.clone(),
+        );
+        registry.register(
+            "move_duration_seconds",
+            "From the claim that moves an address to the record of its new place",
+            moves.clone(),
+        );
+        registry.register(
+            "attach_duration_seconds",
+            "From the claim of a free address to the record of its place",
+            attaches.clone(),
+        );
+        registry.register(
+            "ec2_requests",
+            "Calls of EC2, by what it answered",
+            ec2_requests.clone(),
+        );
+        registry.register(
+            "ec2_request_duration_seconds",
+            "How long EC2 took to answer",
+            ec2_durations.clone(),
+        );
+        registry.register(
+            "admission_duration_seconds",
+            "How long an admission review took",
+            admissions.clone(),
+        );
+        registry.register(
+            "webhook_certificate_expiry_timestamp_seconds",
+            "When the certificate that the webhook serves ends, in seconds since 1970",
+            certificate_expiry.clone(),
+        );
+        registry.register(
+            "reconcile_errors",
+            "Steps of the controller that failed, by why",
+            reconcile_errors.clone(),
+        );
+        registry.register(
+            "leader",
+            "1 while this process holds the lease",
+            leader.clone(),
+        );
+        registry.register(
+            "brake_engaged",
+            "1 while releases inferred from absence wait for a person",
+            brakes.clone(),
+        );
+        registry.register(
+            "build",
+            "What is running",
+            Info::new([("version", env!("CARGO_PKG_VERSION").to_owned())]),
+        );
+        Self(Arc::new(Inner {
+            registry,
+            addresses,
+            block_addresses,
+            moves,
+            attaches,
+            ec2_requests,
+            ec2_durations,
+            admissions,
+            certificate_expiry,
+            reconcile_errors,
+            leader,
+            brakes,
+        }))
+    }
+
+    /// How many IPs' addresses of a block have come so far: `reserved` only, `claimed`, `attached`.
+    pub fn addresses(&self, block: &str, state: &'static str, n: u64) {
+        self.0
+            .addresses
+            .get_or_create(&[("block", block.to_owned()), ("state", state.to_owned())])
+            .set(i64::try_from(n).unwrap_or(i64::MAX));
+    }
+
+    /// A block's status: how many addresses of each sort (`capacity`, `reserved`, `attached`, `free`) it has.
+    pub fn block_addresses(&self, block: &str, state: &'static str, n: u64) {
+        self.0
+            .block_addresses
+            .get_or_create(&[("block", block.to_owned()), ("state", state.to_owned())])
+            .set(i64::try_from(n).unwrap_or(i64::MAX));
+    }
+
+    /// A block that is gone is no longer shown in these states, nor its status and its brake.
+    pub fn forget_block(&self, block: &str, states: &[&'static str]) {
+        for state in BLOCK_STATES {
+            let labels = [("block", block.to_owned()), ("state", state.to_owned())];
+            self.0.block_addresses.remove(&labels);
+        }
+        for state in states {
+            let labels = [("block", block.to_owned()), ("state", (*state).to_owned())];
+            self.0.addresses.remove(&labels);
+        }
+        self.0.brakes.remove(&[("block", block.to_owned())]);
+    }
+
+    /// An address was moved: so long from its claim to its record.
+    pub fn moved_in(&self, seconds: f64) {
+        self.0.moves.observe(seconds);
+    }
+
+    /// A free address was attached: so long from its claim to its record.
+    pub fn attached_in(&self, seconds: f64) {
+        self.0.attaches.observe(seconds);
+    }
+
+    /// EC2 answered a call, or did not: `code` is `OK`, one of EC2's or one of our own.
+    pub fn ec2_request(&self, action: &str, code: &str, seconds: f64) {
+        let labels = [("action", action.to_owned()), ("code", code.to_owned())];
+        self.0.ec2_requests.get_or_create(&labels).inc();
+        self.0
+            .ec2_durations
+            .get_or_create(&[("action", action.to_owned())])
+            .observe(seconds);
+    }
+
+    /// A review was answered.
+    pub fn admission(&self, webhook: &str, allowed: bool, seconds: f64) {
+        let labels = [
+            ("webhook", webhook.to_owned()),
+            ("allowed", allowed.to_string()),
+        ];
+        self.0.admissions.get_or_create(&labels).observe(seconds);
+    }
+
+    /// A step of the controller failed.
+    pub fn reconcile_error(&self, reason: &str) {
+        self.0
+            .reconcile_errors
+            .get_or_create(&[("reason", reason.to_owned())])
+            .inc();
+    }
+
+    /// Whether this process holds the lease.
+    pub fn leader(&self, leading: bool) {
+        self.0.leader.set(i64::from(leading));
+    }
+
+    /// When the webhook's certificate ends, in seconds since 1970.
+    pub fn certificate_expiry(&self, unix: i64) {
+        // Exact for the next 285 million years.
+        #[allow(clippy::cast_precision_loss)]
+        self.0.certificate_expiry.set(unix as f64);
+    }
+
+    /// Whether a block's brake is engaged.
+    pub fn brake(&self, block: &str, engaged: bool) {
+        self.0
+            .brakes
+            .get_or_create(&[("block", block.to_owned())])
+            .set(i64::from(engaged));
+    }
+
+    /// All of it, as [`CONTENT_TYPE`].
+    ///
+    /// # Errors
+    /// A metric that cannot be written as text.
+    pub fn encode(&self) -> Result<String, fmt::Error> {
+        let mut out = String::new();
+        text::encode(&mut out, &self.0.registry)?;
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Metrics;
+
+    #[test]
+    fn every_promised_name_is_written() {
+        let metrics = Metrics::new();
+        metrics.addresses("public", "attached", 3);
+        metrics.block_addresses("public", "free", 248);
+        metrics.moved_in(1.5);
+        metrics.attached_in(0.2);
+        metrics.ec2_request("AssignPrivateIpAddresses", "OK", 0.1);
+        metrics.admission("mutate-pod", true, 0.002);
+        metrics.reconcile_error("Conflict");
+        metrics.leader(true);
+        metrics.certificate_expiry(1_800_000_000);
+        metrics.brake("public", false);
+        let text = metrics.encode().unwrap();
+        for line in [
+            "mooring_addresses{block=\"public\",state=\"attached\"} 3",
+            "mooring_block_addresses{block=\"public\",state=\"free\"} 248",
+            "mooring_move_duration_seconds_count 1",
+            "mooring_attach_duration_seconds_count 1",
+            "mooring_ec2_requests_total{action=\"AssignPrivateIpAddresses\",code=\"OK\"} 1",
+            "mooring_ec2_request_duration_seconds_count{action=\"AssignPrivateIpAddresses\"} 1",
+            "mooring_admission_duration_seconds_count{webhook=\"mutate-pod\",allowed=\"true\"} 1",
+            "mooring_webhook_certificate_expiry_timestamp_seconds 1800000000",
+            "mooring_reconcile_errors_total{reason=\"Conflict\"} 1",
+            "mooring_leader 1",
+            "mooring_brake_engaged{block=\"public\"} 0",
+            "mooring_build_info{version=",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_gone_is_no_longer_shown() {
+        let metrics = Metrics::new();
+        metrics.addresses("public", "attached", 3);
+        metrics.block_addresses("public", "capacity", 251);
+        metrics.brake("public", true);
+        metrics.forget_block("public", &["attached"]);
+        assert!(!metrics.encode().unwrap().contains("public"));
+    }
+}

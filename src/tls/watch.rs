@@ -1,0 +1,89 @@
+//! Serving what the files hold, whatever happens to them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::crypto::CryptoProvider;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+use super::pair::Pair;
+use super::{Error, Notice};
+
+/// While there is nothing to serve, the files are looked for this often: a pod starts before
+/// cert-manager has issued.
+const IMPATIENT: Duration = Duration::from_secs(1);
+
+/// The pair that handshakes are answered with.
+#[derive(Debug, Default)]
+pub(super) struct Served(RwLock<Option<Arc<CertifiedKey>>>);
+
+impl Served {
+    fn replace(&self, key: Arc<CertifiedKey>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
+    }
+}
+
+impl ResolvesServerCert for Served {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+pub(super) async fn watch<N>(
+    directory: PathBuf,
+    interval: Duration,
+    provider: Arc<CryptoProvider>,
+    served: Arc<Served>,
+    mut notice: N,
+) where
+    N: FnMut(Notice) + Send,
+{
+    let mut last: Option<Pair> = None;
+    let mut complaint: Option<String> = None;
+    let mut serving = false;
+    loop {
+        match Pair::read(&directory).await {
+            // Compared by their bytes: times of files say nothing behind a swapped symlink.
+            Ok(pair) if last.as_ref() == Some(&pair) => {}
+            Ok(pair) => {
+                match pair.check(&directory, &provider) {
+                    Ok(usable) => {
+                        served.replace(usable.key);
+                        serving = true;
+                        complaint = None;
+                        notice(Notice::Loaded {
+                            not_after: usable.not_after,
+                        });
+                    }
+                    Err(error) => complain(&mut complaint, error, &mut notice),
+                }
+                last = Some(pair);
+            }
+            Err(error) => {
+                // So that the very pair that was there before is seen to be back.
+                last = None;
+                complain(&mut complaint, error, &mut notice);
+            }
+        }
+        tokio::time::sleep(if serving {
+            interval
+        } else {
+            interval.min(IMPATIENT)
+        })
+        .await;
+    }
+}
+
+/// Says once what is wrong, not at every look.
+fn complain<N: FnMut(Notice)>(last: &mut Option<String>, error: Error, notice: &mut N) {
+    let text = format!("{error:?}");
+    if last.as_ref() != Some(&text) {
+        *last = Some(text);
+        notice(Notice::Refused(error));
+    }
+}

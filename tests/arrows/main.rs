@@ -1,0 +1,212 @@
+//! Which room may call which: every path in the sources is walked, and an arrow that the design does
+//! not have fails.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::walk::{Walk, module_of, root, rust_files, walk};
+
+/// From a room to the rooms that it may call. `cli` and `supervise` may call every room.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("api", &[]),
+    ("admission", &["api"]),
+    ("controller", &["api", "cloud"]),
+    ("cloud", &[]),
+    ("tls", &[]),
+    ("metrics", &[]),
+    ("telemetry", &[]),
+];
+/// Every room but `api` may call these two, which call nothing of ours.
+const OPEN: &[&str] = &["metrics", "telemetry"];
+const STARTERS: &[&str] = &["cli", "supervise"];
+/// Rooms that may name the crate of decisions.
+const DECIDES: &[&str] = &[
+    "api",
+    "admission",
+    "controller",
+    "cloud",
+    "cli",
+    "supervise",
+];
+
+fn may(from: &str, to: &str) -> bool {
+    if from == to || STARTERS.contains(&from) {
+        return true;
+    }
+    let speaks = !OPEN.contains(&from) && from != "api";
+    match ARROWS.iter().find(|(room, _)| *room == from) {
+        Some((_, rooms)) => rooms.contains(&to) || (speaks && OPEN.contains(&to)),
+        None => panic!("src/{from} is a room that the design does not have"),
+    }
+}
+
+fn forbidden(module: &[String], walk: &Walk, rooms: &BTreeSet<String>) -> Vec<String> {
+    let Some(from) = module.first() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for to in &walk.named {
+        if to == "*" || (rooms.contains(to) && !may(from, to)) {
+            found.push(format!("{from} -> {to}"));
+        }
+    }
+    if walk.crates.contains("mooring_plan") && !DECIDES.contains(&from.as_str()) {
+        found.push(format!("{from} -> plan"));
+    }
+    found
+}
+
+#[test]
+fn no_room_calls_another_that_the_design_does_not_let_it_call() {
+    let source = root().join("src");
+    let files = rust_files(&source);
+    let modules: BTreeMap<_, _> = files
+        .iter()
+        .map(|file| (file, module_of(file, &source)))
+        .collect();
+    let rooms: BTreeSet<String> = modules
+        .values()
+        .filter_map(|module| module.first().cloned())
+        .collect();
+    let mut found = Vec::new();
+    for (file, module) in &modules {
+        let walk = walk(
+            module.clone(),
+            &std::fs::read_to_string(file).unwrap(),
+            file,
+        );
+        for arrow in forbidden(module, &walk, &rooms) {
+            found.push(format!(
+                "{}: {arrow}",
+                file.strip_prefix(root()).unwrap().display()
+            ));
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "arrows that the design does not have:\n{}",
+        found.join("\n")
+    );
+    assert!(
+        rooms.contains("cloud") && rooms.contains("api"),
+        "nothing was walked: {rooms:?}"
+    );
+}
+
+#[test]
+fn the_walk_sees_every_way_to_name_a_room() {
+    let rooms: BTreeSet<String> = ARROWS
+        .iter()
+        .map(|(room, _)| (*room).to_owned())
+        .chain(["cli".to_owned()])
+        .collect();
+    let module = ["cloud".to_owned(), "ec2".to_owned()];
+    for text in [
+        "use crate::api::Ip;",
+        "use crate::{metrics::Metrics, api};",
+        "use super::super::api::Ip as Static;",
+        "use crate::*;",
+        "fn f() { crate::api::crds(); }",
+        "fn f() -> super::super::api::Ip { todo!() }",
+        "fn f() { println!(\"{}\", crate::api::NAME); }",
+        "mod inner { use super::super::super::api; }",
+        "#[cfg(test)] mod tests { use mooring::api; }",
+    ] {
+        let walk = walk(module.to_vec(), text, Path::new(text));
+        assert!(
+            !forbidden(&module, &walk, &rooms).is_empty(),
+            "not seen: {text}"
+        );
+    }
+    for text in [
+        "use super::Cloud; use crate::metrics::Metrics; use mooring_plan::names::SubnetId;",
+        "pub(super) fn f() { self::g(); super::h(); crate::cloud::i(); }",
+        "mod api { pub fn own() {} } fn f() { self::api::own(); }",
+    ] {
+        let walk = walk(module.to_vec(), text, Path::new(text));
+        assert_eq!(
+            forbidden(&module, &walk, &rooms),
+            Vec::<String>::new(),
+            "seen wrongly: {text}"
+        );
+    }
+    let plan = walk(
+        vec!["tls".into()],
+        "use mooring_plan::names::IpName;",
+        Path::new("tls"),
+    );
+    assert_eq!(
+        forbidden(&["tls".to_owned()], &plan, &rooms),
+        ["tls -> plan"]
+    );
+}
+
+fn dependencies(manifest: &str, tables: &[&str]) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(manifest)).unwrap();
+    let manifest: toml::Table = text.parse().unwrap();
+    tables
+        .iter()
+        .filter_map(|table| manifest.get(*table)?.as_table())
+        .flat_map(|table| table.keys().cloned())
+        .collect()
+}
+
+#[test]
+fn the_decisions_depend_on_nothing_that_could_read_a_clock_or_a_socket() {
+    assert_eq!(
+        dependencies("plan/Cargo.toml", &["dependencies", "build-dependencies"]),
+        ["ipnet"]
+    );
+    let text = std::fs::read_to_string(root().join("plan/src/lib.rs")).unwrap();
+    assert!(
+        text.contains("#![no_std]"),
+        "plan must not see the standard library"
+    );
+    for file in rust_files(&root().join("plan/src")) {
+        let walk = walk(Vec::new(), &std::fs::read_to_string(&file).unwrap(), &file);
+        let tests = file.ends_with("tests.rs") || file.iter().any(|part| part == "tests");
+        assert!(
+            tests || !walk.crates.contains("std"),
+            "{} names std",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn the_emulator_knows_nothing_of_what_it_judges() {
+    let tables = ["dependencies", "dev-dependencies", "build-dependencies"];
+    for (manifest, why) in [
+        (
+            "tests/ec2-emulator/Cargo.toml",
+            "the oracle must not share a thought with what it judges",
+        ),
+        (
+            "tests/cluster/Cargo.toml",
+            "the cluster runs the built binaries",
+        ),
+    ] {
+        let ours: Vec<_> = dependencies(manifest, &tables)
+            .into_iter()
+            .filter(|name| name.starts_with("mooring") || name == "ec2-emulator")
+            .collect();
+        assert_eq!(ours, Vec::<String>::new(), "{manifest}: {why}");
+    }
+    for file in rust_files(&root().join("tests/ec2-emulator")) {
+        let walk = walk(Vec::new(), &std::fs::read_to_string(&file).unwrap(), &file);
+        let ours: Vec<_> = walk
+            .crates
+            .iter()
+            .filter(|name| name.starts_with("mooring"))
+            .collect();
+        assert!(ours.is_empty(), "{}: {ours:?}", file.display());
+    }
+}

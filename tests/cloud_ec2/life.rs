@@ -1,0 +1,215 @@
+//! Calls that succeed.
+
+use aws_sdk_ec2::types::Filter;
+use mooring::cloud::Cloud as _;
+use mooring_cluster::http_post;
+use mooring_plan::classify::{Action, Outcome};
+use mooring_plan::cloud::{InstanceState, Reassign};
+use mooring_plan::names::{InstanceId, InstanceType, SubnetId};
+use serde_json::json;
+
+use crate::world::{World, address, refused};
+
+#[tokio::test]
+async fn an_address_is_attached_found_moved_and_taken_off() {
+    let world = World::start("life").await;
+    let [first, second] = [&world.interfaces[0], &world.interfaces[1]];
+    world
+        .ec2
+        .assign(first, &[address(20), address(21)], Reassign::Refuse)
+        .await
+        .unwrap();
+    world
+        .ec2
+        .assign(first, &[address(20)], Reassign::Refuse)
+        .await
+        .unwrap();
+    assert_eq!(world.holder(address(20)).await.as_ref(), Some(first));
+    world
+        .ec2
+        .assign(second, &[address(20)], Reassign::Allow)
+        .await
+        .unwrap();
+    assert_eq!(world.holder(address(20)).await.as_ref(), Some(second));
+    assert_eq!(world.holder(address(21)).await.as_ref(), Some(first));
+    world.ec2.unassign(second, &[address(20)]).await.unwrap();
+    assert_eq!(world.holder(address(20)).await, None);
+    assert_eq!(world.calls(Action::Assign).await, 3);
+}
+
+#[tokio::test]
+async fn an_interface_is_read_with_all_that_decisions_need() {
+    let world = World::start("interface").await;
+    let [id, instance] = [
+        world.interfaces[0].to_string(),
+        world.instances[0].to_string(),
+    ];
+    world
+        .ec2
+        .assign(&world.interfaces[0], &[address(20)], Reassign::Refuse)
+        .await
+        .unwrap();
+    let interfaces = world.ec2.interfaces(&world.subnet).await.unwrap();
+    assert_eq!(
+        interfaces.len(),
+        4,
+        "a first and a second interface of two instances"
+    );
+    let found = interfaces
+        .iter()
+        .find(|interface| interface.id.as_str() == id)
+        .unwrap();
+    assert_eq!(found.subnet, world.subnet);
+    assert_eq!(found.instance, Some(InstanceId::from(instance.as_str())));
+    assert!(found.attached);
+    assert_eq!(found.device_index, Some(1));
+    assert_eq!(found.prefixes, 0);
+    assert_eq!(found.tags["node.k8s.amazonaws.com/no_manage"], "true");
+    let primary = found.primary.unwrap();
+    assert!(found.addresses.contains(&primary) && found.addresses.contains(&address(20)));
+    assert_eq!(found.addresses.len(), 2);
+    let first = interfaces.iter().find(|interface| {
+        interface.device_index == Some(0) && interface.instance == found.instance
+    });
+    assert!(first.is_some(), "{interfaces:?}");
+}
+
+#[tokio::test]
+async fn the_rest_of_what_is_described_is_read() {
+    let world = World::start("described").await;
+    let subnets = world
+        .ec2
+        .subnets(std::slice::from_ref(&world.subnet))
+        .await
+        .unwrap();
+    assert_eq!(subnets[0].cidrs, ["203.0.113.0/25".parse().unwrap()]);
+    assert_eq!(subnets[0].vpc, world.vpc);
+    assert_eq!(subnets[0].zone, "eu-central-1b");
+    let stop = world
+        .sdk
+        .stop_instances()
+        .instance_ids(world.instances[1].as_str());
+    stop.send().await.unwrap();
+    let mut instances = world.ec2.instances(&world.instances).await.unwrap();
+    instances.sort();
+    let running = instances
+        .iter()
+        .find(|instance| instance.id == world.instances[0])
+        .unwrap();
+    assert_eq!(
+        (running.state, running.instance_type.as_str()),
+        (InstanceState::Running, "t3.medium")
+    );
+    let stopped = instances
+        .iter()
+        .find(|instance| instance.id == world.instances[1])
+        .unwrap();
+    assert!(stopped.state.is_ending(), "{stopped:?}");
+    let types = ["t3.medium", "m5.large"].map(InstanceType::from);
+    let limits = world.ec2.address_limits(&types).await.unwrap();
+    assert_eq!(
+        limits.into_values().collect::<Vec<_>>(),
+        [10, 6],
+        "m5.large, t3.medium"
+    );
+}
+
+#[tokio::test]
+async fn asking_for_nothing_asks_nobody() {
+    let world = World::start("nothing").await;
+    world
+        .ec2
+        .assign(&world.interfaces[0], &[], Reassign::Allow)
+        .await
+        .unwrap();
+    world.ec2.unassign(&world.interfaces[0], &[]).await.unwrap();
+    assert_eq!(world.ec2.instances(&[]).await.unwrap(), []);
+    assert_eq!(world.ec2.subnets(&[]).await.unwrap(), []);
+    assert!(world.ec2.address_limits(&[]).await.unwrap().is_empty());
+    for action in Action::ALL {
+        assert_eq!(world.calls(action).await, 0, "{action}");
+    }
+}
+
+#[tokio::test]
+async fn all_pages_of_a_subnet_are_read_or_none() {
+    let world = World::start("pages").await;
+    // One interface more than a page has; the emulator's VPC has room for 1000 in a /20.
+    let wide = world
+        .sdk
+        .create_vpc()
+        .cidr_block("10.0.0.0/16")
+        .send()
+        .await
+        .unwrap();
+    let wide = wide.vpc.unwrap().vpc_id.unwrap();
+    let subnet = world
+        .sdk
+        .create_subnet()
+        .vpc_id(&wide)
+        .cidr_block("10.0.0.0/20")
+        .send()
+        .await
+        .unwrap();
+    let subnet = SubnetId::new(subnet.subnet.unwrap().subnet_id.unwrap());
+    let settings = format!("{}/_emulator/settings", world.endpoint);
+    let answer = http_post(
+        &settings,
+        "application/json",
+        json!({"token_buckets": false}).to_string(),
+    );
+    assert_eq!(answer.await.unwrap().code, 200);
+    for _ in 0..1001 {
+        world
+            .sdk
+            .create_network_interface()
+            .subnet_id(subnet.as_str())
+            .send()
+            .await
+            .unwrap();
+    }
+    assert_eq!(world.ec2.interfaces(&subnet).await.unwrap().len(), 1001);
+    assert_eq!(world.calls(Action::DescribeInterfaces).await, 2);
+    let denied = json!({"kind": "error", "code": "UnauthorizedOperation", "status": 403, "skip": 1,
+        "action": Action::DescribeInterfaces.name()});
+    world.fault(denied).await;
+    assert_eq!(
+        refused(world.ec2.interfaces(&subnet).await).0,
+        Outcome::Denied
+    );
+}
+
+#[tokio::test]
+async fn an_empty_subnet_is_an_answer_and_no_subnet_is_none() {
+    let world = World::start("empty").await;
+    let made = world
+        .sdk
+        .create_subnet()
+        .vpc_id(&world.vpc)
+        .cidr_block("203.0.113.128/25");
+    let empty = SubnetId::new(
+        made.send()
+            .await
+            .unwrap()
+            .subnet
+            .unwrap()
+            .subnet_id
+            .unwrap(),
+    );
+    assert_eq!(world.ec2.interfaces(&empty).await.unwrap(), []);
+    let filter = Filter::builder()
+        .name("subnet-id")
+        .values(empty.as_str())
+        .build();
+    let raw = world
+        .sdk
+        .describe_network_interfaces()
+        .filters(filter)
+        .send()
+        .await
+        .unwrap();
+    assert!(
+        raw.network_interfaces.is_some(),
+        "an empty set is there, a missing one is not"
+    );
+}

@@ -1,0 +1,195 @@
+//! Applying manifests, as `kubectl apply --server-side` would, without starting a process for each.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::paths::control_plane_binary;
+
+/// Kinds without a namespace among those that manifests here contain.
+const CLUSTER_SCOPED: &[&str] = &[
+    "APIService",
+    "ClusterIssuer",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "CustomResourceDefinition",
+    "IP",
+    "IPAddress",
+    "IPBlock",
+    "MutatingWebhookConfiguration",
+    "Namespace",
+    "Node",
+    "PriorityClass",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+];
+
+impl Cluster {
+    /// Applies every document of a YAML text (server-side, forced).
+    ///
+    /// # Panics
+    /// When one is refused; see [`Cluster::try_apply`].
+    pub async fn apply(&self, yaml: &str) {
+        self.try_apply(yaml)
+            .await
+            .unwrap_or_else(|error| panic!("{error}\nin:\n{yaml}"));
+    }
+
+    /// Applies every document of a YAML text; stops at the first that is refused, with its message.
+    pub async fn try_apply(&self, yaml: &str) -> Result<(), kube::Error> {
+        let client = self.client().await;
+        for document in documents(yaml) {
+            one(&client, &document).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The documents of a YAML text.
+pub(crate) fn documents(yaml: &str) -> Vec<Value> {
+    serde_yaml::Deserializer::from_str(yaml)
+        .map(|document| {
+            Value::deserialize(document).unwrap_or_else(|error| panic!("not YAML: {error}\n{yaml}"))
+        })
+        .filter(|document| !document.is_null())
+        .collect()
+}
+
+/// Applies one object.
+pub(crate) async fn one(
+    client: &kube::Client,
+    object: &Value,
+) -> Result<DynamicObject, kube::Error> {
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
+    let (group, version) = version.split_once('/').unwrap_or(("", &version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &kind));
+    let api: Api<DynamicObject> = if CLUSTER_SCOPED.contains(&kind.as_str()) {
+        Api::all_with(client.clone(), &resource)
+    } else {
+        let namespace = text("/metadata/namespace");
+        let namespace = if namespace.is_empty() {
+            "default"
+        } else {
+            &namespace
+        };
+        Api::namespaced_with(client.clone(), namespace, &resource)
+    };
+    api.patch(
+        &name,
+        &PatchParams::apply("test").force(),
+        &Patch::Apply(object),
+    )
+    .await
+}
+
+/// Makes a namespace, if it is not there.
+pub(crate) async fn namespace(client: &kube::Client, name: &str) {
+    let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    one(client, &object)
+        .await
+        .unwrap_or_else(|error| panic!("making namespace {name}: {error}"));
+}
+
+/// The objects of a kustomization, or of all YAML files of a folder; none when it is not there.
+pub(crate) fn objects(folder: &Path) -> Vec<Value> {
+    if !folder.exists() {
+        return Vec::new();
+    }
+    if folder.join("kustomization.yaml").exists() {
+        let output = Command::new(control_plane_binary("kubernetes", "kubectl"))
+            .arg("kustomize")
+            .arg(folder)
+            .output()
+            .expect("kubectl can be started");
+        assert!(
+            output.status.success(),
+            "kustomize {}: {}",
+            folder.display(),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        return documents(&String::from_utf8_lossy(&output.stdout));
+    }
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the folder can be read")
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    files.sort();
+    files
+        .iter()
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "yaml")
+        })
+        .flat_map(|path| documents(&std::fs::read_to_string(path).expect("a manifest can be read")))
+        .collect()
+}
+
+/// Applies a folder, and waits until the CRDs in it are served.
+pub(crate) async fn folder(client: &kube::Client, folder: &Path) {
+    for object in objects(folder) {
+        one(client, &object)
+            .await
+            .unwrap_or_else(|error| panic!("applying {}: {error}\n{object}", folder.display()));
+        if object["kind"] == "CustomResourceDefinition" {
+            established(
+                client,
+                object
+                    .pointer("/metadata/name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default(),
+            )
+            .await;
+        }
+    }
+}
+
+/// Waits until the API server serves a CRD, and tells when it will not.
+pub(crate) async fn established(client: &kube::Client, name: &str) {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+    ));
+    let definitions: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    crate::eventually(
+        &format!("CRD {name} is served"),
+        Duration::from_secs(30),
+        || async {
+            let definition = definitions
+                .get(name)
+                .await
+                .map_err(|error| error.to_string())?;
+            let conditions = definition
+                .data
+                .pointer("/status/conditions")
+                .cloned()
+                .unwrap_or_default();
+            let served = conditions.as_array().is_some_and(|all| {
+                all.iter().any(|condition| {
+                    condition["type"] == "Established" && condition["status"] == "True"
+                })
+            });
+            if served {
+                Ok(())
+            } else {
+                Err(conditions.to_string())
+            }
+        },
+    )
+    .await;
+}

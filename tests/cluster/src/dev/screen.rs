@@ -1,0 +1,123 @@
+//! What a person reads: steps, commands and their output, and that something is still being waited for.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use mooring_cluster::{Cluster, Output, Probe, wait};
+
+/// Waiting is silent for so long.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two signs of life where there is no line to write over.
+const SIGN: Duration = Duration::from_secs(5);
+
+/// Where steps are told.
+pub(crate) struct Screen {
+    begin: Instant,
+    terminal: bool,
+    steps: u32,
+}
+
+impl Screen {
+    pub(crate) fn new() -> Self {
+        Self {
+            begin: Instant::now(),
+            terminal: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            steps: 0,
+        }
+    }
+
+    fn styled(&self, style: &str, text: &str) -> String {
+        if self.terminal {
+            format!("\x1b[{style}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// The next step begins.
+    pub(crate) fn step(&mut self, title: &str) {
+        self.steps += 1;
+        let at = self.begin.elapsed().as_secs();
+        println!(
+            "\n{}",
+            self.styled("1;36", &format!("{}. {title}  [{at} s]", self.steps))
+        );
+    }
+
+    /// A remark.
+    pub(crate) fn say(&self, text: &str) {
+        for line in text.lines() {
+            println!("{}", self.styled("2", &format!("# {line}")));
+        }
+    }
+
+    /// A file's content.
+    pub(crate) fn file(&self, path: &str, text: &str) {
+        println!("{}\n{text}", self.styled("1", &format!("$ cat {path}")));
+    }
+
+    /// How long everything has taken.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    /// Runs kubectl and shows the command and what it says.
+    pub(crate) async fn kubectl(
+        &self,
+        cluster: &Cluster,
+        arguments: &str,
+    ) -> Result<Output, String> {
+        println!("{}", self.styled("1", &format!("$ kubectl {arguments}")));
+        let work = cluster.kubectl(arguments.split(' '));
+        let output = self.during(&format!("kubectl {arguments}"), work).await;
+        print!("{}{}", output.stdout, output.stderr);
+        // Where stdout is a pipe that nobody reads any more, there is nobody to tell.
+        let _ = std::io::stdout().flush();
+        if output.ok {
+            Ok(output)
+        } else {
+            Err(format!("kubectl {arguments} failed"))
+        }
+    }
+
+    /// Waits until something is true.
+    pub(crate) async fn until<P: Probe, F: Future<Output = P>>(
+        &self,
+        sentence: &str,
+        limit: Duration,
+        look: impl FnMut() -> F,
+    ) -> Result<P::Value, String> {
+        self.during(sentence, wait(limit, look))
+            .await
+            .map_err(|seen| format!("not within {limit:?}: {sentence}\nlast seen: {seen}"))
+    }
+
+    /// Does something, and shows that it goes on when it takes more than two seconds.
+    pub(crate) async fn during<F: Future>(&self, sentence: &str, work: F) -> F::Output {
+        let begin = Instant::now();
+        let mut work = std::pin::pin!(work);
+        let mut next = PATIENCE;
+        loop {
+            let pause = next.saturating_sub(begin.elapsed());
+            tokio::select! {
+                done = &mut work => {
+                    if self.terminal && begin.elapsed() >= PATIENCE {
+                        print!("\r\x1b[K");
+                    }
+                    return done;
+                }
+                () = tokio::time::sleep(pause) => {
+                    let line = format!("  ... {sentence}: {} s", begin.elapsed().as_secs());
+                    if self.terminal {
+                        print!("\r\x1b[K{}", self.styled("2", &line));
+                        let _ = std::io::stdout().flush();
+                        next += Duration::from_secs(1);
+                    } else {
+                        println!("{line}");
+                        next += SIGN;
+                    }
+                }
+            }
+        }
+    }
+}

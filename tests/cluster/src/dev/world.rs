@@ -1,0 +1,76 @@
+//! What `up` and `demo` start.
+
+use std::time::Duration;
+
+use mooring_cluster::{
+    Cluster, ClusterOptions, Mooring, MooringOptions, NodeSpec, Subnet, repository,
+};
+
+/// A cluster with three nodes on emulated instances, and Mooring in it.
+pub(crate) struct World {
+    // Dropped in this order: Mooring gives its lease back while there is an API server.
+    pub mooring: Mooring,
+    pub subnet: Subnet,
+    pub cluster: Cluster,
+}
+
+impl World {
+    pub(crate) async fn start(options: ClusterOptions) -> Self {
+        let cluster = Cluster::start(options).await;
+        let subnet = cluster.add_subnet("203.0.113.0/24").await;
+        for name in ["node-a", "node-b", "node-c"] {
+            cluster
+                .add_node(NodeSpec::new(name).interface(&subnet))
+                .await;
+        }
+        let mooring = Mooring::start(
+            &cluster,
+            MooringOptions {
+                identity: Some("mooring-dev".to_owned()),
+                ..MooringOptions::default()
+            },
+        )
+        .await;
+        Self {
+            mooring,
+            subnet,
+            cluster,
+        }
+    }
+
+    /// Ends everything, Mooring first.
+    pub(crate) async fn stop(self) {
+        let Self {
+            mooring, cluster, ..
+        } = self;
+        mooring.terminate().await;
+        drop(cluster);
+    }
+
+    /// A manifest of `config/samples`, the block in the subnet that there is here.
+    pub(crate) fn sample(
+        &self,
+        name: &str,
+        failover_after: Option<Duration>,
+    ) -> Result<String, String> {
+        let path = repository().join("config/samples").join(name);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| {
+                let Some((indent, _)) = line.split_once("subnetID:") else {
+                    return line.to_owned();
+                };
+                let after = failover_after
+                    .map(|time| format!("\n{indent}failoverAfter: {}s", time.as_secs()));
+                format!(
+                    "{indent}subnetID: {}{}",
+                    self.subnet.id,
+                    after.unwrap_or_default()
+                )
+            });
+        Ok(lines.map(|line| line + "\n").collect())
+    }
+}

@@ -1,0 +1,135 @@
+//! The emulator's own door: what it was asked, what it did, how it is, and how it shall fail.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::{Calls, Ec2, EmulatorState, Fault, FaultId, HeldCall, Mutation};
+use crate::http::{http_get, http_post, http_send};
+
+impl Ec2 {
+    /// How often it was called since the start or the last [`Ec2::reset_counters`], by anybody; `add_node`
+    /// and the like count too.
+    pub async fn calls(&self) -> Calls {
+        self.door("calls").await
+    }
+
+    /// Begins to count anew.
+    pub async fn reset_counters(&self) {
+        self.post_door("reset-counters", &json!({})).await;
+    }
+
+    /// Every execution of a call that may change something, since the start.
+    pub async fn history(&self) -> Vec<Mutation> {
+        self.door("history").await
+    }
+
+    /// The executions of Assign and Unassign that name an address.
+    pub async fn history_of(&self, address: &str) -> Vec<Mutation> {
+        let mut history = self.history().await;
+        history.retain(|mutation| {
+            mutation.action.ends_with("PrivateIpAddresses")
+                && mutation.addresses.iter().any(|other| other == address)
+        });
+        history
+    }
+
+    /// How EC2 is.
+    pub async fn state(&self) -> EmulatorState {
+        self.door("state").await
+    }
+
+    /// The interface that has this secondary address.
+    pub async fn address_on(&self, address: &str) -> Option<String> {
+        let state = self.state().await;
+        let mut interfaces = state.network_interfaces.into_iter();
+        interfaces
+            .find(|interface| interface.secondary.iter().any(|other| other == address))
+            .map(|interface| interface.network_interface_id)
+    }
+
+    /// The secondary addresses of an interface, `None` when it is gone.
+    pub async fn addresses_of(&self, interface: &str) -> Option<Vec<String>> {
+        let state = self.state().await;
+        let mut interfaces = state.network_interfaces.into_iter();
+        interfaces
+            .find(|other| other.network_interface_id == interface)
+            .map(|interface| interface.secondary)
+    }
+
+    /// Orders a fault for the next matching calls.
+    pub async fn fault(&self, fault: Fault) -> FaultId {
+        let answer = self.post_door("faults", &fault.0).await;
+        FaultId(answer["id"].as_u64().expect("a fault has a number"))
+    }
+
+    /// Takes back a fault, if it is still pending; calls that it holds stay held.
+    pub async fn clear_fault(&self, fault: FaultId) {
+        let url = format!("{}/_emulator/faults/{}", self.endpoint(), fault.0);
+        // 404: it has struck for the last time.
+        http_send("DELETE", &url, "", String::new())
+            .await
+            .expect("the emulator answers");
+    }
+
+    /// Takes back every fault; calls that are held stay held.
+    pub async fn clear_faults(&self) {
+        let url = format!("{}/_emulator/faults", self.endpoint());
+        http_send("DELETE", &url, "", String::new())
+            .await
+            .expect("the emulator answers");
+    }
+
+    /// The calls that are held.
+    pub async fn held(&self) -> Vec<HeldCall> {
+        #[derive(Deserialize)]
+        struct Faults {
+            held: Vec<HeldCall>,
+        }
+        self.door::<Faults>("faults").await.held
+    }
+
+    /// Lets the calls that a fault holds go on.
+    pub async fn release(&self, fault: FaultId) {
+        self.post_door("release", &json!({"fault": fault.0})).await;
+    }
+
+    /// Lets every held call go on.
+    pub async fn release_all(&self) {
+        self.post_door("release", &json!({"all": true})).await;
+    }
+
+    /// Closes the connection of the calls that a fault holds; what was not executed never is.
+    pub async fn drop_held(&self, fault: FaultId) {
+        self.post_door("release", &json!({"fault": fault.0, "drop": true}))
+            .await;
+    }
+
+    /// Changes how it behaves: `lag_ms` (of Describes), `latency_ms` (`{"default": 5}`), `token_buckets`
+    /// (`false`: no throttling), `bucket_sizes`. What is left out stays as it is.
+    pub async fn settings(&self, changes: &Value) {
+        self.post_door("settings", changes).await;
+    }
+
+    async fn door<T: DeserializeOwned>(&self, path: &str) -> T {
+        let answer = http_get(&format!("{}/_emulator/{path}", self.endpoint()))
+            .await
+            .expect("the emulator answers");
+        assert_eq!(answer.code, 200, "GET /_emulator/{path}: {}", answer.body);
+        serde_json::from_str(&answer.body)
+            .unwrap_or_else(|error| panic!("/_emulator/{path}: {error}: {}", answer.body))
+    }
+
+    async fn post_door(&self, path: &str, body: &Value) -> Value {
+        let url = format!("{}/_emulator/{path}", self.endpoint());
+        let answer = http_post(&url, "application/json", body.to_string())
+            .await
+            .expect("the emulator answers");
+        assert!(
+            answer.code < 300,
+            "POST /_emulator/{path} {body}: {}",
+            answer.body
+        );
+        serde_json::from_str(&answer.body).unwrap_or_default()
+    }
+}

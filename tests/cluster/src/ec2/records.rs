@@ -1,0 +1,157 @@
+//! What the emulator tells of itself.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// How often each action was called, by outcome: `Success`, EC2's error code, `DroppedBefore`, `DroppedAfter`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Calls(pub BTreeMap<String, BTreeMap<String, u64>>);
+
+impl Calls {
+    /// Calls of an action, whatever became of them.
+    pub fn of(&self, action: &str) -> u64 {
+        self.0
+            .get(action)
+            .map(|outcomes| outcomes.values().sum())
+            .unwrap_or_default()
+    }
+
+    /// Calls that only look.
+    pub fn describes(&self) -> u64 {
+        self.0
+            .keys()
+            .filter(|action| action.starts_with("Describe"))
+            .map(|action| self.of(action))
+            .sum()
+    }
+
+    /// Calls that may change something.
+    pub fn mutations(&self) -> u64 {
+        self.0
+            .keys()
+            .filter(|action| !action.starts_with("Describe"))
+            .map(|action| self.of(action))
+            .sum()
+    }
+}
+
+/// One execution of a call that may change something, refused or not.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Mutation {
+    /// 1, 2, 3... in the order of execution.
+    pub sequence: u64,
+    /// Milliseconds since 1970.
+    pub unix_ms: u64,
+    /// `AssignPrivateIpAddresses`...
+    pub action: String,
+    /// The interface that the call names, or made.
+    #[serde(default)]
+    pub network_interface_id: Option<String>,
+    /// The instances that the call names, or made.
+    #[serde(default)]
+    pub instance_ids: Vec<String>,
+    /// The addresses that the call names.
+    #[serde(default)]
+    pub addresses: Vec<String>,
+    /// Of an Assign.
+    #[serde(default)]
+    pub allow_reassignment: Option<bool>,
+    /// The other interface that had an address when an Assign was executed.
+    #[serde(default)]
+    pub found_on: BTreeMap<String, String>,
+    /// `Success`, or EC2's error code.
+    pub result: String,
+    /// EC2's sentence, of a refusal.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// The second execution of a call that a fault had executed twice.
+    #[serde(default)]
+    pub repeated: bool,
+}
+
+impl std::fmt::Display for Mutation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "#{} {} ms: {}", self.sequence, self.unix_ms, self.action)?;
+        for named in self
+            .addresses
+            .iter()
+            .chain(&self.network_interface_id)
+            .chain(&self.instance_ids)
+        {
+            write!(f, " {named}")?;
+        }
+        if self.allow_reassignment == Some(true) {
+            write!(f, " (AllowReassignment)")?;
+        }
+        for (address, interface) in &self.found_on {
+            write!(f, ", {address} being on {interface}")?;
+        }
+        write!(f, ": {}", self.result)?;
+        if let Some(message) = &self.message {
+            write!(f, " ({message})")?;
+        }
+        Ok(())
+    }
+}
+
+/// What EC2 is, without lag.
+#[derive(Clone, Debug, Deserialize)]
+pub struct EmulatorState {
+    /// All interfaces.
+    pub network_interfaces: Vec<Interface>,
+    /// All instances.
+    pub instances: Vec<Instance>,
+}
+
+/// An interface.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Interface {
+    /// `eni-...`
+    pub network_interface_id: String,
+    /// `subnet-...`
+    pub subnet_id: String,
+    /// Its primary address.
+    pub primary: String,
+    /// Its secondary addresses: what Mooring puts there.
+    pub secondary: Vec<String>,
+    /// The instance it is attached to.
+    pub instance_id: Option<String>,
+    /// `eni-attach-...`
+    pub attachment_id: Option<String>,
+    /// Its place there.
+    pub device_index: Option<u32>,
+    /// Its tags.
+    pub tags: BTreeMap<String, String>,
+}
+
+/// An instance.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Instance {
+    /// `i-...`
+    pub instance_id: String,
+    /// `m5.large`...
+    pub instance_type: String,
+    /// `running`, `stopped`, `terminated`...
+    pub state: String,
+    /// The subnet of the primary interface.
+    pub subnet_id: String,
+}
+
+/// A call that waits until it is released.
+#[derive(Clone, Debug, Deserialize)]
+pub struct HeldCall {
+    /// Its number.
+    pub hold: u64,
+    /// The fault that holds it.
+    pub fault: u64,
+    /// `before` or `after` it was executed.
+    pub when: String,
+    /// The action.
+    pub action: String,
+    /// The interface that it names.
+    pub network_interface_id: Option<String>,
+    /// The addresses that it names.
+    pub addresses: Vec<String>,
+}

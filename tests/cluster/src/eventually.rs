@@ -1,0 +1,142 @@
+//! Waiting for a condition, never for a time.
+
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
+
+use crate::cluster::Cluster;
+use crate::process::tail;
+
+/// The answer of a look at the world: not yet, or a value.
+pub trait Probe {
+    /// What is there once the condition holds.
+    type Value;
+    /// The value, or what was seen instead.
+    fn outcome(self) -> Result<Self::Value, String>;
+}
+
+impl Probe for bool {
+    type Value = ();
+    fn outcome(self) -> Result<(), String> {
+        if self {
+            Ok(())
+        } else {
+            Err("false".to_owned())
+        }
+    }
+}
+
+impl<T> Probe for Option<T> {
+    type Value = T;
+    fn outcome(self) -> Result<T, String> {
+        self.ok_or_else(|| "nothing".to_owned())
+    }
+}
+
+impl<T, E: Debug> Probe for Result<T, E> {
+    type Value = T;
+    fn outcome(self) -> Result<T, String> {
+        self.map_err(|error| format!("{error:?}"))
+    }
+}
+
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Waits until `look` finds something; after `limit`, what was seen instead.
+///
+/// # Errors
+/// The last thing seen.
+pub async fn wait<P: Probe, F: Future<Output = P>>(
+    limit: Duration,
+    mut look: impl FnMut() -> F,
+) -> Result<P::Value, String> {
+    let begin = Instant::now();
+    loop {
+        match look().await.outcome() {
+            Ok(value) => return Ok(value),
+            Err(seen) if begin.elapsed() >= limit => return Err(seen),
+            Err(_) => tokio::time::sleep(INTERVAL).await,
+        }
+    }
+}
+
+/// Waits until `look` finds what `sentence` promises.
+///
+/// # Panics
+/// After `limit`, with the last thing seen.
+pub async fn eventually<P: Probe, F: Future<Output = P>>(
+    sentence: &str,
+    limit: Duration,
+    look: impl FnMut() -> F,
+) -> P::Value {
+    wait(limit, look)
+        .await
+        .unwrap_or_else(|seen| panic!("not within {limit:?}: {sentence}\nlast seen: {seen}"))
+}
+
+/// Watches that `look` keeps finding what `sentence` promises, for as long as `period`.
+///
+/// # Panics
+/// As soon as it does not.
+pub async fn remains<P: Probe, F: Future<Output = P>>(
+    sentence: &str,
+    period: Duration,
+    mut look: impl FnMut() -> F,
+) {
+    let begin = Instant::now();
+    while begin.elapsed() < period {
+        if let Err(seen) = look().await.outcome() {
+            panic!(
+                "no longer after {:?}: {sentence}\nseen: {seen}",
+                begin.elapsed()
+            );
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+impl Cluster {
+    /// As [`eventually`]; a failure also shows the objects, the events, what EC2 was asked, and Mooring's log.
+    ///
+    /// # Panics
+    /// After `limit`.
+    pub async fn eventually<P: Probe, F: Future<Output = P>>(
+        &self,
+        sentence: &str,
+        limit: Duration,
+        look: impl FnMut() -> F,
+    ) -> P::Value {
+        match wait(limit, look).await {
+            Ok(value) => value,
+            Err(seen) => {
+                let evidence = self.evidence().await;
+                panic!("not within {limit:?}: {sentence}\nlast seen: {seen}\n{evidence}")
+            }
+        }
+    }
+
+    /// What somebody needs to see when a test failed.
+    pub async fn evidence(&self) -> String {
+        let mut parts = Vec::new();
+        for arguments in [
+            "get ips,ipblocks,ipaddresses -o wide --ignore-not-found",
+            "get ips -o yaml --ignore-not-found",
+            "get pods -A -o wide",
+            "get nodes",
+            "get events -A --sort-by=.metadata.creationTimestamp",
+        ] {
+            let output = self.kubectl(arguments.split(' ')).await;
+            let (stdout, stderr) = (tail(&output.stdout, 60), output.stderr);
+            parts.push(format!("--- kubectl {arguments}\n{stdout}\n{stderr}"));
+        }
+        parts.push("--- EC2, the last mutations".to_owned());
+        let history = self.ec2().history().await;
+        let last = history.iter().skip(history.len().saturating_sub(20));
+        parts.extend(last.map(ToString::to_string));
+        for log in self.mooring_logs() {
+            let lines = std::fs::read_to_string(&log).unwrap_or_default();
+            parts.push(format!("--- {}\n{}", log.display(), tail(&lines, 60)));
+        }
+        parts.push(format!("--- all logs: {}/logs", self.folder().display()));
+        parts.join("\n")
+    }
+}

@@ -1,0 +1,79 @@
+//! A world to test in, on loopback: a real Kubernetes control plane (etcd, kube-apiserver,
+//! kube-controller-manager, kube-scheduler), KWOK for the nodes and their kubelets, the EC2 emulator, and the
+//! built `mooring` itself, each a process of its own on free ports.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use mooring_cluster::{Cluster, ClusterOptions, Mooring, MooringOptions, NodeSpec};
+//!
+//! # async fn scene() {
+//! let cluster = Cluster::start(ClusterOptions::default()).await;
+//! let subnet = cluster.add_subnet("203.0.113.0/24").await;
+//! let node = cluster.add_node(NodeSpec::new("node-a").interface(&subnet)).await;
+//! let mooring = Mooring::start(&cluster, MooringOptions::default()).await;
+//!
+//! cluster.apply(&format!(
+//!     "{{apiVersion: ip.wgtwo.com/v1alpha1, kind: IPBlock, metadata: {{name: partners}},
+//!        spec: {{cidr: 203.0.113.0/24, subnetID: {}}}}}", subnet.id)).await;
+//! println!("{}", cluster.kubectl(["get", "ipblocks"]).await.stdout);
+//!
+//! let eni = cluster.eventually("the address is on the node's interface", Duration::from_secs(10), || async {
+//!     cluster.ec2().address_on("203.0.113.10").await
+//! }).await;
+//! assert_eq!(eni, node.interfaces[0]);
+//!
+//! cluster.fail_node("node-a").await; // its kubelet falls silent: unreachable after about 20 s
+//! mooring.kill9();
+//! # }
+//! ```
+//!
+//! Pods are started by KWOK with Stages of our own (`tests/control-plane/stages`): they never write a
+//! readiness gate, and `Ready` waits for every gate. Annotations of a pod say what its containers do; the list
+//! stands at the head of `pod-start.yaml`.
+//!
+//! [`Cluster`] may be shared by the tests of one process: see [`run`]. Every process that a test starts dies
+//! with it.
+#![allow(
+    clippy::doc_markdown,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+mod apply;
+mod audit;
+mod cert_manager;
+mod cluster;
+mod control_plane;
+mod ec2;
+mod eventually;
+mod http;
+mod kubectl;
+mod mooring;
+mod paths;
+mod pki;
+mod ports;
+mod process;
+mod runtime;
+mod topology;
+mod webhooks;
+
+pub use audit::AuditEvent;
+pub use cert_manager::CertManager;
+pub use cluster::{Cluster, ClusterOptions};
+pub use ec2::{
+    Calls, Ec2, EmulatorState, Fault, FaultId, HeldCall, Instance, Interface, Mutation, REGION,
+};
+pub use eventually::{Probe, eventually, remains, wait};
+pub use http::{HttpAnswer, http_get, http_post, http_send};
+pub use kubectl::Output;
+pub use mooring::{Mooring, MooringOptions};
+pub use paths::{control_plane_binary, repository, target};
+pub use pki::{Authority, Leaf};
+pub use ports::free_port;
+pub use process::Process;
+pub use runtime::run;
+pub use topology::{InterfaceSpec, Node, NodeSpec, Subnet};

@@ -1,0 +1,255 @@
+//! The built `mooring`, run as its Deployment would: under its own ServiceAccount.
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Api;
+use kube::api::PostParams;
+use serde_json::json;
+
+use crate::cluster::{Cluster, NAMESPACE};
+use crate::control_plane::kubeconfig;
+use crate::http::http_get;
+use crate::paths::workspace_binary;
+use crate::ports::free_port;
+use crate::process::Process;
+
+/// How Mooring is started.
+#[derive(Clone, Debug)]
+pub struct MooringOptions {
+    /// Its name: in the Lease (`--identity`), and of its log. Default: `mooring-N`.
+    pub identity: Option<String>,
+    /// `--inventory-interval`; default 1 s.
+    pub inventory_interval: Duration,
+    /// `--leader-elect`; default true.
+    pub leader_elect: bool,
+    /// `--drain`; default 0 s, so that tests end quickly.
+    pub drain: Duration,
+    /// Point the webhook configurations at it once it is ready; default true.
+    pub register_webhooks: bool,
+    /// Wait for `/readyz`; default true.
+    pub wait: bool,
+    /// More arguments of `mooring run`.
+    pub arguments: Vec<String>,
+    /// More environment.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Default for MooringOptions {
+    fn default() -> Self {
+        Self {
+            identity: None,
+            inventory_interval: Duration::from_secs(1),
+            leader_elect: true,
+            drain: Duration::ZERO,
+            register_webhooks: true,
+            wait: true,
+            arguments: Vec::new(),
+            environment: Vec::new(),
+        }
+    }
+}
+
+/// A running `mooring run`.
+pub struct Mooring {
+    process: Process,
+    identity: String,
+    webhook: String,
+    http: String,
+    certificates: PathBuf,
+}
+
+impl Mooring {
+    /// Starts a replica, and waits until it is ready.
+    ///
+    /// # Panics
+    /// When it ends, or is not ready within 30 s; the message has the end of its log.
+    pub async fn start(cluster: &Cluster, options: MooringOptions) -> Self {
+        let binary = workspace_binary("mooring", "MOORING_BIN");
+        let number = cluster.next_number();
+        let identity = options
+            .identity
+            .clone()
+            .unwrap_or_else(|| format!("mooring-{number}"));
+        let folder = cluster.folder().join(format!("mooring-{number}"));
+        let certificates = folder.join("certificates");
+        std::fs::create_dir_all(&certificates).expect("the cluster's folder can be written");
+
+        let leaf = cluster
+            .webhook_authority()
+            .leaf(&["127.0.0.1", "mooring-webhook.mooring-system.svc"]);
+        std::fs::write(certificates.join("tls.crt"), leaf.certificate)
+            .expect("a certificate can be written");
+        std::fs::write(certificates.join("tls.key"), leaf.key).expect("a key can be written");
+        let token = service_account_token(cluster).await;
+        let config = folder.join("kubeconfig");
+        std::fs::write(
+            &config,
+            kubeconfig(cluster.url(), cluster.authority(), &token).to_string(),
+        )
+        .expect("a kubeconfig can be written");
+
+        let (webhook, http) = (free_port(), free_port());
+        let mut arguments = vec![
+            "run".to_owned(),
+            format!("--webhook-addr=127.0.0.1:{webhook}"),
+            format!("--http-addr=127.0.0.1:{http}"),
+            format!("--cert-dir={}", certificates.display()),
+            format!("--namespace={NAMESPACE}"),
+            format!("--identity={identity}"),
+            format!("--leader-elect={}", options.leader_elect),
+            format!(
+                "--inventory-interval={}ms",
+                options.inventory_interval.as_millis()
+            ),
+            format!("--drain={}ms", options.drain.as_millis()),
+        ];
+        arguments.extend(options.arguments.iter().cloned());
+        let mut environment = cluster.ec2().environment();
+        environment.push(("KUBECONFIG".to_owned(), config.display().to_string()));
+        environment.push(("RUST_BACKTRACE".to_owned(), "1".to_owned()));
+        if std::env::var_os("RUST_LOG").is_none() {
+            environment.push(("RUST_LOG".to_owned(), "info,mooring=debug".to_owned()));
+        }
+        environment.extend(options.environment.iter().cloned());
+        let logs = cluster.folder().join("logs");
+        let process = Process::start(
+            &format!("mooring-{number}"),
+            &binary,
+            &arguments,
+            &environment,
+            &logs,
+        );
+        let mooring = Self {
+            process,
+            identity,
+            webhook: format!("https://127.0.0.1:{webhook}"),
+            http: format!("http://127.0.0.1:{http}"),
+            certificates,
+        };
+        if options.wait {
+            mooring.wait_until_ready(Duration::from_secs(30)).await;
+        }
+        if options.register_webhooks {
+            cluster.register_webhooks(&[&mooring]).await;
+        }
+        mooring
+    }
+
+    /// Waits for `/readyz`.
+    ///
+    /// # Panics
+    /// When the process ends, or after `limit`.
+    pub async fn wait_until_ready(&self, limit: Duration) {
+        let begin = Instant::now();
+        loop {
+            let seen = match http_get(&format!("{}/readyz", self.http)).await {
+                Ok(answer) if answer.code == 200 => return,
+                Ok(answer) => format!("{}: {}", answer.code, answer.body),
+                Err(error) => error,
+            };
+            self.process.assert_runs();
+            assert!(
+                begin.elapsed() < limit,
+                "{} is not ready after {limit:?}: {seen}\n{}",
+                self.identity,
+                crate::process::tail(&self.log(), 40)
+            );
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    /// SIGKILL.
+    pub fn kill9(&self) {
+        self.process.kill9();
+    }
+
+    /// SIGTERM, and waits until it has ended, at most 15 s.
+    pub async fn terminate(&self) -> ExitStatus {
+        self.process.terminate(Duration::from_secs(15)).await
+    }
+
+    /// Its process: signals, log, whether it has ended.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// The name it has in the Lease.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// `https://127.0.0.1:PORT` of its webhook.
+    pub fn webhook_url(&self) -> &str {
+        &self.webhook
+    }
+
+    /// `http://127.0.0.1:PORT` of its health and metrics.
+    pub fn http_url(&self) -> &str {
+        &self.http
+    }
+
+    /// The folder that its certificate is read from (`tls.crt`, `tls.key`).
+    pub fn certificates(&self) -> &std::path::Path {
+        &self.certificates
+    }
+
+    /// All of its log.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// `/metrics`, as Prometheus would read it.
+    pub async fn metrics(&self) -> String {
+        let answer = http_get(&format!("{}/metrics", self.http))
+            .await
+            .expect("/metrics answers");
+        assert_eq!(answer.code, 200, "/metrics: {}", answer.body);
+        answer.body
+    }
+
+    /// The sum of a metric's samples whose labels contain every one of `labels`, such as `action="..."`.
+    pub async fn metric(&self, name: &str, labels: &[&str]) -> f64 {
+        let metrics = self.metrics().await;
+        metrics
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.rsplit_once(' '))
+            .filter(|(series, _)| series.split('{').next() == Some(name))
+            .filter(|(series, _)| labels.iter().all(|label| series.contains(label)))
+            .filter_map(|(_, value)| value.parse::<f64>().ok())
+            .sum()
+    }
+}
+
+/// A token of the ServiceAccount in `config/rbac`, which is made when it is not there.
+async fn service_account_token(cluster: &Cluster) -> String {
+    let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client().await, NAMESPACE);
+    if accounts
+        .get_opt("mooring")
+        .await
+        .expect("ServiceAccounts can be read")
+        .is_none()
+    {
+        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": "mooring", "namespace": NAMESPACE}});
+        cluster.apply(&account.to_string()).await;
+    }
+    let request = TokenRequest {
+        spec: TokenRequestSpec {
+            expiration_seconds: Some(24 * 3600),
+            ..TokenRequestSpec::default()
+        },
+        ..TokenRequest::default()
+    };
+    accounts
+        .create_token_request("mooring", &PostParams::default(), &request)
+        .await
+        .expect("a token can be asked for")
+        .status
+        .expect("a TokenRequest is answered with a token")
+        .token
+}

@@ -1,0 +1,44 @@
+//! Where things lie: the repository, the build folder, and the binaries that are started.
+
+use std::path::{Path, PathBuf};
+
+/// The repository's root.
+pub fn repository() -> PathBuf {
+    // The binary may run on the machine it was built on only: what it starts lies beside it.
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("this crate lies two folders deep")
+        .to_owned()
+}
+
+/// The build folder: `CARGO_TARGET_DIR`, or `target`.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
+}
+
+/// A binary of the control plane, such as `("kubernetes", "kubectl")`, built by `tests/control-plane/build.sh`.
+///
+/// # Panics
+/// When it is not built.
+pub fn control_plane_binary(module: &str, binary: &str) -> PathBuf {
+    let path = target().join("control-plane").join(module).join(binary);
+    assert!(
+        path.exists(),
+        "{} is not built: run tests/control-plane/build.sh {module}",
+        path.display()
+    );
+    path
+}
+
+/// A binary of this workspace; `variable` names the environment variable that overrides where it lies.
+pub(crate) fn workspace_binary(name: &str, variable: &str) -> PathBuf {
+    let path =
+        std::env::var_os(variable).map_or_else(|| target().join("debug").join(name), PathBuf::from);
+    assert!(
+        path.exists(),
+        "{} is not built: run `cargo build --workspace --bins`, or set {variable}",
+        path.display()
+    );
+    path
+}

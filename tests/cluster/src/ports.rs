@@ -1,0 +1,28 @@
+//! Free loopback ports.
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// First port that is handed out. Ports from 32768 on are the kernel's own for outgoing connections, and could
+/// be taken between our look and the server's bind.
+const FIRST: u32 = 12_000;
+const COUNT: u32 = 20_000;
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A port of 127.0.0.1 on which nobody listens, and which this process has not handed out before.
+pub fn free_port() -> u16 {
+    // Test processes that run side by side begin at different places.
+    let offset = std::process::id().wrapping_mul(97) % COUNT;
+    for _ in 0..COUNT {
+        let port = FIRST + (offset + NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let port = u16::try_from(port).expect("the range ends below 65536");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+    panic!(
+        "no free loopback port between {FIRST} and {}",
+        FIRST + COUNT
+    );
+}

@@ -1,0 +1,108 @@
+//! How nodes fail, and how addresses move by a foreign hand.
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::json;
+
+use crate::cluster::Cluster;
+use crate::ec2::Ec2;
+
+impl Cluster {
+    /// The node's kubelet falls silent; its pods go on running, unseen. After the grace period the node is
+    /// `Ready=Unknown` and has the unreachable taints.
+    pub async fn fail_node(&self, name: &str) {
+        let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
+        // KWOK leaves nodes alone whose Lease somebody else holds.
+        let patch = json!({"spec": {"holderIdentity": "nobody", "leaseDurationSeconds": 86_400}});
+        leases
+            .patch(name, &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .unwrap_or_else(|error| panic!("taking the lease of node {name} away: {error}"));
+    }
+
+    /// The kubelet of a failed node talks again (within some seconds).
+    pub async fn restore_node(&self, name: &str) {
+        let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
+        leases
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap_or_else(|error| panic!("giving back the lease of node {name}: {error}"));
+    }
+
+    /// The kubelet says that its node is not ready (`true`), or that it is again.
+    pub async fn node_says_not_ready(&self, name: &str, not_ready: bool) {
+        let value = not_ready.then_some("true");
+        let patch = json!({"metadata": {"annotations": {"test.mooring/not-ready": value}}});
+        let nodes = self.nodes().await;
+        nodes
+            .patch(name, &PatchParams::default(), &Patch::Merge(&patch))
+            .await
+            .unwrap_or_else(|error| panic!("annotating node {name}: {error}"));
+    }
+
+    /// Deletes the Node object; the instance runs on.
+    pub async fn delete_node(&self, name: &str) {
+        let nodes = self.nodes().await;
+        nodes
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap_or_else(|error| panic!("deleting node {name}: {error}"));
+    }
+
+    /// Taints a node, as in `kubectl taint`: `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`; with
+    /// `-` at the end, takes the taint off.
+    pub async fn taint(&self, name: &str, taint: &str) {
+        self.kubectl(["taint", "node", name, taint, "--overwrite"])
+            .await
+            .success();
+    }
+
+    /// EC2 stops the instance.
+    pub async fn stop_instance(&self, instance: &str) {
+        self.ec2()
+            .call("StopInstances", &[("InstanceId.1", instance)])
+            .await;
+    }
+
+    /// EC2 starts a stopped instance.
+    pub async fn start_instance(&self, instance: &str) {
+        self.ec2()
+            .call("StartInstances", &[("InstanceId.1", instance)])
+            .await;
+    }
+
+    /// EC2 terminates the instance.
+    pub async fn terminate_instance(&self, instance: &str) {
+        self.ec2()
+            .call("TerminateInstances", &[("InstanceId.1", instance)])
+            .await;
+    }
+}
+
+impl Ec2 {
+    /// Puts an address on an interface, as a foreign hand would (console, CNI): without asking Mooring.
+    pub async fn assign(&self, interface: &str, address: &str) {
+        self.call(
+            "AssignPrivateIpAddresses",
+            &[
+                ("NetworkInterfaceId", interface),
+                ("PrivateIpAddress.1", address),
+                ("AllowReassignment", "true"),
+            ],
+        )
+        .await;
+    }
+
+    /// Takes an address off an interface, as a foreign hand would.
+    pub async fn unassign(&self, interface: &str, address: &str) {
+        self.call(
+            "UnassignPrivateIpAddresses",
+            &[
+                ("NetworkInterfaceId", interface),
+                ("PrivateIpAddress.1", address),
+            ],
+        )
+        .await;
+    }
+}

@@ -1,0 +1,104 @@
+//! What a node shall be.
+
+use std::collections::BTreeMap;
+
+use super::Subnet;
+
+/// The tag that keeps the VPC CNI away from an interface.
+const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
+
+/// An interface that a node gets beside its primary one.
+#[derive(Clone, Debug)]
+pub struct InterfaceSpec {
+    /// In which subnet.
+    pub subnet: Subnet,
+    /// Its tags; [`InterfaceSpec::new`] sets the one that keeps the VPC CNI away.
+    pub tags: BTreeMap<String, String>,
+}
+
+impl InterfaceSpec {
+    /// An interface that the VPC CNI leaves alone.
+    pub fn new(subnet: &Subnet) -> Self {
+        Self {
+            subnet: subnet.clone(),
+            tags: [(NO_MANAGE.to_owned(), "true".to_owned())].into(),
+        }
+    }
+
+    /// An interface that the VPC CNI may manage.
+    pub fn managed(subnet: &Subnet) -> Self {
+        Self {
+            subnet: subnet.clone(),
+            tags: BTreeMap::new(),
+        }
+    }
+
+    /// With one more tag.
+    #[must_use]
+    pub fn tag(mut self, key: &str, value: &str) -> Self {
+        self.tags.insert(key.to_owned(), value.to_owned());
+        self
+    }
+}
+
+/// What a node shall be.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// The Node's name.
+    pub name: String,
+    /// The instance type, which says how many addresses an interface has room for. Default `m5.large`: 10.
+    pub instance_type: String,
+    /// The subnet of the primary interface; left out: one that no block knows.
+    pub primary_subnet: Option<Subnet>,
+    /// Interfaces beside the primary one, from device index 1 on.
+    pub interfaces: Vec<InterfaceSpec>,
+    /// More labels.
+    pub labels: BTreeMap<String, String>,
+    /// How many pods fit.
+    pub pods: u32,
+    /// Wait until it is Ready and schedulable.
+    pub wait: bool,
+}
+
+impl NodeSpec {
+    /// A node without an interface in any block's subnet.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            instance_type: "m5.large".to_owned(),
+            primary_subnet: None,
+            interfaces: Vec::new(),
+            labels: BTreeMap::new(),
+            pods: 250,
+            wait: true,
+        }
+    }
+
+    /// With an interface in that subnet, which the VPC CNI leaves alone.
+    #[must_use]
+    pub fn interface(self, subnet: &Subnet) -> Self {
+        self.interface_of(InterfaceSpec::new(subnet))
+    }
+
+    /// With such an interface.
+    #[must_use]
+    pub fn interface_of(mut self, interface: InterfaceSpec) -> Self {
+        self.interfaces.push(interface);
+        self
+    }
+
+    /// On such an instance: `t3.micro` (2 addresses an interface), `t3.small` (4), `t3.medium` (6),
+    /// `m5.large` (10), `m5.4xlarge` (30)...
+    #[must_use]
+    pub fn instance_type(mut self, kind: &str) -> Self {
+        kind.clone_into(&mut self.instance_type);
+        self
+    }
+
+    /// With one more label.
+    #[must_use]
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.labels.insert(key.to_owned(), value.to_owned());
+        self
+    }
+}

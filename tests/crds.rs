@@ -1,0 +1,318 @@
+//! `config/crd` is what the kinds in the code say, every field is explained, and the rules in the
+//! schema hold while the webhook is down.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+use std::path::{Path, PathBuf};
+
+use kube::core::cel::Validator;
+use mooring::api::crds::{definitions, yaml};
+use serde_json::{Value, json};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("config/crd")
+}
+
+/// With `MOORING_WRITE_CRDS=1` the files are written instead of compared.
+#[test]
+fn the_files_are_what_mooring_crds_prints() {
+    for definition in definitions() {
+        let path = folder().join(format!("{}.yaml", definition.spec.names.plural));
+        let wanted = yaml(&definition).unwrap();
+        if std::env::var_os("MOORING_WRITE_CRDS").is_some() {
+            std::fs::write(&path, &wanted).unwrap();
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            found == wanted,
+            "{} is not what the code says: run MOORING_WRITE_CRDS=1 cargo test --test crds",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn the_kustomization_names_every_file() {
+    let text = std::fs::read_to_string(folder().join("kustomization.yaml")).unwrap();
+    let kustomization: Value = serde_yaml::from_str(&text).unwrap();
+    let named: Vec<_> = kustomization["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r.as_str().unwrap())
+        .collect();
+    let wanted: Vec<_> = definitions()
+        .iter()
+        .map(|d| format!("{}.yaml", d.spec.names.plural))
+        .collect();
+    assert_eq!(named, wanted);
+}
+
+fn schema(kind: &str) -> Value {
+    let definition = definitions()
+        .into_iter()
+        .find(|d| d.spec.names.kind == kind)
+        .unwrap();
+    let version = &definition.spec.versions[0];
+    serde_json::to_value(
+        version
+            .schema
+            .as_ref()
+            .unwrap()
+            .open_api_v3_schema
+            .as_ref()
+            .unwrap(),
+    )
+    .unwrap()
+}
+
+fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        let description = field["description"].as_str().unwrap_or_default();
+        if description.trim().len() < 10 || description.contains("Auto-generated") {
+            found.push(path.clone());
+        }
+        undescribed(field, &path, found);
+        undescribed(&field["items"], &path, found);
+    }
+}
+
+#[test]
+fn every_field_is_explained() {
+    for kind in ["IP", "IPBlock"] {
+        let schema = schema(kind);
+        let mut found = Vec::new();
+        undescribed(&schema, kind, &mut found);
+        assert!(found.is_empty(), "without a description: {found:?}");
+        assert!(schema["description"].as_str().unwrap().starts_with("An IP"));
+    }
+}
+
+#[test]
+fn the_names_are_those_that_kubectl_is_promised() {
+    let [ip, block] = definitions();
+    let names = &ip.spec.names;
+    assert_eq!(
+        (names.plural.as_str(), names.singular.as_deref()),
+        ("ips", Some("ip"))
+    );
+    assert_eq!(names.short_names.as_deref(), Some(&["sip".to_owned()][..]));
+    assert_eq!(
+        names.categories.as_deref(),
+        Some(&["staticip".to_owned()][..])
+    );
+    assert_eq!(ip.spec.scope, "Cluster");
+    assert_eq!(
+        (block.spec.names.plural.as_str(), block.spec.scope.as_str()),
+        ("ipblocks", "Cluster")
+    );
+
+    let selectable: Vec<_> = ip.spec.versions[0]
+        .selectable_fields
+        .iter()
+        .flatten()
+        .map(|f| f.json_path.clone())
+        .collect();
+    assert_eq!(
+        selectable,
+        [".spec.address", ".status.address", ".status.node"]
+    );
+}
+
+fn columns(kind: &str, wide: bool) -> Vec<String> {
+    let definition = definitions()
+        .into_iter()
+        .find(|d| d.spec.names.kind == kind)
+        .unwrap();
+    let columns = definition.spec.versions[0]
+        .additional_printer_columns
+        .clone()
+        .unwrap();
+    let shown = columns
+        .into_iter()
+        .filter(|c| (c.priority.unwrap_or(0) > 0) == wide);
+    shown.map(|c| c.name.to_uppercase()).collect()
+}
+
+#[test]
+fn the_columns_are_those_of_the_conventions() {
+    assert_eq!(
+        columns("IP", false),
+        [
+            "ADDRESS", "READY", "CLAIMED", "ASSIGNED", "POD", "NODE", "AGE"
+        ]
+    );
+    assert_eq!(
+        columns("IP", true),
+        ["BLOCK", "REASON", "ENI", "LAST-MOVED"]
+    );
+    let block = [
+        "CIDR", "SUBNET", "CAPACITY", "RESERVED", "ATTACHED", "FREE", "READY", "AGE",
+    ];
+    assert_eq!(columns("IPBlock", false), block);
+}
+
+fn ip(name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP", "metadata": {"name": name}, "spec": spec})
+}
+
+fn block(name: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name}, "spec": spec})
+}
+
+fn good_block() -> Value {
+    json!({"cidr": "203.0.113.0/24", "subnetID": "subnet-0123456789abcdef0", "failoverAfter": "30s"})
+}
+
+fn with(mut spec: Value, field: &str, value: Value) -> Value {
+    spec[field] = value;
+    spec
+}
+
+fn says(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let schema = schema(object["kind"].as_str().unwrap());
+    let errors = Validator::new().validate(&schema, object, old);
+    errors
+        .err()
+        .map(|e| e.iter().map(|e| e.message.clone()).collect())
+        .unwrap_or_default()
+}
+
+fn accepts(object: &Value) {
+    assert_eq!(says(object, None), Vec::<String>::new(), "{object}");
+}
+
+fn rejects(object: &Value, sentence_part: &str) {
+    let says = says(object, None);
+    assert!(
+        says.iter().any(|s| s.contains(sentence_part)),
+        "{object}: {says:?}"
+    );
+}
+
+#[test]
+fn an_ip_needs_an_address_or_a_block_and_its_address_is_canonical_ipv4() {
+    accepts(&ip("partner-a", &json!({"address": "203.0.113.7"})));
+    accepts(&ip("partner-a", &json!({"block": "office"})));
+    rejects(
+        &ip("partner-a", &json!({"reassign": true})),
+        "give an address, or a block",
+    );
+    for text in ["203.0.113.07", "203.0.113.7/32", "partner", "203.0.113"] {
+        rejects(
+            &ip("partner-a", &json!({"address": text})),
+            "must be an IPv4 address in canonical form",
+        );
+    }
+    rejects(
+        &ip("partner-a", &json!({"address": "2001:db8::1"})),
+        "IPv6 is not supported yet",
+    );
+}
+
+#[test]
+fn a_name_that_is_an_address_equals_the_address() {
+    accepts(&ip("203.0.113.7", &json!({"address": "203.0.113.7"})));
+    rejects(
+        &ip("203.0.113.8", &json!({"address": "203.0.113.7"})),
+        "must equal spec.address",
+    );
+    rejects(
+        &ip("203.0.113.8", &json!({"block": "office"})),
+        "must equal spec.address",
+    );
+}
+
+#[test]
+fn names_fit_into_a_label() {
+    let long = "a".repeat(64);
+    accepts(&ip(&long[..63], &json!({"block": "office"})));
+    rejects(
+        &ip(&long, &json!({"block": "office"})),
+        "at most 63 characters",
+    );
+    rejects(&block(&long, &good_block()), "at most 63 characters");
+}
+
+#[test]
+fn a_block_is_a_canonical_ipv4_cidr() {
+    accepts(&block("office", &good_block()));
+    let given = |cidr: &str| block("office", &with(good_block(), "cidr", json!(cidr)));
+    rejects(&given("203.0.113.5/24"), "write 203.0.113.0/24");
+    rejects(&given("203.0.113.5"), "write 203.0.113.5/32");
+    rejects(&given("office"), "must be an IPv4 CIDR");
+    rejects(
+        &block(
+            "office",
+            &with(good_block(), "cidr", json!("2001:db8::/64")),
+        ),
+        "IPv6 is not supported yet",
+    );
+    accepts(&block(
+        "office",
+        &with(
+            good_block(),
+            "excluded",
+            json!(["203.0.113.9", "203.0.113.16/28"]),
+        ),
+    ));
+    rejects(
+        &block(
+            "office",
+            &with(good_block(), "excluded", json!(["203.0.113.9/28"])),
+        ),
+        "each must be",
+    );
+    rejects(
+        &block(
+            "office",
+            &with(good_block(), "excluded", json!(["2001:db8::1"])),
+        ),
+        "each must be",
+    );
+}
+
+#[test]
+fn the_subnet_is_well_formed_and_stays() {
+    rejects(
+        &block("office", &with(good_block(), "subnetID", json!("subnet-1"))),
+        "must be the id of a subnet",
+    );
+    let old = block("office", &good_block());
+    let new = block(
+        "office",
+        &with(good_block(), "subnetID", json!("subnet-0123456789abcdef1")),
+    );
+    assert!(
+        says(&new, Some(&old))
+            .iter()
+            .any(|s| s.contains("cannot be changed"))
+    );
+    assert!(says(&old, Some(&old)).is_empty());
+}
+
+#[test]
+fn failover_after_is_a_length_of_time() {
+    for text in ["30s", "1m30s", "0s", "24h"] {
+        accepts(&block(
+            "office",
+            &with(good_block(), "failoverAfter", json!(text)),
+        ));
+    }
+    for text in ["30", "", "-1s", "1.5s", "half an hour"] {
+        rejects(
+            &block("office", &with(good_block(), "failoverAfter", json!(text))),
+            "must be a length of time",
+        );
+    }
+    rejects(
+        &block("office", &with(good_block(), "failoverAfter", json!("25h"))),
+        "not be longer than 24h",
+    );
+}

@@ -1,0 +1,185 @@
+//! EC2 answers late, twice, with an error or not at all.
+
+use std::time::Duration;
+
+use mooring_cluster::{Fault, NodeSpec};
+use serde_json::json;
+
+use crate::objects::on;
+use crate::scene::{Ip, SOON, Scene};
+
+scenes![
+    shared an_assign_whose_answer_is_lost_is_found_and_not_feared,
+    shared an_unassign_that_failed_inside_is_done_again,
+    shared a_throttled_call_is_repeated_and_told,
+    shared a_forbidden_call_names_the_permission_and_goes_on_when_it_is_given,
+    shared a_permission_lost_in_the_middle_of_a_move_leaves_it_with_the_old_pod,
+    shared a_call_that_is_delivered_twice_changes_nothing,
+    shared a_target_that_fills_up_meanwhile_gives_the_claim_back,
+];
+
+const ASSIGN: &str = "AssignPrivateIpAddresses";
+const UNASSIGN: &str = "UnassignPrivateIpAddresses";
+
+/// A node, and an IP on it that no pod has yet.
+async fn ready(scene: &Scene) -> Ip {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    scene.ip("web", 10).await
+}
+
+async fn an_assign_whose_answer_is_lost_is_found_and_not_feared(scene: &Scene) {
+    let ip = ready(scene).await;
+    scene
+        .ec2()
+        .fault(Fault::drop_after().of(ASSIGN).address(&ip.address))
+        .await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+}
+
+async fn an_unassign_that_failed_inside_is_done_again(scene: &Scene) {
+    let ip = ready(scene).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    let fault = Fault::error("InternalError")
+        .of(UNASSIGN)
+        .address(&ip.address)
+        .times(2);
+    scene.ec2().fault(fault).await;
+    scene.delete("Pod", "web").await;
+    scene.expect_detached(&ip).await;
+}
+
+async fn a_throttled_call_is_repeated_and_told(scene: &Scene) {
+    let ip = ready(scene).await;
+    scene
+        .ec2()
+        .fault(Fault::throttle().of(ASSIGN).address(&ip.address).times(3))
+        .await;
+    scene.pod("web", &ip).await;
+    scene.expect_event("Throttled", &ip.name).await;
+    scene
+        .expect_attached_within(&ip, "web", Duration::from_mins(1))
+        .await;
+}
+
+async fn a_forbidden_call_names_the_permission_and_goes_on_when_it_is_given(scene: &Scene) {
+    let ip = ready(scene).await;
+    let fault = Fault::error("UnauthorizedOperation")
+        .of(ASSIGN)
+        .address(&ip.address)
+        .forever();
+    let fault = scene.ec2().fault(fault).await;
+    scene.pod("web", &ip).await;
+    let note = scene.expect_event("AccessDenied", &ip.name).await;
+    assert!(
+        note.contains("ec2:AssignPrivateIpAddresses"),
+        "the permission is named: {note}"
+    );
+    scene
+        .expect_reason("IP", &ip.name, "Attached", "False", "AccessDenied")
+        .await;
+    scene.ec2().clear_fault(fault).await;
+    // It is tried at most twice a minute.
+    scene
+        .expect_attached_within(&ip, "web", Duration::from_mins(1))
+        .await;
+}
+
+async fn a_call_that_is_delivered_twice_changes_nothing(scene: &Scene) {
+    let ip = ready(scene).await;
+    scene
+        .ec2()
+        .fault(Fault::twice().of(ASSIGN).address(&ip.address))
+        .await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    scene
+        .ec2()
+        .fault(Fault::twice().of(UNASSIGN).address(&ip.address))
+        .await;
+    scene.delete("Pod", "web").await;
+    scene.expect_detached(&ip).await;
+}
+
+async fn a_target_that_fills_up_meanwhile_gives_the_claim_back(scene: &Scene) {
+    let block = scene.block().await;
+    let small = NodeSpec::new("b")
+        .instance_type("t3.micro")
+        .interface(&scene.subnet);
+    let (a, b) = tokio::join!(scene.node("a"), scene.node_of(small));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene
+        .deployment_with("web", &ip, &json!({"template": on(&a)}))
+        .await;
+    let old = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &old).await;
+    let fault = Fault::hold_before()
+        .of(ASSIGN)
+        .interface(&b.interfaces[0])
+        .address(&ip.address);
+    let fault = scene.ec2().fault(fault).await;
+    scene.roll_out("web", &on(&b)).await;
+    scene
+        .eventually("the call waits", SOON, async || {
+            scene
+                .ec2()
+                .held()
+                .await
+                .iter()
+                .any(|call| call.fault == fault.0)
+        })
+        .await;
+    // Somebody takes the last slot.
+    scene
+        .foreign_assign(&b.interfaces[0], &scene.address(99))
+        .await;
+    scene.ec2().release(fault).await;
+    scene.expect_attached(&ip, &old).await;
+    let refused = scene.get("IP", &ip.name).await.expect("it is attached");
+    assert_eq!(
+        refused["status"]["refused"]["networkInterfaceID"],
+        b.interfaces[0]
+    );
+    // Room again: the rollout goes on.
+    scene
+        .foreign_unassign(&b.interfaces[0], &scene.address(99))
+        .await;
+    let new = scene.new_pod("web", &[&old]).await;
+    scene.expect_attached(&ip, &new).await;
+}
+
+async fn a_permission_lost_in_the_middle_of_a_move_leaves_it_with_the_old_pod(scene: &Scene) {
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene
+        .deployment_with("web", &ip, &json!({"template": on(&a)}))
+        .await;
+    let old = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &old).await;
+    let fault = Fault::error("UnauthorizedOperation")
+        .of(UNASSIGN)
+        .address(&ip.address)
+        .forever();
+    let fault = scene.ec2().fault(fault).await;
+    scene.roll_out("web", &on(&b)).await;
+    let new = scene.new_pod("web", &[&old]).await;
+    let note = scene.expect_event("AccessDenied", &ip.name).await;
+    assert!(
+        note.contains("ec2:UnassignPrivateIpAddresses"),
+        "the permission is named: {note}"
+    );
+    scene.expect_attached(&ip, &old).await;
+    scene.ec2().clear_fault(fault).await;
+    // What was not permitted is tried again after a minute.
+    scene
+        .expect_attached_within(&ip, &new, Duration::from_secs(100))
+        .await;
+}

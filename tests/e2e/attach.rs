@@ -1,0 +1,53 @@
+//! A pod that asks for an address gets it.
+
+use std::time::Duration;
+
+use mooring_cluster::MooringOptions;
+
+use crate::scene::Scene;
+
+scenes![
+    shared an_annotated_pod_gets_its_address_and_is_ready,
+    alone attaching_costs_one_call_two_status_writes_and_one_pod_write,
+];
+
+async fn an_annotated_pod_gets_its_address_and_is_ready(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    let attached = scene.expect_attached(&ip, "web").await;
+    assert_eq!(attached["status"]["networkInterfaceID"], node.interfaces[0]);
+    scene.expect_pod_ready("web").await;
+    for object in [&ip.name, "web"] {
+        scene.expect_event("Attached", object).await;
+    }
+    scene
+        .expect_condition("IP", &ip.name, "Ready", "True")
+        .await;
+}
+
+async fn attaching_costs_one_call_two_status_writes_and_one_pod_write(scene: &Scene) {
+    // One inventory at the start, and none while the scene plays.
+    let options = MooringOptions {
+        inventory_interval: Duration::from_mins(10),
+        ..MooringOptions::default()
+    };
+    scene.ec2().reset_counters().await;
+    scene.mooring_with(options).await;
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    scene.expect_two_inventories().await;
+    let ip = scene.ip("web", 10).await;
+    let costs = scene.costs().await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    scene.expect_pod_ready("web").await;
+    let costs = costs.until_now(scene).await;
+    assert_eq!(costs.mutations, ["Assign Success"], "{costs:?}");
+    assert_eq!(costs.describes, 0, "{costs:?}");
+    assert_eq!(costs.status_writes, 2, "{costs:?}");
+    assert_eq!(costs.pod_writes, 1, "{costs:?}");
+}

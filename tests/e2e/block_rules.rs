@@ -1,0 +1,105 @@
+//! Which blocks the webhook lets in, and how a block may change while IPs lie in it.
+
+use serde_json::json;
+
+use crate::asking::block_named;
+use crate::scene::Scene;
+
+scenes![
+    shared a_block_is_canonical_and_overlaps_no_other,
+    shared a_block_does_not_shrink_or_go_below_its_ips,
+    shared fewer_namespaces_evict_nobody_and_warn,
+];
+
+async fn a_block_is_canonical_and_overlaps_no_other(scene: &Scene) {
+    let block = scene.block().await;
+    let second = scene.named("second");
+    let of = |cidr: String| {
+        let spec = json!({"cidr": cidr, "subnetID": scene.subnet.id});
+        block_named(&second, &spec)
+    };
+    let said = scene
+        .would_create(&of(format!("{}/24", scene.address(5))))
+        .await;
+    said.rejected(&[&scene.subnet.cidr]);
+    for cidr in [
+        scene.subnet.cidr.clone(),
+        format!("{}/28", scene.address(16)),
+    ] {
+        let said = scene.would_create(&of(cidr.clone())).await;
+        said.rejected(&["overlaps", &block, &scene.subnet.cidr, &cidr]);
+    }
+    let (_, beside) = scene.another_subnet().await;
+    let said = scene.would_create(&of(format!("{beside}0/24"))).await;
+    said.accepted_silently();
+    // An exclusion that excludes nothing is most likely a slip.
+    let change = json!({"spec": {"excluded": ["192.0.2.1"]}});
+    let said = scene.would_change("IPBlock", &block, &change).await;
+    said.warns(&["192.0.2.1", "is not in"]);
+    // A second one that grows into the first.
+    let name = scene
+        .block_in("third", &scene.another_subnet().await.0, &json!({}))
+        .await;
+    let change = json!({"spec": {"cidr": scene.subnet.cidr}});
+    let said = scene.would_change("IPBlock", &name, &change).await;
+    said.rejected(&["overlaps", &block]);
+}
+
+async fn a_block_does_not_shrink_or_go_below_its_ips(scene: &Scene) {
+    let block = scene.block().await;
+    for host in 130..137 {
+        scene.ip(&format!("ip-{host}"), host).await;
+    }
+    let shrink = json!({"spec": {"cidr": format!("{}/25", scene.address(0))}});
+    let said = scene.would_change("IPBlock", &block, &shrink).await;
+    let message = said.rejected(&[&block, "would lose addresses", "and 2 more"]);
+    assert_eq!(message.matches(&scene.named("ip-")).count(), 5, "{message}");
+    let exclude = json!({"spec": {"excluded": [scene.address(131)]}});
+    let said = scene.would_change("IPBlock", &block, &exclude).await;
+    said.rejected(&[&scene.named("ip-131"), &scene.address(131)]);
+    let said = scene.would_delete("IPBlock", &block).await;
+    let message = said.rejected(&[&block, "has IPs", "and 2 more", "delete them first"]);
+    assert_eq!(message.matches(&scene.named("ip-")).count(), 5, "{message}");
+    // What loses nobody anything is allowed.
+    let shrink = json!({"spec": {"cidr": format!("{}/25", scene.address(128))}});
+    scene
+        .would_change("IPBlock", &block, &shrink)
+        .await
+        .accepted_silently();
+    for host in 130..137 {
+        scene
+            .delete("IP", &scene.named(&format!("ip-{host}")))
+            .await;
+    }
+    for host in 130..137 {
+        scene
+            .expect_no("IP", &scene.named(&format!("ip-{host}")))
+            .await;
+    }
+    scene.deletes("IPBlock", &block).await.accepted();
+    scene.expect_no("IPBlock", &block).await;
+}
+
+async fn fewer_namespaces_evict_nobody_and_warn(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    let narrow = json!({"spec": {"allowedNamespaces": ["elsewhere"]}});
+    let said = scene.changes("IPBlock", &block, &narrow).await;
+    said.warns(&[&block, "keep it", &format!("{}/web", scene.name)]);
+    // Two inventories and more.
+    let period = std::time::Duration::from_secs(3);
+    scene
+        .remains("the pod that has it keeps it", period, async || {
+            scene.attached(&ip, "web").await
+        })
+        .await;
+    let next = scene.pod_asking("next", &ip.name, &json!({}));
+    scene
+        .would_create(&next)
+        .await
+        .rejected(&["may not use it"]);
+}

@@ -1,0 +1,66 @@
+//! Two pods ask for one IP: one has it, and the other is told.
+
+use serde_json::json;
+
+use crate::scene::{SOON, Scene};
+
+scenes![
+    shared of_two_pods_one_wins_and_the_other_inherits,
+    shared of_two_replicas_of_one_revision_the_first_keeps_it,
+];
+
+async fn of_two_pods_one_wins_and_the_other_inherits(scene: &Scene) {
+    let block = scene.block().await;
+    let nodes = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&nodes.0.name, &block).await;
+    scene.expect_labelled(&nodes.1.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    tokio::join!(scene.pod("one", &ip), scene.pod("two", &ip));
+    let winner = scene
+        .eventually("one of the two has it", SOON, async || {
+            let mut seen = String::new();
+            for pod in ["one", "two"] {
+                match scene.attached(&ip, pod).await {
+                    Ok(_) => return Ok(pod),
+                    Err(missing) => seen = missing,
+                }
+            }
+            Err(seen)
+        })
+        .await;
+    let loser = if winner == "one" { "two" } else { "one" };
+    let note = scene.expect_event("ClaimedByOther", loser).await;
+    assert!(
+        note.contains(&format!("{}/{winner}", scene.name)),
+        "the holder is named: {note}"
+    );
+    scene.expect_attached(&ip, winner).await;
+    scene.delete("Pod", winner).await;
+    scene.expect_attached(&ip, loser).await;
+}
+
+async fn of_two_replicas_of_one_revision_the_first_keeps_it(scene: &Scene) {
+    let block = scene.block().await;
+    let nodes = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&nodes.0.name, &block).await;
+    scene.expect_labelled(&nodes.1.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.deployment("web", &ip).await;
+    let first = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &first).await;
+    scene
+        .patch("Deployment", "web", &json!({"spec": {"replicas": 2}}))
+        .await;
+    let second = scene.new_pod("web", &[&first]).await;
+    scene.expect_event("ClaimedByOther", &second).await;
+    let calls = scene.mutations().await.len();
+    // ReplicaSets are read every 5 s while two pods name one IP; nothing that is read there moves it.
+    scene
+        .remains(
+            "the first keeps it",
+            std::time::Duration::from_secs(7),
+            async || scene.attached(&ip, &first).await,
+        )
+        .await;
+    assert_eq!(scene.mutations().await.len(), calls);
+}

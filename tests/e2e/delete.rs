@@ -1,0 +1,121 @@
+//! An IP, or its reservation, is deleted while a pod has the address.
+
+use crate::scene::{Ip, Scene};
+
+scenes![
+    shared a_deleted_ip_is_gone_only_when_its_address_is_detached,
+    shared foreground_deletion_ends_too,
+    shared an_ip_created_again_is_another_ip,
+    shared a_reservation_deleted_by_hand_still_reserves,
+];
+
+async fn attached(scene: &Scene) -> Ip {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    ip
+}
+
+async fn a_deleted_ip_is_gone_only_when_its_address_is_detached(scene: &Scene) {
+    let ip = attached(scene).await;
+    scene.delete("IP", &ip.name).await;
+    scene.expect_gone(&ip).await;
+    scene.expect_gate_closed("web", "IPDeleted").await;
+    // The order: off the interface, then the reservation, then the IP.
+    let mut audit = scene.audit();
+    audit.retain(|event| event.by_mooring() && event.is_write() && event.subresource.is_empty());
+    let last = |resource: &str, name: &str| {
+        let ours = audit
+            .iter()
+            .filter(|event| event.resource == resource && event.name == name);
+        ours.max_by_key(|event| event.received)
+            .unwrap_or_else(|| panic!("no write of {resource}"))
+    };
+    let (reservation, finalizer) = (last("ipaddresses", &ip.address), last("ips", &ip.name));
+    assert!(
+        reservation.received < finalizer.received,
+        "the reservation goes before the IP"
+    );
+    let unassigned = scene
+        .mutations()
+        .await
+        .last()
+        .expect("it was detached")
+        .unix_ms;
+    let released = reservation.answered.as_millisecond();
+    assert!(u64::try_from(released).unwrap_or_default() >= unassigned);
+}
+
+async fn foreground_deletion_ends_too(scene: &Scene) {
+    let ip = attached(scene).await;
+    let arguments = format!("delete ip {} --cascade=foreground --timeout=60s", ip.name);
+    scene.kubectl(&arguments).await.success();
+    scene.expect_gone(&ip).await;
+}
+
+async fn a_reservation_deleted_by_hand_still_reserves(scene: &Scene) {
+    let ip = attached(scene).await;
+    let calls = scene.mutations().await.len();
+    scene.delete("IPAddress", &ip.address).await;
+    // Its finalizer keeps the name, and nothing is detached for it.
+    scene
+        .remains(
+            "the pod keeps its address",
+            std::time::Duration::from_secs(3),
+            async || {
+                let reserved = scene.get("IPAddress", &ip.address).await.is_some();
+                if reserved {
+                    scene.attached(&ip, "web").await
+                } else {
+                    Err("no reservation".to_owned())
+                }
+            },
+        )
+        .await;
+    assert_eq!(scene.mutations().await.len(), calls);
+    scene.delete("Pod", "web").await;
+    scene.expect_detached(&ip).await;
+    // Made again, as the IP still wants it.
+    scene
+        .eventually(
+            "a reservation that is not being deleted",
+            crate::scene::SOON,
+            async || {
+                let object = scene
+                    .get("IPAddress", &ip.address)
+                    .await
+                    .ok_or("no reservation")?;
+                let dying = object["metadata"]["deletionTimestamp"].is_string();
+                if dying {
+                    Err(object.to_string())
+                } else {
+                    Ok(())
+                }
+            },
+        )
+        .await;
+    scene.pod("next", &ip).await;
+    scene.expect_attached(&ip, "next").await;
+}
+
+async fn an_ip_created_again_is_another_ip(scene: &Scene) {
+    let ip = attached(scene).await;
+    let first = scene.get("IP", &ip.name).await.expect("it is attached");
+    scene.delete("IP", &ip.name).await;
+    scene
+        .eventually("the first is gone", crate::scene::SOON, async || {
+            scene.get("IP", &ip.name).await.is_none()
+        })
+        .await;
+    // At once, while the garbage collector may still look for what the first has owned.
+    let again = scene.ip("web", 10).await;
+    let second = scene.get("IP", &again.name).await.expect("it is reserved");
+    assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
+    // The pod was given to the first; a new pod asks for the second.
+    scene.pod("next", &again).await;
+    scene.expect_attached(&again, "next").await;
+    scene.expect_gate_closed("web", "IPDeleted").await;
+}

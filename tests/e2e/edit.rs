@@ -1,0 +1,126 @@
+//! An IP's address is edited while a pod has it.
+
+use serde_json::json;
+
+use crate::scene::{Ip, SOON, Scene};
+
+scenes![
+    shared a_free_address_takes_the_old_ones_place,
+    shared a_taken_address_changes_nothing,
+    shared an_address_of_another_block_is_refused,
+];
+
+async fn attached(scene: &Scene) -> Ip {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    scene.expect_pod_ready("web").await;
+    ip
+}
+
+async fn a_free_address_takes_the_old_ones_place(scene: &Scene) {
+    let old = attached(scene).await;
+    let new = Ip {
+        address: scene.address(11),
+        ..old.clone()
+    };
+    scene
+        .patch("IP", &new.name, &json!({"spec": {"address": new.address}}))
+        .await;
+    scene
+        .eventually("the new address is attached", SOON, async || {
+            let status = scene.attached(&new, "web").await?["status"].clone();
+            if status["address"] == new.address.as_str() {
+                Ok(())
+            } else {
+                Err(status.to_string())
+            }
+        })
+        .await;
+    scene
+        .eventually("nothing is left of the old address", SOON, async || {
+            let on = scene.ec2().address_on(&old.address).await;
+            let reserved = scene.get("IPAddress", &old.address).await;
+            if on.is_none() && reserved.is_none() {
+                Ok(())
+            } else {
+                Err(format!("{on:?}, {reserved:?}"))
+            }
+        })
+        .await;
+    scene.expect_pod_ready("web").await;
+    // The holder was never let go: its gate was closed for this reason, and nobody else's claim came between.
+    let audit = scene.audit();
+    let closed = audit.iter().any(|event| {
+        event.resource == "pods" && event.response.to_string().contains("\"AddressChanging\"")
+    });
+    assert!(closed, "the gate was closed while the address changed");
+    let mut claims = audit
+        .iter()
+        .filter(|event| event.resource == "ips" && event.subresource == "status");
+    let first = claims.position(|event| event.response["status"]["assigned"] == true);
+    assert!(first.is_some());
+    let let_go = audit
+        .iter()
+        .filter(|event| event.resource == "ips" && event.subresource == "status")
+        .skip(first.unwrap_or_default())
+        .any(|event| event.response["status"]["claimed"] != true);
+    assert!(!let_go, "the holder stays the holder");
+}
+
+async fn a_taken_address_changes_nothing(scene: &Scene) {
+    let ip = attached(scene).await;
+    let other = scene.ip("other", 11).await;
+    let before = scene.mutations().await.len();
+    // The webhook names the holder; past it (another replica, a race) the reservation decides.
+    let change = json!({"spec": {"address": other.address}});
+    if let Err(error) = scene.try_patch("IP", &ip.name, &change).await {
+        assert!(
+            error.to_string().contains(&other.name),
+            "the holder is named: {error}"
+        );
+    } else {
+        let message = scene
+            .expect_reason("IP", &ip.name, "Reserved", "False", "AddressInUse")
+            .await;
+        assert!(
+            message.contains(&other.name),
+            "the holder is named: {message}"
+        );
+    }
+    scene.expect_attached(&ip, "web").await;
+    assert_eq!(scene.mutations().await.len(), before);
+}
+
+async fn an_address_of_another_block_is_refused(scene: &Scene) {
+    let ip = attached(scene).await;
+    let (subnet, prefix) = scene.another_subnet().await;
+    scene.block_in("other", &subnet, &json!({})).await;
+    let change = json!({"spec": {"address": format!("{prefix}10"), "block": scene.named("other")}});
+    // By the webhook or by the controller: the address stays.
+    let refused = scene.try_patch("IP", &ip.name, &change).await;
+    if refused.is_ok() {
+        scene
+            .eventually("a condition says why it is not done", SOON, async || {
+                let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
+                let text = object["status"]["conditions"].to_string();
+                if text.contains("block") {
+                    Ok(())
+                } else {
+                    Err(text)
+                }
+            })
+            .await;
+    }
+    scene.expect_attached(&ip, "web").await;
+    assert!(
+        scene
+            .ec2()
+            .address_on(&format!("{prefix}10"))
+            .await
+            .is_none()
+    );
+}

@@ -1,0 +1,101 @@
+//! What somebody needs to see when a scene has failed.
+
+use std::fmt::Write as _;
+
+use crate::scene::Scene;
+
+impl Scene {
+    /// The scene's objects, events, what EC2 did with its addresses, and the end of Mooring's log.
+    pub async fn evidence(&self) -> String {
+        let mut text = String::new();
+        let ips = self.ips.lock().unwrap().join(" ");
+        let blocks = self.blocks.lock().unwrap().join(" ");
+        let nodes = self.nodes.lock().unwrap().join(" ");
+        for (kind, names) in [("ips", &ips), ("ipblocks", &blocks), ("nodes", &nodes)] {
+            if !names.is_empty() {
+                self.show(
+                    &mut text,
+                    &format!("get {kind} {names} -o wide --ignore-not-found"),
+                )
+                .await;
+            }
+        }
+        if !ips.is_empty() {
+            self.show(
+                &mut text,
+                &format!("get ips {ips} -o yaml --ignore-not-found"),
+            )
+            .await;
+        }
+        self.show(&mut text, "get pods -o wide").await;
+        self.show(&mut text, "get pods -o json-as-conditions").await;
+        let mut told: Vec<(String, String)> = Vec::new();
+        for event in self.events().await {
+            let object = event["involvedObject"]["name"].as_str().unwrap_or_default();
+            if event["metadata"]["namespace"] == self.name.as_str()
+                || object.starts_with(&self.name)
+            {
+                let time = event["lastTimestamp"]
+                    .as_str()
+                    .or(event["eventTime"].as_str());
+                told.push((
+                    time.unwrap_or_default().to_owned(),
+                    format!("{} {object}: {}", event["reason"], event["message"]),
+                ));
+            }
+        }
+        told.sort();
+        let _ = writeln!(text, "--- events");
+        for (time, line) in told {
+            let _ = writeln!(text, "{time} {line}");
+        }
+        let _ = writeln!(text, "--- EC2, what was done with the scene's addresses");
+        for mutation in self.mutations().await {
+            let _ = writeln!(text, "{mutation:?}");
+        }
+        for mooring in self.world.replicas.lock().await.iter() {
+            let log = mooring.log();
+            let of_scene: Vec<&str> = log
+                .lines()
+                .filter(|line| {
+                    line.contains(&self.name) || line.contains("ERROR") || line.contains("panicked")
+                })
+                .collect();
+            let _ = writeln!(
+                text,
+                "--- {} of this scene, the last lines",
+                mooring.process().log_path().display()
+            );
+            for line in &of_scene[of_scene.len().saturating_sub(50)..] {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+        let _ = writeln!(
+            text,
+            "--- logs and audit log: {}",
+            self.cluster().folder().display()
+        );
+        text
+    }
+
+    async fn show(&self, text: &mut String, arguments: &str) {
+        if arguments.ends_with("json-as-conditions") {
+            for pod in self.list("Pod").await {
+                let _ = writeln!(
+                    text,
+                    "{}: {} {}",
+                    pod["metadata"]["name"],
+                    pod["metadata"]["annotations"],
+                    pod["status"]["conditions"]
+                );
+            }
+            return;
+        }
+        let output = self.kubectl(arguments).await;
+        let _ = writeln!(
+            text,
+            "--- kubectl {arguments}\n{}{}",
+            output.stdout, output.stderr
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! A node fails, and the address follows the Deployment's pod.
+
+use mooring_cluster::Node;
+use serde_json::json;
+
+use crate::objects::on;
+use crate::scene::{AFTER_NODE_DEATH, Ip, Scene};
+
+scenes![
+    shared a_dead_nodes_address_follows_the_pod,
+    shared a_deleted_nodes_address_follows_the_pod,
+    shared a_terminated_instances_address_follows_the_pod,
+    shared a_stopped_instances_address_follows_the_pod,
+    shared a_restarting_kubelet_moves_nothing,
+];
+
+/// A Deployment's pod with its address on the first of two nodes.
+async fn attached(scene: &Scene) -> (Ip, String, Node, Node) {
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    // It prefers the first node, and may go to the other.
+    let first = json!({"template": {"spec": {"affinity": {"nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
+            "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [a.name]}]}}]}}}}});
+    scene.deployment_with("web", &ip, &first).await;
+    let pod = scene.only_pod("web").await;
+    let status = scene.expect_attached(&ip, &pod).await;
+    assert_eq!(status["status"]["node"], a.name.as_str());
+    (ip, pod, a, b)
+}
+
+async fn follows(scene: &Scene, ip: &Ip, old: &str, there: &Node) {
+    let new = scene
+        .eventually(
+            "the Deployment has another pod",
+            AFTER_NODE_DEATH,
+            async || {
+                let mut pods = scene.pods_of("web").await.into_iter();
+                pods.find(|(name, _)| name != old).map(|(name, _)| name)
+            },
+        )
+        .await;
+    let status = scene
+        .expect_attached_within(ip, &new, AFTER_NODE_DEATH)
+        .await;
+    assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
+}
+
+async fn a_dead_nodes_address_follows_the_pod(scene: &Scene) {
+    let (ip, pod, here, there) = attached(scene).await;
+    scene.cluster().fail_node(&here.name).await;
+    follows(scene, &ip, &pod, &there).await;
+    // Its old pod is still there, being deleted for ever, and its gate is closed.
+    scene.expect_gate_closed(&pod, "MovedTo").await;
+}
+
+async fn a_deleted_nodes_address_follows_the_pod(scene: &Scene) {
+    let (ip, pod, here, there) = attached(scene).await;
+    scene.cluster().delete_node(&here.name).await;
+    follows(scene, &ip, &pod, &there).await;
+}
+
+async fn a_terminated_instances_address_follows_the_pod(scene: &Scene) {
+    let (ip, pod, here, there) = attached(scene).await;
+    scene.cluster().terminate_instance(&here.instance_id).await;
+    scene.cluster().fail_node(&here.name).await;
+    follows(scene, &ip, &pod, &there).await;
+}
+
+async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
+    let block = scene.block_with(&json!({"failoverAfter": "10m"})).await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let stuck = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": "true"}}});
+    let template = crate::objects::merged(on(&a), &stuck);
+    scene
+        .deployment_with("web", &ip, &json!({"template": template}))
+        .await;
+    let pod = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &pod).await;
+    scene.delete("Pod", &pod).await;
+    scene.cluster().node_says_not_ready(&a.name, true).await;
+    scene
+        .expect_condition("Node", &a.name, "Ready", "False")
+        .await;
+    let heir = scene.new_pod("web", &[&pod]).await;
+    scene
+        .remains(
+            "the draining pod keeps it",
+            std::time::Duration::from_secs(5),
+            async || scene.ec2().address_on(&ip.address).await.as_ref() == Some(&a.interfaces[0]),
+        )
+        .await;
+    scene.cluster().node_says_not_ready(&a.name, false).await;
+    let gone = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": null}}});
+    scene.patch("Pod", &pod, &gone).await;
+    scene.expect_attached(&ip, &heir).await;
+}
+
+async fn a_stopped_instances_address_follows_the_pod(scene: &Scene) {
+    let (ip, pod, here, there) = attached(scene).await;
+    scene.cluster().stop_instance(&here.instance_id).await;
+    scene.cluster().fail_node(&here.name).await;
+    follows(scene, &ip, &pod, &there).await;
+    // A stopped instance keeps its addresses until they are taken off.
+    let off = scene.mutations().await.into_iter().any(|mutation| {
+        mutation.action.starts_with("Unassign")
+            && mutation.result == "Success"
+            && mutation.network_interface_id.as_ref() == Some(&here.interfaces[0])
+    });
+    assert!(off, "it was taken off the stopped instance");
+}

@@ -1,0 +1,122 @@
+//! Somebody else's hand in EC2: nothing is taken from it, and what was ours is repaired.
+
+use serde_json::json;
+
+use crate::scene::{SOON, Scene};
+
+scenes![
+    shared an_address_on_a_foreign_interface_is_left_there_until_take_from_names_it,
+    shared an_address_that_was_taken_off_is_put_back,
+    shared an_address_that_was_moved_away_is_not_stolen_back,
+    shared an_address_that_no_ip_explains_is_reported_and_left,
+];
+
+async fn an_address_on_a_foreign_interface_is_left_there_until_take_from_names_it(scene: &Scene) {
+    let block = scene.block().await;
+    let (ours, foreign) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&ours.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let eni = &foreign.interfaces[0];
+    scene.foreign_assign(eni, &ip.address).await;
+    scene.pod_with("web", &ip, &crate::objects::on(&ours)).await;
+    scene
+        .eventually("the interface is named", SOON, async || {
+            let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
+            let conditions = object["status"]["conditions"].to_string();
+            let told = conditions.contains("AddressInUse") && conditions.contains(eni.as_str());
+            if told { Ok(()) } else { Err(conditions) }
+        })
+        .await;
+    let note = scene.expect_event("AddressInUse", &ip.name).await;
+    assert!(
+        note.contains(eni.as_str()),
+        "the interface is named: {note}"
+    );
+    scene
+        .remains(
+            "it is not stolen",
+            std::time::Duration::from_secs(3),
+            async || scene.ec2().address_on(&ip.address).await.as_ref() == Some(eni),
+        )
+        .await;
+    let way_out = json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": eni}}});
+    scene.patch("IP", &ip.name, &way_out).await;
+    let attached = scene.expect_attached(&ip, "web").await;
+    assert_eq!(attached["status"]["networkInterfaceID"], ours.interfaces[0]);
+    scene
+        .eventually("the word was good for once", SOON, async || {
+            let object = scene.get("IP", &ip.name).await?;
+            object["metadata"]["annotations"]["ip.wgtwo.com/take-from"]
+                .is_null()
+                .then_some(())
+        })
+        .await;
+}
+
+async fn an_address_that_was_taken_off_is_put_back(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    scene
+        .foreign_unassign(&node.interfaces[0], &ip.address)
+        .await;
+    scene
+        .eventually("it is back on the interface", SOON, async || {
+            scene.ec2().address_on(&ip.address).await.as_ref() == Some(&node.interfaces[0])
+        })
+        .await;
+    scene.expect_attached(&ip, "web").await;
+    scene.expect_event("DriftRepaired", &ip.name).await;
+}
+
+async fn an_address_that_was_moved_away_is_not_stolen_back(scene: &Scene) {
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod_with("web", &ip, &crate::objects::on(&a)).await;
+    scene.expect_attached(&ip, "web").await;
+    scene.foreign_assign(&b.interfaces[0], &ip.address).await;
+    let message = scene.expect_gate_closed("web", "AddressInUse").await;
+    assert!(
+        message.contains(&b.interfaces[0]),
+        "the interface is named: {message}"
+    );
+    assert_eq!(
+        scene.ec2().address_on(&ip.address).await.as_ref(),
+        Some(&b.interfaces[0])
+    );
+    scene.foreign_unassign(&b.interfaces[0], &ip.address).await;
+    scene.expect_attached(&ip, "web").await;
+}
+
+async fn an_address_that_no_ip_explains_is_reported_and_left(scene: &Scene) {
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    scene
+        .foreign_assign(&node.interfaces[0], &scene.address(20))
+        .await;
+    scene
+        .expect_condition("IPBlock", &block, "OrphanedAddress", "True")
+        .await;
+    let told = scene.expect_event("OrphanedAddress", &block).await;
+    assert!(
+        told.contains(&scene.address(20)),
+        "the address is named: {told}"
+    );
+    assert!(
+        scene.ec2().address_on(&scene.address(20)).await.is_some(),
+        "it is not ours to take off"
+    );
+    scene
+        .foreign_unassign(&node.interfaces[0], &scene.address(20))
+        .await;
+    scene
+        .expect_condition("IPBlock", &block, "OrphanedAddress", "False")
+        .await;
+}

@@ -1,0 +1,186 @@
+//! Another mutating webhook that takes out what a pod needs to have its address.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::routing::post;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use k8s_openapi::ByteString;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::objects::IP;
+use crate::promises::GATE;
+use crate::scene::Scene;
+
+scenes![
+    shared what_another_webhook_takes_out_is_put_back,
+    shared a_pod_that_has_lost_what_it_needs_is_refused,
+];
+
+/// What the webhook takes out of a pod, by the pod's annotation `test.mooring/takes`.
+fn taken(pod: &Value) -> Value {
+    let remove = |path: &str| json!([{"op": "remove", "path": path}]);
+    let takes = pod["metadata"]["annotations"]["test.mooring/takes"].as_str();
+    let (path, there) = match takes.unwrap_or_default() {
+        "label" => ("/metadata/labels", !pod["metadata"]["labels"][IP].is_null()),
+        "uid" => (
+            "/metadata/annotations/ip.wgtwo.com~1ip-uid",
+            !pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_null(),
+        ),
+        "gate" => (
+            "/spec/readinessGates",
+            !pod["spec"]["readinessGates"].is_null(),
+        ),
+        "affinity" => ("/spec/affinity", !pod["spec"]["affinity"].is_null()),
+        _ => return json!([]),
+    };
+    if there { remove(path) } else { json!([]) }
+}
+
+async fn review(body: Bytes) -> ([(&'static str, &'static str); 1], String) {
+    let review: Value = serde_json::from_slice(&body).expect("the API server sends JSON");
+    let patch = taken(&review["request"]["object"]).to_string().into_bytes();
+    let answer = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "response": {"uid": review["request"]["uid"], "allowed": true,
+            "patchType": "JSONPatch", "patch": ByteString(patch)}});
+    ([("content-type", "application/json")], answer.to_string())
+}
+
+/// Serves the webhook until the runtime ends; its port.
+async fn serve(scene: &Scene) -> u16 {
+    let leaf = scene.cluster().webhook_authority().leaf(&["127.0.0.1"]);
+    let certificate = CertificateDer::from_pem_slice(leaf.certificate.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(leaf.key.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let router = axum::Router::new().route("/", post(review));
+    let service = TowerToHyperService::new(router);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let (acceptor, service) = (acceptor.clone(), service.clone());
+            tokio::spawn(async move {
+                if let Ok(stream) = acceptor.accept(stream).await {
+                    let http = hyper::server::conn::http1::Builder::new();
+                    // The API server closes connections as it likes.
+                    let _ = http.serve_connection(TokioIo::new(stream), service).await;
+                }
+            });
+        }
+    });
+    port
+}
+
+/// Registers it for the scene's pods, after ours in the alphabet, which is the order of calls.
+async fn register(scene: &Scene, port: u16, reinvocation: &str) -> String {
+    let authority = scene.cluster().webhook_authority().certificate();
+    let name = format!("zz-{}", scene.name);
+    let hook = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [{
+            "name": "takes.test.mooring",
+            "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "reinvocationPolicy": reinvocation,
+            "clientConfig": {"url": format!("https://127.0.0.1:{port}/"),
+                "caBundle": ByteString(authority.into_bytes())},
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": scene.name}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                "resources": ["pods"]}],
+        }],
+    });
+    scene.cluster().apply(&hook.to_string()).await;
+    name
+}
+
+fn takes(what: &str) -> Value {
+    json!({"metadata": {"annotations": {"test.mooring/takes": what}}})
+}
+
+/// The API server learns of a webhook a moment after it was registered: until then a pod with only a label to
+/// lose keeps it.
+async fn in_force(scene: &Scene) {
+    let probe = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "probe", "namespace": scene.name, "labels": {IP: "x"},
+            "annotations": {"test.mooring/takes": "label"}},
+        "spec": {"containers": [{"name": "main", "image": "registry.example/main:1"}]}});
+    scene
+        .eventually(
+            "the other webhook is asked",
+            crate::scene::SOON,
+            async || {
+                let pod = scene.would_create(&probe).await.accepted();
+                pod["metadata"]["labels"].is_null()
+            },
+        )
+        .await;
+}
+
+async fn what_another_webhook_takes_out_is_put_back(scene: &Scene) {
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let port = serve(scene).await;
+    // Called once: ours is called again after it, and has the last word.
+    let name = register(scene, port, "Never").await;
+    in_force(scene).await;
+    for what in ["label", "uid", "gate", "affinity"] {
+        let pod = scene
+            .would_create(&scene.pod_asking("web", &ip.name, &takes(what)))
+            .await;
+        let pod = pod.accepted();
+        assert_eq!(pod["metadata"]["labels"][IP], ip.name.as_str(), "{what}");
+        assert!(
+            pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_string(),
+            "{what}"
+        );
+        assert_eq!(
+            pod["spec"]["readinessGates"],
+            json!([{"conditionType": GATE}]),
+            "{what}"
+        );
+        assert!(
+            pod["spec"]["affinity"]["nodeAffinity"].is_object(),
+            "{what}"
+        );
+    }
+    let gone = format!("delete mutatingwebhookconfiguration {name}");
+    scene.kubectl(&gone).await.success();
+}
+
+async fn a_pod_that_has_lost_what_it_needs_is_refused(scene: &Scene) {
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let port = serve(scene).await;
+    // Called again whenever ours is: it has the last word.
+    let name = register(scene, port, "IfNeeded").await;
+    in_force(scene).await;
+    for (what, missing) in [
+        ("label", "label ip.wgtwo.com/ip"),
+        ("uid", "annotation ip.wgtwo.com/ip-uid"),
+        ("gate", "readiness gate ip.wgtwo.com/attached"),
+        ("affinity", "node affinity"),
+    ] {
+        let said = scene
+            .would_create(&scene.pod_asking("web", &ip.name, &takes(what)))
+            .await;
+        let message = said.rejected(&["has lost what it needs", &ip.name, missing]);
+        assert!(
+            message.contains("kubectl get mutatingwebhookconfigurations"),
+            "{message}"
+        );
+    }
+    let gone = format!("delete mutatingwebhookconfiguration {name}");
+    scene.kubectl(&gone).await.success();
+}

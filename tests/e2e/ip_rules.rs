@@ -1,0 +1,202 @@
+//! Which IPs the webhook lets in: what is wrong is said to whoever writes it, with a way out.
+
+use serde_json::{Value, json};
+
+use crate::asking::{block_named, ip_named};
+use crate::scene::{Ip, Scene};
+
+scenes![
+    shared an_address_must_be_usable_in_its_block,
+    shared an_address_in_use_is_refused_and_its_holder_named,
+    shared a_services_address_is_refused_and_the_service_named,
+    shared an_attached_ips_changes_and_deletion_are_warned_of,
+    shared an_attached_ip_cannot_go_to_another_block,
+    alone the_block_of_an_ip_must_exist_and_be_clear,
+];
+
+fn asking(scene: &Scene, address: &str) -> Value {
+    ip_named(&scene.named("asking"), &json!({"address": address}))
+}
+
+async fn an_address_must_be_usable_in_its_block(scene: &Scene) {
+    let excluded = format!("{}/30", scene.address(40));
+    let block = json!({"excluded": [scene.address(30), excluded]});
+    let block = scene.block_with(&block).await;
+    for host in [0, 1, 2, 3, 255] {
+        let said = scene
+            .would_create(&asking(scene, &scene.address(host)))
+            .await;
+        let message = said.rejected(&["AWS's own", &scene.subnet.cidr]);
+        assert!(message.contains("choose another address"), "{message}");
+    }
+    for (host, entry) in [(30, scene.address(30)), (42, excluded)] {
+        let said = scene
+            .would_create(&asking(scene, &scene.address(host)))
+            .await;
+        said.rejected(&["is excluded by IPBlock", &block, &entry]);
+    }
+    let elsewhere = json!({"address": "192.0.2.1", "block": block});
+    let said = scene
+        .would_create(&ip_named(&scene.named("asking"), &elsewhere))
+        .await;
+    said.rejected(&["192.0.2.1", "is not in IPBlock", &block, &scene.subnet.cidr]);
+    for host in [4, 254] {
+        let said = scene
+            .would_create(&asking(scene, &scene.address(host)))
+            .await;
+        said.accepted_silently();
+    }
+}
+
+async fn an_address_in_use_is_refused_and_its_holder_named(scene: &Scene) {
+    let block = scene.block().await;
+    let web = scene.ip("web", 10).await;
+    let said = scene.would_create(&asking(scene, &web.address)).await;
+    said.rejected(&[&web.address, "in use by IP", &web.name]);
+    // One that was allocated is in use as well as one that was asked for.
+    let allocated = scene.allocated("allocated", &block).await;
+    let said = scene.would_create(&asking(scene, &allocated.address)).await;
+    said.rejected(&["in use by IP", &allocated.name]);
+    // So it is for a change of another IP.
+    let change = json!({"spec": {"address": allocated.address}});
+    let said = scene.would_change("IP", &web.name, &change).await;
+    said.rejected(&["in use by IP", &allocated.name]);
+    let change = json!({"spec": {"address": scene.address(11)}});
+    let said = scene.would_change("IP", &web.name, &change).await;
+    said.accepted();
+}
+
+async fn a_services_address_is_refused_and_the_service_named(scene: &Scene) {
+    // The API server's Service range; no other scene has a block there.
+    let subnet = scene.cluster().add_subnet("10.0.0.0/24").await;
+    scene
+        .block_in("services", &subnet, &json!({"cidr": "10.0.0.0/25"}))
+        .await;
+    let service = json!({"apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "shop", "namespace": scene.name},
+        "spec": {"clusterIP": "10.0.0.77", "ports": [{"port": 80}]}});
+    scene.creates(&service).await.accepted();
+    let named = format!("{}/shop", scene.name);
+    let said = scene.would_create(&asking(scene, "10.0.0.77")).await;
+    said.rejected(&["10.0.0.77", "in use by", "ervice", &named]);
+    // And the other way round: a Service cannot have what an IP has.
+    let name = scene.named("web");
+    scene.remember_ip(&name);
+    let ip = ip_named(&name, &json!({"address": "10.0.0.78"}));
+    scene.creates(&ip).await.accepted();
+    scene
+        .expect_condition("IP", &name, "Reserved", "True")
+        .await;
+    let mut second = service.clone();
+    second["metadata"]["name"] = "second".into();
+    second["spec"]["clusterIP"] = "10.0.0.78".into();
+    scene
+        .creates(&second)
+        .await
+        .rejected(&["10.0.0.78", "already allocated"]);
+    scene.delete("Service", "shop").await;
+}
+
+async fn attached(scene: &Scene) -> Ip {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    ip
+}
+
+async fn an_attached_ips_changes_and_deletion_are_warned_of(scene: &Scene) {
+    let ip = attached(scene).await;
+    let pod = format!("{}/web", scene.name);
+    let next = scene.address(11);
+    let change = json!({"spec": {"address": next}});
+    let said = scene.would_change("IP", &ip.name, &change).await;
+    said.warns(&[&ip.address, "will be taken off pod", &pod, &next]);
+    let said = scene.would_delete("IP", &ip.name).await;
+    said.warns(&[&ip.name, "held by pod", &pod, &ip.address]);
+    // What moves nothing is not warned of, and one that nobody holds may go silently.
+    let change = json!({"spec": {"reassign": true}});
+    let said = scene.would_change("IP", &ip.name, &change).await;
+    said.accepted_silently();
+    let free = scene.ip("free", 12).await;
+    let said = scene.would_delete("IP", &free.name).await;
+    said.accepted_silently();
+}
+
+async fn an_attached_ip_cannot_go_to_another_block(scene: &Scene) {
+    let ip = attached(scene).await;
+    let (subnet, prefix) = scene.another_subnet().await;
+    let other = scene.block_in("other", &subnet, &json!({})).await;
+    let change = json!({"spec": {"address": format!("{prefix}20")}});
+    let said = scene.would_change("IP", &ip.name, &change).await;
+    let pod = format!("{}/web", scene.name);
+    said.rejected(&["held by pod", &pod, "cannot go to IPBlock", &other]);
+    // Free again, it may.
+    scene.delete("Pod", "web").await;
+    scene.expect_detached(&ip).await;
+    scene.changes("IP", &ip.name, &change).await.accepted();
+    scene
+        .eventually(
+            "it is reserved in the other block",
+            crate::scene::SOON,
+            async || {
+                let now = scene.get("IP", &ip.name).await.ok_or("no such IP")?;
+                let status = &now["status"];
+                let there = status["block"] == other.as_str();
+                if there && status["address"] == format!("{prefix}20").as_str() {
+                    Ok(())
+                } else {
+                    Err(status.to_string())
+                }
+            },
+        )
+        .await;
+}
+
+async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
+    scene.mooring().await;
+    let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
+    said.rejected(&["lies in no IPBlock", "there is no IPBlock yet"]);
+    let block = scene.block().await;
+    let listed = format!("{block} ({})", scene.subnet.cidr);
+    let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
+    said.rejected(&["192.0.2.1", "lies in no IPBlock", &listed]);
+    let missing = json!({"address": scene.address(10), "block": "nowhere"});
+    let said = scene.would_create(&ip_named("asking", &missing)).await;
+    said.rejected(&["IPBlock \"nowhere\", which does not exist", &listed]);
+    let missing = json!({"block": "nowhere"});
+    let said = scene.would_create(&ip_named("asking", &missing)).await;
+    said.rejected(&["which does not exist", &listed]);
+    // Two blocks overlap only if the second was made while nobody looked.
+    scene.cluster().unregister_webhooks().await;
+    let twin = scene.named("twin");
+    scene.remember_block(&twin);
+    let spec = json!({"cidr": scene.subnet.cidr, "subnetID": scene.subnet.id});
+    scene.creates(&block_named(&twin, &spec)).await.accepted();
+    let replicas = scene.world.replicas.lock().await;
+    scene.cluster().register_webhooks(&[&replicas[0]]).await;
+    drop(replicas);
+    scene
+        .eventually(
+            "the webhook knows of both",
+            crate::scene::SOON,
+            async || {
+                let said = scene.would_create(&asking(scene, &scene.address(10))).await;
+                let ambiguous = ["lies in more than one IPBlock", &block, &twin];
+                if ambiguous.iter().all(|part| said.message().contains(part)) {
+                    Ok(())
+                } else {
+                    Err(format!("{said:?}"))
+                }
+            },
+        )
+        .await;
+    // The controller, which saw it too late for a refusal, says the same.
+    let clear = json!({"address": scene.address(10), "block": block});
+    let said = scene.would_create(&ip_named("asking", &clear)).await;
+    said.accepted();
+    scene.delete("IPBlock", &twin).await;
+    scene.expect_no("IPBlock", &twin).await;
+}

@@ -1,0 +1,145 @@
+//! Two replicas: one decides, and the other goes on when it is gone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mooring_cluster::{Fault, Mooring, MooringOptions};
+
+use crate::scene::{SOON, Scene};
+
+scenes![
+    alone when_the_leader_is_killed_the_other_goes_on,
+    alone on_sigterm_the_lease_is_given_back_within_two_seconds,
+    alone on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call,
+];
+
+async fn replica(scene: &Scene) -> Arc<Mooring> {
+    let arguments = [
+        "--lease-duration=4s",
+        "--lease-renew-deadline=3s",
+        "--lease-retry-period=500ms",
+    ];
+    let options = MooringOptions {
+        arguments: arguments.map(str::to_owned).to_vec(),
+        ..MooringOptions::default()
+    };
+    scene.mooring_with(options).await
+}
+
+/// Who holds the Lease, waited for until somebody does.
+async fn holder(scene: &Scene, not: &str) -> String {
+    scene
+        .eventually("somebody else holds the Lease", SOON, async || {
+            let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
+            match lease["spec"]["holderIdentity"].as_str() {
+                Some(holder) if !holder.is_empty() && holder != not => Ok(holder.to_owned()),
+                _ => Err(lease["spec"].to_string()),
+            }
+        })
+        .await
+}
+
+/// The replicas as (leader, the other).
+fn sorted(holder: &str, replicas: [Arc<Mooring>; 2]) -> (Arc<Mooring>, Arc<Mooring>) {
+    let [one, two] = replicas;
+    // A random suffix follows the identity's name.
+    if holder.starts_with(one.identity()) {
+        (one, two)
+    } else {
+        (two, one)
+    }
+}
+
+async fn when_the_leader_is_killed_the_other_goes_on(scene: &Scene) {
+    let replicas = [replica(scene).await, replica(scene).await];
+    let first = holder(scene, "").await;
+    let (leader, other) = sorted(&first, replicas);
+    scene.cluster().register_webhooks(&[&other]).await;
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    let (one, two) = (scene.ip("one", 10).await, scene.ip("two", 11).await);
+    scene.pod("one", &one).await;
+    scene.expect_attached(&one, "one").await;
+    assert_eq!(scene.mutations().await.len(), 1, "one of the two has acted");
+    assert!((other.metric("mooring_leader", &[]).await - 0.0).abs() < f64::EPSILON);
+    leader.kill9();
+    scene.pod("two", &two).await;
+    scene.expect_attached(&two, "two").await;
+    assert_ne!(holder(scene, &first).await, first);
+    scene.expect_attached(&one, "one").await;
+    assert_eq!(
+        scene.mutations().await.len(),
+        2,
+        "what was attached is left alone"
+    );
+}
+
+async fn on_sigterm_the_lease_is_given_back_within_two_seconds(scene: &Scene) {
+    let replica = replica(scene).await;
+    holder(scene, "").await;
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    let told = Instant::now();
+    replica.process().signal("TERM");
+    expect_given_back(scene).await;
+    // The promise is a time: it is what a successor waits for.
+    assert!(
+        told.elapsed() < Duration::from_secs(2),
+        "given back after {:?}",
+        told.elapsed()
+    );
+    let ended = replica.terminate().await;
+    assert!(ended.success(), "{ended}");
+    // What the next scene step needs is a Mooring that cleans up.
+    self::replica(scene).await;
+}
+
+async fn on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call(scene: &Scene) {
+    let first = replica(scene).await;
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let assign = Fault::hold_before()
+        .of("AssignPrivateIpAddresses")
+        .address(&ip.address);
+    let fault = scene.ec2().fault(assign).await;
+    scene.pod("web", &ip).await;
+    let waits = "the call has reached EC2 and waits there";
+    scene
+        .eventually(waits, SOON, async || {
+            let held = scene.ec2().held().await;
+            held.iter().any(|call| call.fault == fault.0)
+        })
+        .await;
+    let told = Instant::now();
+    first.process().signal("TERM");
+    expect_given_back(scene).await;
+    assert!(
+        told.elapsed() < Duration::from_secs(6),
+        "given back after {:?}",
+        told.elapsed()
+    );
+    let ended = first.terminate().await;
+    assert!(ended.success(), "{ended}");
+    scene.ec2().clear_fault(fault).await;
+    scene.ec2().release_all().await;
+    replica(scene).await;
+    scene.expect_attached(&ip, "web").await;
+}
+
+async fn expect_given_back(scene: &Scene) {
+    scene
+        .eventually("nobody holds the Lease", SOON, async || {
+            let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
+            let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
+            if holder.is_empty() {
+                Ok(())
+            } else {
+                Err(lease["spec"].to_string())
+            }
+        })
+        .await;
+}

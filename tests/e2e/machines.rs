@@ -1,0 +1,115 @@
+//! What a name stands for changes: a node's instance, an instance's interface.
+
+use mooring_cluster::{InterfaceSpec, Node, NodeSpec};
+use serde_json::json;
+
+use crate::objects::on;
+use crate::scene::{AFTER_NODE_DEATH, SOON, Scene};
+
+scenes![
+    shared a_node_that_comes_again_on_another_instance_is_another_place,
+    shared an_interface_that_is_replaced_is_followed,
+    shared a_pod_on_a_node_without_an_interface_in_the_subnet_is_told,
+];
+
+async fn a_node_that_comes_again_on_another_instance_is_another_place(scene: &Scene) {
+    let block = scene.block().await;
+    let first = scene.node("a").await;
+    scene.expect_labelled(&first.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.deployment("web", &ip).await;
+    let old = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &old).await;
+    // Another instance, whose kubelet registers under the old name.
+    let spare = NodeSpec::new("spare").interface(&scene.subnet);
+    let spare = scene.node_of(spare).await;
+    scene.cluster().delete_node(&spare.name).await;
+    scene.cluster().delete_node(&first.name).await;
+    let again = Node {
+        name: first.name.clone(),
+        ..spare
+    };
+    let spec = NodeSpec::new(&first.name).interface(&scene.subnet);
+    scene
+        .eventually("the old Node is gone", SOON, async || {
+            scene.get("Node", &first.name).await.is_none()
+        })
+        .await;
+    scene
+        .kubectl(&format!("delete pod {old} --force --grace-period=0"))
+        .await
+        .success();
+    scene.cluster().register(&again, &spec).await;
+    let new = scene
+        .eventually(
+            "the Deployment has another pod",
+            AFTER_NODE_DEATH,
+            async || {
+                let mut pods = scene.pods_of("web").await.into_iter();
+                pods.find(|(name, _)| *name != old).map(|(name, _)| name)
+            },
+        )
+        .await;
+    let status = scene
+        .expect_attached_within(&ip, &new, AFTER_NODE_DEATH)
+        .await;
+    assert_eq!(status["status"]["instanceID"], again.instance_id.as_str());
+    assert_eq!(status["status"]["networkInterfaceID"], again.interfaces[0]);
+}
+
+async fn an_interface_that_is_replaced_is_followed(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod_with("web", &ip, &on(&node)).await;
+    scene.expect_attached(&ip, "web").await;
+    let state = scene.ec2().state().await;
+    let mut interfaces = state.network_interfaces.iter();
+    let attachment = interfaces
+        .find(|interface| interface.network_interface_id == node.interfaces[0])
+        .and_then(|interface| interface.attachment_id.clone())
+        .expect("it is attached");
+    scene
+        .ec2()
+        .call("DetachNetworkInterface", &[("AttachmentId", &attachment)])
+        .await;
+    let spec = InterfaceSpec::new(&scene.subnet);
+    let new = scene
+        .cluster()
+        .add_interface(&node.instance_id, 1, &spec)
+        .await;
+    scene
+        .eventually(
+            "the address is on the new interface",
+            AFTER_NODE_DEATH,
+            async || {
+                let on = scene.ec2().address_on(&ip.address).await;
+                if on.as_ref() == Some(&new) {
+                    Ok(())
+                } else {
+                    Err(on)
+                }
+            },
+        )
+        .await;
+    scene.expect_attached(&ip, "web").await;
+}
+
+async fn a_pod_on_a_node_without_an_interface_in_the_subnet_is_told(scene: &Scene) {
+    // The block's nodes are the administrator's choice, and it is a wrong one.
+    let pool = json!({"nodeSelector": {"matchLabels": {"pool": scene.name}}});
+    scene.block_with(&pool).await;
+    let node = scene
+        .node_of(NodeSpec::new("bare").label("pool", &scene.name))
+        .await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_event("NoEligibleNode", "web").await;
+    let labels = scene.get("Node", &node.name).await.expect("it is there");
+    let labels = labels["metadata"]["labels"].to_string();
+    assert!(
+        !labels.contains("block.ip.wgtwo.com"),
+        "labels are not ours to keep here: {labels}"
+    );
+}

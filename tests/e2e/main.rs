@@ -1,0 +1,132 @@
+//! The promises, end to end: real Kubernetes, the EC2 emulator, and the built `mooring`.
+//!
+//! One cluster is shared by the scenes that can share it, side by side; scenes that kill or count get one of
+//! their own. After every scene the histories of EC2 and of the API server are judged (`safety`).
+//!
+//! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`, and
+//! `MOORING_E2E_ONLY="attach room"` those that contain one of several words. `MOORING_E2E_SHARED` and
+//! `MOORING_E2E_ALONE` say how many scenes of either sort run at a time (8 and 2).
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    clippy::panic,
+    clippy::unwrap_used,
+    missing_docs
+)]
+
+#[macro_use]
+mod stage;
+mod asking;
+mod costs;
+mod evidence;
+mod faults;
+mod objects;
+mod promises;
+mod rules;
+mod safety;
+mod scene;
+mod world;
+
+mod answers;
+mod attach;
+mod block_rules;
+mod certificates;
+mod contention;
+mod crash;
+mod delete;
+mod edit;
+mod failover;
+mod foreign;
+mod foreign_webhook;
+mod ip_rules;
+mod leader;
+mod machines;
+mod names;
+mod one_file;
+mod outage;
+mod pod_additions;
+mod pod_refusals;
+mod process;
+mod quiet;
+mod readme;
+mod release;
+mod rights;
+mod rollout;
+mod room;
+mod schema;
+mod stateful;
+mod two_replicas;
+mod webhook_down;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn trials() -> Vec<Trial> {
+    [
+        answers::scenes(),
+        attach::scenes(),
+        block_rules::scenes(),
+        certificates::scenes(),
+        contention::scenes(),
+        crash::scenes(),
+        delete::scenes(),
+        edit::scenes(),
+        failover::scenes(),
+        foreign::scenes(),
+        foreign_webhook::scenes(),
+        ip_rules::scenes(),
+        leader::scenes(),
+        machines::scenes(),
+        names::scenes(),
+        one_file::scenes(),
+        outage::scenes(),
+        pod_additions::scenes(),
+        pod_refusals::scenes(),
+        process::scenes(),
+        quiet::scenes(),
+        readme::scenes(),
+        release::scenes(),
+        rights::scenes(),
+        rollout::scenes(),
+        room::scenes(),
+        rules::scenes(),
+        schema::scenes(),
+        stateful::scenes(),
+        two_replicas::scenes(),
+        webhook_down::scenes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // A waiting scene costs a thread and nothing else; how many run at a time is decided by `stage`.
+    arguments.test_threads.get_or_insert(256);
+    stage::quiet_panics();
+    let mut trials = trials();
+    let names: Vec<String> = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    if let Ok(only) = std::env::var("MOORING_E2E_ONLY") {
+        trials.retain(|trial| {
+            only.split_whitespace()
+                .any(|part| trial.name().contains(part))
+        });
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let failed = conclusion.has_failed();
+    world::end(failed);
+    if failed || arguments.list {
+        return conclusion.exit_code();
+    }
+    match faults::check(&names) {
+        Ok(()) => conclusion.exit_code(),
+        Err(message) => {
+            eprintln!("tests/faults.toml: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

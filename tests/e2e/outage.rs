@@ -1,0 +1,42 @@
+//! The API server goes away for a while.
+
+use std::sync::atomic::Ordering;
+
+use crate::scene::Scene;
+
+scenes![
+    alone an_api_server_that_restarts_detaches_nothing,
+];
+
+async fn an_api_server_that_restarts_detaches_nothing(scene: &Scene) {
+    let mooring = scene.mooring().await;
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    scene.cluster().process("kube-apiserver").restart();
+    scene
+        .eventually(
+            "the API server answers again",
+            crate::scene::SOON,
+            async || scene.kubectl("get ips").await.ok,
+        )
+        .await;
+    mooring.wait_until_ready(crate::scene::SOON).await;
+    scene.expect_attached(&ip, "web").await;
+    assert_eq!(
+        scene.mutations().await.len(),
+        1,
+        "cannot list is never gone"
+    );
+    // And it goes on. A pod that went while nobody watched would be believed gone only after a minute, so the
+    // watch is seen to work first.
+    let second = scene.ip("second", 11).await;
+    scene.pod("second", &second).await;
+    scene.expect_attached(&second, "second").await;
+    scene.delete("Pod", "web").await;
+    scene.expect_detached(&ip).await;
+}

@@ -1,0 +1,277 @@
+//! Pods that cannot have the address that they ask for are refused, with a way out; and live pods are guarded.
+
+use serde_json::{Value, json};
+
+use crate::asking::ip_named;
+use crate::objects::IP;
+use crate::scene::{SOON, Scene};
+
+scenes![
+    shared a_missing_ip_and_one_of_others_are_refused_in_the_same_words,
+    shared an_ip_that_is_being_deleted_is_refused,
+    shared a_pod_that_cannot_run_on_the_blocks_nodes_is_refused,
+    shared daemon_set_and_mirror_pods_are_refused,
+    shared an_unknown_handover_is_refused,
+    shared a_live_pods_marks_are_guarded,
+    shared an_annotation_cannot_come_to_a_live_pod,
+];
+
+async fn a_missing_ip_and_one_of_others_are_refused_in_the_same_words(scene: &Scene) {
+    scene.block().await;
+    let (subnet, prefix) = scene.another_subnet().await;
+    let closed = json!({"allowedNamespaces": ["elsewhere"]});
+    let closed = scene.block_in("closed", &subnet, &closed).await;
+    let ask = async |annotation: &str| {
+        let pod = scene.pod_asking("web", annotation, &json!({}));
+        let said = scene.would_create(&pod).await;
+        said.rejected(&[annotation, "does not exist, or", "may not use it"])
+    };
+    // The IP itself is for others; its block is; each by name and by address.
+    let theirs = json!({"address": scene.address(10), "allowedNamespaces": ["elsewhere"]});
+    let in_closed = json!({"address": format!("{prefix}10")});
+    let allocated = json!({"block": closed});
+    for (name, spec) in [("a", theirs), ("b", in_closed), ("c", allocated)] {
+        let name = scene.named(name);
+        let mut before = vec![ask(&name).await];
+        if let Some(address) = spec["address"].as_str() {
+            before.push(ask(address).await);
+        }
+        scene.remember_ip(&name);
+        scene.creates(&ip_named(&name, &spec)).await.accepted();
+        scene
+            .expect_condition("IP", &name, "Reserved", "True")
+            .await;
+        let mut after = vec![ask(&name).await];
+        if let Some(address) = spec["address"].as_str() {
+            after.push(ask(address).await);
+        }
+        assert_eq!(before, after);
+    }
+    // Opened to this namespace, it is had.
+    let name = scene.named("a");
+    let open = json!({"spec": {"allowedNamespaces": ["elsewhere", scene.name]}});
+    scene.changes("IP", &name, &open).await.accepted();
+    let pod = scene.pod_asking("web", &name, &json!({}));
+    scene
+        .eventually("the webhook has seen it", SOON, async || {
+            let said = scene.would_create(&pod).await;
+            if said.is_accepted() {
+                Ok(())
+            } else {
+                Err(said.message().to_owned())
+            }
+        })
+        .await;
+}
+
+async fn an_ip_that_is_being_deleted_is_refused(scene: &Scene) {
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let hold = json!({"metadata": {"finalizers": ["ip.wgtwo.com/detach", "test.mooring/hold"]}});
+    scene.patch("IP", &ip.name, &hold).await;
+    scene.deletes("IP", &ip.name).await.accepted();
+    let pod = scene.pod_asking("web", &ip.name, &json!({}));
+    let message = scene
+        .would_create(&pod)
+        .await
+        .rejected(&[&ip.name, "is being deleted"]);
+    assert!(message.contains("name another IP"), "{message}");
+    let alone = "the test's own finalizer alone is left";
+    scene
+        .eventually(alone, SOON, async || {
+            let object = scene.get("IP", &ip.name).await.ok_or("it is gone")?;
+            let left = &object["metadata"]["finalizers"];
+            if *left == json!(["test.mooring/hold"]) {
+                Ok(())
+            } else {
+                Err(left.to_string())
+            }
+        })
+        .await;
+    scene
+        .patch("IP", &ip.name, &json!({"metadata": {"finalizers": null}}))
+        .await;
+    scene.expect_no("IP", &ip.name).await;
+}
+
+async fn a_pod_that_cannot_run_on_the_blocks_nodes_is_refused(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    let outside = scene
+        .node_of(mooring_cluster::NodeSpec::new("outside"))
+        .await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let ask = async |spec: Value| {
+        let pod = scene.pod_asking("web", &ip.name, &json!({"spec": spec}));
+        scene.would_create(&pod).await
+    };
+    let label = format!("block.ip.wgtwo.com/{block}");
+    let said = ask(json!({"nodeName": outside.name})).await;
+    said.rejected(&[&outside.name, &label, &block, "leave spec.nodeName out"]);
+    let said = ask(json!({"nodeName": scene.named("nowhere")})).await;
+    said.rejected(&["which does not exist", "leave spec.nodeName out"]);
+    ask(json!({"nodeName": node.name}))
+        .await
+        .accepted_silently();
+    let said = ask(json!({"nodeSelector": {&label: "no"}})).await;
+    said.rejected(&[&label, &block, &ip.name, "nodeSelector"]);
+    let required = |terms: Value| {
+        json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            {"nodeSelectorTerms": terms}}}})
+    };
+    let without = json!({"matchExpressions": [{"key": label, "operator": "DoesNotExist"}]});
+    let linux = json!({"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]});
+    let said = ask(required(json!([without]))).await;
+    said.rejected(&[&label, &block, "node affinity"]);
+    // One alternative that fits is enough.
+    ask(required(json!([without, linux])))
+        .await
+        .accepted_silently();
+}
+
+async fn daemon_set_and_mirror_pods_are_refused(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let mirror = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}},
+        "spec": {"nodeName": node.name}});
+    let said = scene
+        .would_create(&scene.pod_asking("web", &ip.name, &mirror))
+        .await;
+    said.rejected(&["mirrors a static pod", "use a Deployment"]);
+    let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": {"name": "every", "namespace": scene.name},
+        "spec": {"selector": {"matchLabels": {"app": "every"}}, "template": crate::scene::Scene::template("every", &ip)}});
+    scene.creates(&set).await.accepted();
+    let told = scene.expect_event("FailedCreate", "every").await;
+    assert!(
+        told.contains("belongs to a DaemonSet") && told.contains("use a Deployment"),
+        "{told}"
+    );
+    assert!(scene.pods_of("every").await.is_empty());
+}
+
+async fn an_unknown_handover_is_refused(scene: &Scene) {
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    for (value, known) in [
+        ("running", true),
+        ("containers-ready", true),
+        ("soon", false),
+        ("", false),
+    ] {
+        let change = json!({"metadata": {"annotations": {"ip.wgtwo.com/handover": value}}});
+        let said = scene
+            .would_create(&scene.pod_asking("web", &ip.name, &change))
+            .await;
+        if known {
+            said.accepted_silently();
+        } else {
+            said.rejected(&["ip.wgtwo.com/handover", "containers-ready", "running"]);
+        }
+    }
+}
+
+fn marked(key: &str, value: impl Into<Value>) -> Value {
+    json!({"metadata": {"annotations": {key: value.into()}}})
+}
+
+async fn a_live_pods_marks_are_guarded(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let (ip, other) = (scene.ip("web", 10).await, scene.ip("other", 11).await);
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    let uid = "ip.wgtwo.com/ip-uid";
+    let template = "put the annotation into the pod's template";
+    let as_it_is = "leave it as it is";
+    let label = |value: Value| json!({"metadata": {"labels": {IP: value}}});
+    let denied: [(Value, &[&str]); 6] = [
+        (
+            marked(IP, other.name.as_str()),
+            &["was changed from", &ip.name, &other.name, template],
+        ),
+        (
+            marked(IP, ip.address.as_str()),
+            &["was changed from", template],
+        ),
+        (
+            marked(uid, "00000000-0000-0000-0000-000000000000"),
+            &[uid, as_it_is],
+        ),
+        (marked(uid, Value::Null), &[uid, "was taken off"]),
+        (label(Value::Null), &["label ip.wgtwo.com/ip", as_it_is]),
+        (
+            label(other.name.as_str().into()),
+            &["label ip.wgtwo.com/ip", as_it_is],
+        ),
+    ];
+    // Annotations and labels can be changed through a subresource as well.
+    for what in ["web", "web/status"] {
+        for (change, parts) in &denied {
+            scene
+                .would_change("Pod", what, change)
+                .await
+                .rejected(parts);
+        }
+        let handover = marked("ip.wgtwo.com/handover", "running");
+        scene
+            .would_change("Pod", what, &handover)
+            .await
+            .accepted_silently();
+        let unknown = marked("ip.wgtwo.com/handover", "soon");
+        scene
+            .would_change("Pod", what, &unknown)
+            .await
+            .warns(&["soon", "is not known"]);
+        let other = json!({"metadata": {"labels": {"tier": "edge"}, "annotations": {"a": "b"}}});
+        scene
+            .would_change("Pod", what, &other)
+            .await
+            .accepted_silently();
+        scene
+            .would_change("Pod", what, &marked(IP, Value::Null))
+            .await
+            .accepted_silently();
+    }
+    // Removed for real: only the controller takes off the rest, last.
+    let removed = scene
+        .changes("Pod", "web", &marked(IP, Value::Null))
+        .await
+        .accepted();
+    assert_eq!(removed["metadata"]["labels"][IP], ip.name.as_str());
+    assert!(removed["metadata"]["annotations"][uid].is_string());
+    scene.expect_detached(&ip).await;
+}
+
+async fn an_annotation_cannot_come_to_a_live_pod(scene: &Scene) {
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let mut plain = scene.pod_asking("plain", &ip.name, &json!({}));
+    plain["metadata"]["annotations"] = json!({});
+    scene.creates(&plain).await.accepted_silently();
+    let parts = [
+        "was added to pod",
+        &format!("{}/plain", scene.name),
+        "put the annotation into the pod's template",
+    ];
+    for what in ["plain", "plain/status"] {
+        scene
+            .would_change("Pod", what, &marked(IP, ip.name.as_str()))
+            .await
+            .rejected(&parts);
+        let uid = marked("ip.wgtwo.com/ip-uid", "x");
+        scene
+            .would_change("Pod", what, &uid)
+            .await
+            .rejected(&["ip.wgtwo.com/ip-uid"]);
+        let label = json!({"metadata": {"labels": {"tier": "edge"}}});
+        scene
+            .would_change("Pod", what, &label)
+            .await
+            .accepted_silently();
+    }
+}

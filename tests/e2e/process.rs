@@ -1,0 +1,257 @@
+//! What the process says of itself: health, readiness, metrics.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use mooring_cluster::{HttpAnswer, Mooring, MooringOptions, http_get};
+use serde_json::json;
+
+use crate::scene::{SOON, Scene};
+
+scenes![
+    alone without_an_api_server_it_is_healthy_and_not_ready,
+    alone told_to_end_it_is_not_ready_and_answers_until_it_has_drained,
+    alone every_promised_metric_is_there_and_well_formed,
+];
+
+async fn ask(mooring: &Mooring, path: &str) -> Result<HttpAnswer, String> {
+    http_get(&format!("{}{path}", mooring.http_url())).await
+}
+
+async fn without_an_api_server_it_is_healthy_and_not_ready(scene: &Scene) {
+    // A kubeconfig that leads nowhere.
+    let port = mooring_cluster::free_port();
+    let nowhere = std::fs::read_to_string(scene.cluster().kubeconfig()).unwrap();
+    let nowhere = nowhere.replace(scene.cluster().url(), &format!("https://127.0.0.1:{port}"));
+    let file = scene.cluster().folder().join("nowhere.kubeconfig");
+    std::fs::write(&file, nowhere).unwrap();
+    let options = MooringOptions {
+        wait: false,
+        register_webhooks: false,
+        environment: vec![("KUBECONFIG".to_owned(), file.display().to_string())],
+        ..MooringOptions::default()
+    };
+    let mooring = scene.mooring_with(options).await;
+    let unready = scene
+        .eventually("it says what it waits for", SOON, async || {
+            let answer = ask(&mooring, "/readyz").await?;
+            let waits = answer.code == 503 && !answer.body.contains("certificate");
+            if waits && !answer.body.contains("webhook,") {
+                Ok(answer.body)
+            } else {
+                Err(answer.body)
+            }
+        })
+        .await;
+    assert!(unready.contains("caches"), "{unready}");
+    for _ in 0..3 {
+        let health = ask(&mooring, "/healthz").await.unwrap();
+        assert_eq!(health.code, 200, "{}", health.body);
+    }
+    assert!(
+        mooring.process().ended().is_none(),
+        "it waits, and does not end"
+    );
+    let status = mooring.terminate().await;
+    assert!(
+        status.success(),
+        "told to end while it waited: {status}\n{}",
+        mooring.log()
+    );
+}
+
+async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {
+    let options = MooringOptions {
+        drain: Duration::from_secs(8),
+        ..MooringOptions::default()
+    };
+    let mooring = scene.mooring_with(options).await;
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    for path in ["/readyz", "/healthz"] {
+        assert_eq!(ask(&mooring, path).await.unwrap().code, 200, "{path}");
+    }
+    mooring.process().signal("TERM");
+    scene
+        .eventually("it is no longer ready", SOON, async || {
+            let answer = ask(&mooring, "/readyz").await?;
+            if answer.code == 503 {
+                Ok(())
+            } else {
+                Err(answer.body)
+            }
+        })
+        .await;
+    assert_eq!(ask(&mooring, "/healthz").await.unwrap().code, 200);
+    // The webhook answers on: whoever routes to it has not heard yet.
+    let pod = scene.pod_asking("web", &ip.name, &json!({}));
+    scene.would_create(&pod).await.accepted();
+    // The Lease is given back before the drain is over, so that the other replica need not wait.
+    scene
+        .eventually("the Lease is given back", SOON, async || {
+            let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
+            let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
+            if holder.is_empty() {
+                Ok(())
+            } else {
+                Err(lease["spec"].to_string())
+            }
+        })
+        .await;
+    assert!(mooring.process().ended().is_none(), "it drains");
+    // Not told again: a second signal would end it at once.
+    let status = scene
+        .eventually("it has drained and ends", SOON, async || {
+            mooring.process().ended()
+        })
+        .await;
+    assert!(status.success(), "{status}\n{}", mooring.log());
+    // Somebody has to let the IP and the block go.
+    scene.mooring().await;
+}
+
+/// The families of a text in `OpenMetrics`' form, by name with their type; every line is checked.
+fn families(text: &str) -> BTreeMap<String, String> {
+    let mut types = BTreeMap::new();
+    let mut helped = BTreeSet::new();
+    assert!(
+        text.ends_with("# EOF\n"),
+        "it does not end as OpenMetrics does"
+    );
+    for line in text.trim_end().trim_end_matches("# EOF").lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, words) = help.split_once(' ').expect("HELP has words");
+            assert!(words.ends_with('.') && words.len() > 10, "{line}");
+            helped.insert(name.to_owned());
+        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').expect("TYPE has a type");
+            assert!(
+                types.insert(name.to_owned(), kind.to_owned()).is_none(),
+                "twice: {line}"
+            );
+        } else if !line.starts_with("# UNIT ") {
+            sample(line, &types);
+        }
+    }
+    for name in types.keys() {
+        assert!(helped.contains(name), "{name} has no HELP");
+    }
+    types
+}
+
+/// One sample: a name of a family that was announced, labels, a number.
+fn sample(line: &str, types: &BTreeMap<String, String>) {
+    let (series, value) = line
+        .rsplit_once(' ')
+        .unwrap_or_else(|| panic!("no sample: {line}"));
+    assert!(value.parse::<f64>().is_ok(), "no number: {line}");
+    let name = series.split('{').next().unwrap();
+    let family = types.iter().find(|(family, kind)| {
+        let suffixes: &[&str] = match kind.as_str() {
+            "counter" => &["_total"],
+            "histogram" => &["_bucket", "_sum", "_count"],
+            "info" => &["_info"],
+            _ => &[""],
+        };
+        suffixes
+            .iter()
+            .any(|suffix| name == format!("{family}{suffix}"))
+    });
+    assert!(family.is_some(), "{line} belongs to no family");
+    assert!(name.starts_with("mooring_"), "{line}");
+    if let Some(labels) = series
+        .strip_prefix(name)
+        .filter(|labels| !labels.is_empty())
+    {
+        let inner = labels
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'));
+        for pair in inner.unwrap_or_else(|| panic!("{line}")).split("\",") {
+            let (key, value) = pair.split_once("=\"").unwrap_or_else(|| panic!("{line}"));
+            let plain = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(key.chars().all(plain) && !value.is_empty(), "{line}");
+        }
+    }
+}
+
+async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
+    let mooring = scene.mooring().await;
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    let refused = scene.pod_asking("other", "nobody", &json!({}));
+    scene
+        .would_create(&refused)
+        .await
+        .rejected(&["may not use it"]);
+    scene
+        .eventually("the block's addresses are counted", SOON, async || {
+            let count = async |name: &str, state: &str| {
+                let labels = [format!("block=\"{block}\""), format!("state=\"{state}\"")];
+                mooring.metric(name, &[&labels[0], &labels[1]]).await
+            };
+            let mut seen = Vec::new();
+            for state in ["capacity", "reserved", "attached", "free"] {
+                seen.push(count("mooring_block_addresses", state).await);
+            }
+            for state in ["reserved", "claimed", "attached"] {
+                seen.push(count("mooring_addresses", state).await);
+            }
+            if seen == [251.0, 1.0, 1.0, 250.0, 0.0, 0.0, 1.0] {
+                Ok(())
+            } else {
+                Err(format!("{seen:?}"))
+            }
+        })
+        .await;
+    let text = mooring.metrics().await;
+    let families = families(&text);
+    for (name, kind) in [
+        ("mooring_addresses", "gauge"),
+        ("mooring_block_addresses", "gauge"),
+        ("mooring_move_duration_seconds", "histogram"),
+        ("mooring_attach_duration_seconds", "histogram"),
+        ("mooring_ec2_requests", "counter"),
+        ("mooring_ec2_request_duration_seconds", "histogram"),
+        ("mooring_admission_duration_seconds", "histogram"),
+        (
+            "mooring_webhook_certificate_expiry_timestamp_seconds",
+            "gauge",
+        ),
+        ("mooring_leader", "gauge"),
+        ("mooring_build", "info"),
+    ] {
+        assert_eq!(
+            families.get(name).map(String::as_str),
+            Some(kind),
+            "{name} in\n{text}"
+        );
+    }
+    let count = async |name: &str, labels: &[&str]| mooring.metric(name, labels).await;
+    assert!(count("mooring_leader", &[]).await > 0.5);
+    assert!(count("mooring_build_info", &["version=\"0.1.0\""]).await > 0.5);
+    assert!(count("mooring_attach_duration_seconds_count", &[]).await > 0.5);
+    let assigned = ["action=\"AssignPrivateIpAddresses\"", "code=\"OK\""];
+    assert!((count("mooring_ec2_requests_total", &assigned).await - 1.0).abs() < 0.1);
+    for labels in [
+        ["webhook=\"mutate-pod\"", "allowed=\"true\""],
+        ["webhook=\"mutate-pod\"", "allowed=\"false\""],
+        ["webhook=\"validate-pod\"", "allowed=\"true\""],
+        ["webhook=\"validate-ip\"", "allowed=\"true\""],
+        ["webhook=\"validate-ipblock\"", "allowed=\"true\""],
+    ] {
+        let asked = count("mooring_admission_duration_seconds_count", &labels).await;
+        assert!(asked > 0.5, "{labels:?} in\n{text}");
+    }
+    // A year's certificate or less, and not one that has ended.
+    let expiry = count("mooring_webhook_certificate_expiry_timestamp_seconds", &[]).await;
+    assert!(expiry > 1_700_000_000.0, "{expiry}");
+    // Cardinality follows the blocks, not the pods and IPs.
+    assert!(
+        !text.contains(&ip.name) && !text.contains(&ip.address),
+        "{text}"
+    );
+}

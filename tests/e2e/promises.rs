@@ -1,0 +1,267 @@
+//! What a scene expects: each waits until it is true, and a failure shows what was seen last.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mooring_cluster::Probe;
+use serde_json::Value;
+
+use crate::scene::{Ip, SOON, Scene};
+
+/// The readiness gate's condition.
+pub const GATE: &str = "ip.wgtwo.com/attached";
+
+/// The status, reason and message of an object's condition.
+pub fn condition<'a>(object: &'a Value, kind: &str) -> Option<(&'a str, &'a str, &'a str)> {
+    let all = object["status"]["conditions"].as_array()?;
+    let condition = all.iter().find(|condition| condition["type"] == kind)?;
+    let text = |key: &str| condition[key].as_str().unwrap_or_default();
+    Some((text("status"), text("reason"), text("message")))
+}
+
+impl Scene {
+    /// Waits until `look` finds what `sentence` promises. The evidence is added where the scene ends.
+    pub async fn eventually<P: Probe>(
+        &self,
+        sentence: &str,
+        limit: Duration,
+        mut look: impl AsyncFnMut() -> P,
+    ) -> P::Value {
+        let begin = std::time::Instant::now();
+        loop {
+            match look().await.outcome() {
+                Ok(value) => return value,
+                Err(seen) if begin.elapsed() >= limit => {
+                    panic!("not within {limit:?}: {sentence}\nlast seen: {seen}")
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    /// Watches that `look` keeps finding what `sentence` promises, for a period that something else says: an
+    /// inventory more, a grace period.
+    pub async fn remains<P: Probe>(
+        &self,
+        sentence: &str,
+        period: Duration,
+        mut look: impl AsyncFnMut() -> P,
+    ) {
+        let begin = std::time::Instant::now();
+        while begin.elapsed() < period {
+            if let Err(seen) = look().await.outcome() {
+                panic!(
+                    "no longer after {:?}: {sentence}\nseen: {seen}",
+                    begin.elapsed()
+                );
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// The IP says that this pod holds it, EC2 has the address on the interface that the IP names, and the
+    /// pod's gate is open. The IP as it then is.
+    pub async fn expect_attached(&self, ip: &Ip, pod: &str) -> Value {
+        self.expect_attached_within(ip, pod, SOON).await
+    }
+
+    /// As [`Scene::expect_attached`], within a longer time.
+    pub async fn expect_attached_within(&self, ip: &Ip, pod: &str, limit: Duration) -> Value {
+        let sentence = format!("{} ({}) is attached to pod {pod}", ip.name, ip.address);
+        let attached = self
+            .eventually(&sentence, limit, async || self.attached(ip, pod).await)
+            .await;
+        self.attached.store(true, Ordering::Relaxed);
+        attached
+    }
+
+    /// The IP, when this pod has it in every respect; else what is missing.
+    pub async fn attached(&self, ip: &Ip, pod: &str) -> Result<Value, String> {
+        let object = self.get("IP", &ip.name).await.ok_or("no such IP")?;
+        let status = &object["status"];
+        let holder = format!("{}/{pod}", self.name);
+        if status["pod"] != holder.as_str() || status["assigned"] != true {
+            return Err(format!("the IP says {status}"));
+        }
+        if condition(&object, "Attached").map(|found| found.0) != Some("True") {
+            return Err(format!("Attached is not True: {}", status["conditions"]));
+        }
+        let address = status["address"].as_str().unwrap_or_default();
+        let interface = self.ec2().address_on(address).await;
+        if interface.as_deref() != status["networkInterfaceID"].as_str() {
+            return Err(format!(
+                "EC2 has {address} on {interface:?}, the IP says {status}"
+            ));
+        }
+        let object_of_pod = self.get("Pod", pod).await.ok_or("no such pod")?;
+        if object_of_pod["metadata"]["uid"] != status["podUID"]
+            || object_of_pod["spec"]["nodeName"] != status["node"]
+        {
+            return Err(format!("another pod or node: {status}"));
+        }
+        let gate = condition(&object_of_pod, GATE);
+        if gate.map(|found| found.0) != Some("True") {
+            return Err(format!("the pod's gate is {gate:?}"));
+        }
+        Ok(object)
+    }
+
+    /// No pod holds the IP, and EC2 has its address nowhere.
+    pub async fn expect_detached(&self, ip: &Ip) {
+        let sentence = format!("{} ({}) is detached", ip.name, ip.address);
+        self.eventually(&sentence, SOON, async || {
+            if let Some(interface) = self.ec2().address_on(&ip.address).await {
+                return Err(format!("EC2 has it on {interface}"));
+            }
+            let Some(object) = self.get("IP", &ip.name).await else {
+                return Ok(());
+            };
+            if object["status"]["claimed"] == true || object["status"]["assigned"] == true {
+                return Err(format!("the IP says {}", object["status"]));
+            }
+            Ok(())
+        })
+        .await;
+    }
+
+    /// The IP is gone, its address is on no interface, and the reservation is gone.
+    pub async fn expect_gone(&self, ip: &Ip) {
+        let sentence = format!("nothing is left of {} ({})", ip.name, ip.address);
+        self.eventually(&sentence, SOON, async || {
+            if let Some(object) = self.get("IP", &ip.name).await {
+                return Err(format!("the IP is there: {}", object["status"]));
+            }
+            if let Some(interface) = self.ec2().address_on(&ip.address).await {
+                return Err(format!("EC2 has the address on {interface}"));
+            }
+            match self.get("IPAddress", &ip.address).await {
+                Some(reservation) => Err(format!("the reservation is there: {reservation}")),
+                None => Ok(()),
+            }
+        })
+        .await;
+    }
+
+    /// A condition of an object has this status; its reason and message.
+    pub async fn expect_condition(
+        &self,
+        kind: &str,
+        name: &str,
+        condition: &str,
+        status: &str,
+    ) -> (String, String) {
+        let sentence = format!("{kind} {name} has {condition}={status}");
+        self.eventually(&sentence, SOON, async || {
+            let object = self.get(kind, name).await.ok_or("no such object")?;
+            match self::condition(&object, condition) {
+                Some((found, reason, message)) if found == status => {
+                    Ok((reason.to_owned(), message.to_owned()))
+                }
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await
+    }
+
+    /// A condition of an object has this status for this reason; its message.
+    pub async fn expect_reason(
+        &self,
+        kind: &str,
+        name: &str,
+        condition: &str,
+        status: &str,
+        reason: &str,
+    ) -> String {
+        let sentence = format!("{kind} {name} has {condition}={status}, {reason}");
+        self.eventually(&sentence, SOON, async || {
+            let object = self.get(kind, name).await.ok_or("no such object")?;
+            match self::condition(&object, condition) {
+                Some((found, why, message)) if found == status && why == reason => {
+                    Ok(message.to_owned())
+                }
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await
+    }
+
+    /// The pod's gate is closed for this reason; its message.
+    pub async fn expect_gate_closed(&self, pod: &str, reason: &str) -> String {
+        self.expect_reason("Pod", pod, GATE, "False", reason).await
+    }
+
+    /// An Event of this reason was told of this object (of the scene's namespace, or an IP or block); its note.
+    pub async fn expect_event(&self, reason: &str, object: &str) -> String {
+        self.expect_event_within(reason, object, SOON).await
+    }
+
+    /// As [`Scene::expect_event`], within a longer time.
+    pub async fn expect_event_within(&self, reason: &str, object: &str, limit: Duration) -> String {
+        let sentence = format!("an Event {reason} of {object}");
+        self.eventually(&sentence, limit, async || {
+            let events = self.events().await;
+            let mut found = events
+                .iter()
+                .filter(|event| event["involvedObject"]["name"] == object);
+            let told: Vec<&Value> = found.by_ref().map(|event| &event["reason"]).collect();
+            let event = events.iter().find(|event| {
+                event["involvedObject"]["name"] == object && event["reason"] == reason
+            });
+            event
+                .map(|event| event["message"].as_str().unwrap_or_default().to_owned())
+                .ok_or(format!("{told:?}"))
+        })
+        .await
+    }
+
+    /// Events of the scene's namespace, and of cluster-scoped objects (they lie in `default`).
+    pub async fn events(&self) -> Vec<Value> {
+        let mut events = self.list("Event").await;
+        let resource =
+            kube::api::ApiResource::from_gvk(&kube::api::GroupVersionKind::gvk("", "v1", "Event"));
+        let others: kube::Api<kube::api::DynamicObject> =
+            kube::Api::namespaced_with(self.client.clone(), "default", &resource);
+        let list = others
+            .list(&kube::api::ListParams::default())
+            .await
+            .expect("Events can be listed");
+        events.extend(
+            list.items
+                .into_iter()
+                .map(|event| serde_json::to_value(event).expect("JSON")),
+        );
+        events
+    }
+
+    /// The pod is Ready.
+    pub async fn expect_pod_ready(&self, pod: &str) {
+        self.expect_condition("Pod", pod, "Ready", "True").await;
+    }
+
+    /// The pod's object is gone.
+    pub async fn expect_pod_gone(&self, pod: &str) {
+        self.eventually(&format!("pod {pod} is gone"), SOON, async || {
+            self.get("Pod", pod).await.is_none()
+        })
+        .await;
+    }
+
+    /// The node carries the label of this block.
+    pub async fn expect_labelled(&self, node: &str, block: &str) {
+        let label = format!("block.ip.wgtwo.com/{block}");
+        self.eventually(
+            &format!("node {node} is labelled {label}"),
+            SOON,
+            async || {
+                let node = self.get("Node", node).await.ok_or("no such node")?;
+                let labels = &node["metadata"]["labels"];
+                if labels.get(&label).is_some() {
+                    Ok(())
+                } else {
+                    Err(labels.to_string())
+                }
+            },
+        )
+        .await;
+    }
+}

@@ -1,0 +1,74 @@
+//! When nothing changes, nothing is done.
+
+use std::time::{Duration, Instant};
+
+use mooring_cluster::MooringOptions;
+
+use crate::scene::{SOON, Scene};
+
+scenes![
+    alone at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_period,
+];
+
+const PERIOD: Duration = Duration::from_secs(2);
+const DESCRIBE: &str = "DescribeNetworkInterfaces";
+
+async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_period(scene: &Scene) {
+    let options = MooringOptions {
+        inventory_interval: PERIOD,
+        ..MooringOptions::default()
+    };
+    scene.mooring_with(options).await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    let block = scene.block().await;
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    // One attached, one that waits for it, one that is only reserved.
+    let (held, _spare) = (scene.ip("held", 10).await, scene.ip("spare", 11).await);
+    scene.pod("web", &held).await;
+    scene.expect_attached(&held, "web").await;
+    scene.pod("second", &held).await;
+    scene.expect_event("ClaimedByOther", "second").await;
+    quiet_for_a_period(scene).await;
+
+    let (begin, started) = (scene.costs().await, Instant::now());
+    let before = scene.ec2().calls().await.of(DESCRIBE);
+    scene
+        .eventually("five periods more", Duration::from_mins(1), async || {
+            let calls = scene.ec2().calls().await.of(DESCRIBE) - before;
+            if calls >= 5 { Ok(()) } else { Err(calls) }
+        })
+        .await;
+    let (costs, elapsed) = (begin.until_now(scene).await, started.elapsed());
+    assert_eq!(costs.writes, Vec::<String>::new());
+    assert!(costs.mutations.is_empty(), "{costs:?}");
+    assert_eq!(costs.events, 0, "{costs:?}");
+    assert_eq!(costs.other_describes, 0, "{costs:?}");
+    // One block, one page: once a period. A slow machine makes periods longer, never shorter.
+    let most = elapsed.as_millis() / PERIOD.as_millis() + 1;
+    assert!(
+        u128::from(costs.describes) <= most,
+        "{costs:?} in {elapsed:?}"
+    );
+}
+
+/// Until a whole period has passed without a write: the last event of a beginning is told.
+async fn quiet_for_a_period(scene: &Scene) {
+    scene
+        .eventually("a period without a write", SOON, async || {
+            let begin = scene.costs().await;
+            let before = scene.ec2().calls().await.of(DESCRIBE);
+            scene
+                .eventually("two lists", SOON, async || {
+                    scene.ec2().calls().await.of(DESCRIBE) >= before + 2
+                })
+                .await;
+            let costs = begin.until_now(scene).await;
+            if costs.writes.is_empty() && costs.events == 0 {
+                Ok(())
+            } else {
+                Err(costs.writes)
+            }
+        })
+        .await;
+}

@@ -1,0 +1,168 @@
+//! A pod that no longer needs its address gives it back.
+
+use serde_json::json;
+
+use crate::objects::IP;
+use crate::promises::{GATE, condition};
+use crate::scene::{Ip, SOON, Scene};
+
+scenes![
+    shared a_deleted_pods_address_is_detached,
+    shared removing_the_annotation_detaches_and_the_pod_lives_on,
+    shared a_waiting_pod_whose_annotation_goes_is_let_go,
+    shared a_completed_pod_releases_its_address,
+    shared a_failed_pod_releases_its_address,
+    shared a_pod_deleted_by_force_gives_way_to_its_successor,
+    shared a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address,
+];
+
+async fn attached_pod(scene: &Scene) -> Ip {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    ip
+}
+
+async fn a_deleted_pods_address_is_detached(scene: &Scene) {
+    let ip = attached_pod(scene).await;
+    scene.delete("Pod", "web").await;
+    scene.expect_detached(&ip).await;
+    scene.expect_event("Detached", &ip.name).await;
+    let object = scene.get("IP", &ip.name).await.expect("the IP stays");
+    for field in ["pod", "podUID", "node", "instanceID", "networkInterfaceID"] {
+        assert!(
+            object["status"][field].is_null(),
+            "{field} is left in {}",
+            object["status"]
+        );
+    }
+    scene
+        .expect_condition("IP", &ip.name, "Ready", "True")
+        .await;
+    // It is still reserved, and the next pod gets it.
+    scene.pod("next", &ip).await;
+    scene.expect_attached(&ip, "next").await;
+}
+
+async fn removing_the_annotation_detaches_and_the_pod_lives_on(scene: &Scene) {
+    let ip = attached_pod(scene).await;
+    scene.expect_pod_ready("web").await;
+    scene
+        .patch(
+            "Pod",
+            "web",
+            &json!({"metadata": {"annotations": {IP: null}}}),
+        )
+        .await;
+    scene.expect_detached(&ip).await;
+    scene
+        .eventually(
+            "the pod is left without label and with an open gate",
+            SOON,
+            async || {
+                let pod = scene.get("Pod", "web").await.ok_or("no pod")?;
+                let labelled = !pod["metadata"]["labels"][IP].is_null()
+                    || !pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_null();
+                match condition(&pod, GATE) {
+                    Some(("True", "NotRequested", _)) if !labelled => Ok(()),
+                    gate => Err(format!("{gate:?}, {}", pod["metadata"])),
+                }
+            },
+        )
+        .await;
+    scene.expect_pod_ready("web").await;
+}
+
+async fn a_waiting_pod_whose_annotation_goes_is_let_go(scene: &Scene) {
+    let ip = attached_pod(scene).await;
+    scene.pod("second", &ip).await;
+    scene.expect_event("ClaimedByOther", "second").await;
+    scene
+        .patch(
+            "Pod",
+            "second",
+            &json!({"metadata": {"annotations": {IP: null}}}),
+        )
+        .await;
+    scene
+        .expect_reason("Pod", "second", GATE, "True", "NotRequested")
+        .await;
+    scene.expect_attached(&ip, "web").await;
+}
+
+async fn a_completed_pod_releases_its_address(scene: &Scene) {
+    let ip = attached_pod(scene).await;
+    let done = json!({"metadata": {"annotations": {"test.mooring/complete": "Succeeded"}}});
+    scene.patch("Pod", "web", &done).await;
+    scene.expect_detached(&ip).await;
+    assert!(
+        scene.get("Pod", "web").await.is_some(),
+        "the pod is still there"
+    );
+}
+
+async fn a_failed_pod_releases_its_address(scene: &Scene) {
+    let ip = attached_pod(scene).await;
+    let done = json!({"metadata": {"annotations": {"test.mooring/complete": "Failed"}}});
+    scene.patch("Pod", "web", &done).await;
+    scene.expect_detached(&ip).await;
+}
+
+async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let stuck = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": "true"}}});
+    scene.pod_with("web", &ip, &stuck).await;
+    scene.expect_attached(&ip, "web").await;
+    scene.pod("heir", &ip).await;
+    scene.delete("Pod", "web").await;
+    scene.expect_event("ClaimedByOther", "heir").await;
+    // Longer than the block's failoverAfter (1 s) and the pod's grace period (2 s).
+    scene
+        .remains(
+            "the pod that may still be talking has it",
+            std::time::Duration::from_secs(6),
+            async || scene.attached(&ip, "web").await,
+        )
+        .await;
+    scene
+        .patch(
+            "Pod",
+            "web",
+            &json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": null}}}),
+        )
+        .await;
+    scene.expect_attached(&ip, "heir").await;
+}
+
+async fn a_pod_deleted_by_force_gives_way_to_its_successor(scene: &Scene) {
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.deployment("web", &ip).await;
+    let old = scene.only_pod("web").await;
+    let before = scene.expect_attached(&ip, &old).await;
+    scene
+        .kubectl(&format!("delete pod {old} --force --grace-period=0"))
+        .await
+        .success();
+    let new = scene.new_pod("web", &[&old]).await;
+    let after = scene.expect_attached(&ip, &new).await;
+    // Off the old interface first: with `reassign: false` EC2's refusal is the fence.
+    let (from, to) = (
+        &before["status"]["networkInterfaceID"],
+        &after["status"]["networkInterfaceID"],
+    );
+    if from != to {
+        let mutations = scene.mutations().await;
+        let last: Vec<_> = mutations.iter().rev().take(2).collect();
+        assert!(last[0].action.starts_with("Assign") && last[1].action.starts_with("Unassign"));
+    }
+}

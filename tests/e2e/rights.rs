@@ -1,0 +1,158 @@
+//! Rights: Mooring, under its own `ServiceAccount`, is never refused anything, and nobody else writes what is its.
+//! Judged after every scene, and shown once here over everything that Mooring does.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use mooring_cluster::AuditEvent;
+use serde_json::{Value, json};
+
+use crate::promises::GATE;
+use crate::safety::in_order;
+use crate::scene::Scene;
+
+scenes![
+    shared mooring_has_every_right_it_uses_and_its_gate_is_its_own,
+    shared mooring_is_no_administrator,
+];
+
+impl Scene {
+    /// Mooring was forbidden nothing, and nobody else wrote its condition.
+    pub async fn judge_rights(&self, audit: &[AuditEvent]) {
+        if self.rights_were_away.load(Ordering::Relaxed) {
+            return foreign_gates(audit);
+        }
+        forbidden(audit);
+        foreign_gates(audit);
+        for mooring in self.world.replicas.lock().await.iter() {
+            let log = mooring.log();
+            let told = log.lines().find(|line| line.contains(" is forbidden: "));
+            assert!(
+                told.is_none(),
+                "{}: {}",
+                mooring.process().log_path().display(),
+                told.unwrap_or_default()
+            );
+        }
+    }
+}
+
+fn forbidden(audit: &[AuditEvent]) {
+    let refused = audit
+        .iter()
+        .find(|event| event.by_mooring() && event.code == 403);
+    assert!(
+        refused.is_none(),
+        "Mooring was forbidden something: {refused:#?}"
+    );
+}
+
+/// The condition changes only with a write of Mooring's.
+fn foreign_gates(audit: &[AuditEvent]) {
+    let mut known: BTreeMap<String, Value> = BTreeMap::new();
+    let pods = audit
+        .iter()
+        .filter(|event| event.resource == "pods" && event.is_write());
+    for event in pods {
+        let Some(uid) = event.response["metadata"]["uid"].as_str() else {
+            continue;
+        };
+        let conditions = event.response["status"]["conditions"].as_array();
+        let gate = conditions
+            .into_iter()
+            .flatten()
+            .find(|condition| condition["type"] == GATE);
+        let gate = gate.cloned().unwrap_or_default();
+        let before = known
+            .insert(uid.to_owned(), gate.clone())
+            .unwrap_or_default();
+        assert!(
+            before == gate || event.by_mooring(),
+            "{} changed the condition {GATE} of pod {} from {before} to {gate}",
+            event.user,
+            event.name
+        );
+    }
+}
+
+/// One of everything: an attach, a waiting pod, a move, an edit, a refusal, an end.
+async fn everything(scene: &Scene) {
+    let block = scene.block().await;
+    let nodes = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&nodes.0.name, &block).await;
+    scene.expect_labelled(&nodes.1.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let allocated = scene.allocated("allocated", &block).await;
+    scene.deployment("web", &ip).await;
+    let first = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &first).await;
+    scene.pod("second", &ip).await;
+    scene.expect_event("ClaimedByOther", "second").await;
+    scene.delete("Pod", "second").await;
+    scene.expect_pod_gone("second").await;
+    scene.roll_out("web", &json!({})).await;
+    let next = scene.new_pod("web", &[&first]).await;
+    scene.expect_attached(&ip, &next).await;
+    scene.pod("other", &allocated).await;
+    scene.expect_attached(&allocated, "other").await;
+    let change = json!({"metadata": {"annotations": {"ip.wgtwo.com/ip": null}}});
+    scene.patch("Pod", "other", &change).await;
+    scene.expect_detached(&allocated).await;
+    scene.delete("IP", &allocated.name).await;
+    scene.expect_gone(&allocated).await;
+    let unknown = scene.pod_asking("unknown", "nobody", &json!({}));
+    scene
+        .would_create(&unknown)
+        .await
+        .rejected(&["may not use it"]);
+}
+
+async fn mooring_has_every_right_it_uses_and_its_gate_is_its_own(scene: &Scene) {
+    everything(scene).await;
+    // Of all scenes until now, also of what names no scene: Leases, Events, lists.
+    let whole = in_order(scene.cluster().audit());
+    scene.judge_rights(&whole).await;
+    // What was judged was there to be judged.
+    assert!(whole.iter().filter(|event| event.by_mooring()).count() > 20);
+    let ours = |event: &&AuditEvent| event.by_mooring() && event.condition(GATE).is_some();
+    let others = |event: &&AuditEvent| {
+        let writes = event.is_write() && event.subresource == "status";
+        writes && !event.by_mooring() && event.condition(GATE).is_some()
+    };
+    assert!(whole.iter().filter(ours).count() >= 4, "Mooring wrote it");
+    assert!(
+        whole.iter().filter(others).count() >= 1,
+        "others write such pods' status as well"
+    );
+}
+
+async fn mooring_is_no_administrator(scene: &Scene) {
+    let can = async |what: &str| {
+        let user = "--as=system:serviceaccount:mooring-system:mooring";
+        let said = scene.kubectl(&format!("auth can-i {what} {user}")).await;
+        said.stdout.trim() == "yes"
+    };
+    for what in [
+        "watch pods -A",
+        "patch ips.ip.wgtwo.com --subresource=status",
+        "delete ipaddresses.networking.k8s.io",
+    ] {
+        assert!(can(what).await, "{what}");
+    }
+    for what in [
+        "get secrets -A",
+        "create pods -A",
+        "delete pods -A",
+        "delete ips.ip.wgtwo.com",
+        "delete ipblocks.ip.wgtwo.com",
+        "delete nodes",
+        "update customresourcedefinitions.apiextensions.k8s.io",
+        "update mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "update deployments.apps -A",
+        "create pods --subresource=exec -A",
+        "update leases.coordination.k8s.io -n kube-system",
+        "impersonate users",
+    ] {
+        assert!(!can(what).await, "{what}");
+    }
+}

@@ -1,0 +1,150 @@
+//! The judge: what must have held at every instant of a scene, read from the histories of EC2 and of the API
+//! server, and the scene's end, after which nothing may be left.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use kube::api::DeleteParams;
+use mooring_cluster::{AuditEvent, Mutation};
+
+use crate::promises::GATE;
+use crate::rules::{claimed_before, one_holder, silenced_before};
+use crate::scene::{SOON, Scene};
+
+impl Scene {
+    /// What EC2 was told about the scene's addresses, refused or not.
+    pub async fn mutations(&self) -> Vec<Mutation> {
+        let prefixes = self.prefixes.lock().unwrap().clone();
+        let mut history = self.ec2().history().await;
+        history.retain(|mutation| {
+            mutation.action.ends_with("PrivateIpAddresses")
+                && mutation
+                    .addresses
+                    .iter()
+                    .any(|address| prefixes.iter().any(|prefix| address.starts_with(prefix)))
+        });
+        history
+    }
+
+    /// What the API server has done since the scene began, in etcd's order.
+    pub fn audit(&self) -> Vec<AuditEvent> {
+        let (events, _) = self.cluster().audit_naming(&self.name, self.audit_mark);
+        in_order(events)
+    }
+
+    /// S1, S2 and S3 of what is written in protocol's terms: one holder at a time, and no call without a claim
+    /// written before it.
+    pub async fn judge(&self) {
+        let foreign = self.foreign.lock().unwrap().clone();
+        let mut mutations = self.mutations().await;
+        mutations.retain(|mutation| !foreign.contains(&mutation.sequence));
+        let audit = self.audit();
+        if self.attached.load(Ordering::Relaxed) {
+            assert!(
+                !mutations.is_empty(),
+                "something was attached, and EC2's history is empty"
+            );
+            assert!(
+                audit
+                    .iter()
+                    .any(|event| event.by_mooring() && event.condition(GATE) == Some("True")),
+                "something was attached, and the audit log shows no gate that Mooring opened"
+            );
+        }
+        let spans = one_holder(&audit, &self.name);
+        self.judge_rights(&audit).await;
+        for mutation in &mutations {
+            claimed_before(mutation, &audit);
+            silenced_before(mutation, &spans);
+        }
+    }
+
+    /// Deletes what the scene made, the nodes last, and waits until nothing of it is left anywhere.
+    pub async fn clean_up(&self) {
+        for kind in ["Deployment", "StatefulSet", "DaemonSet", "Pod"] {
+            let now = DeleteParams::default().grace_period(0);
+            let all = kube::api::ListParams::default();
+            // Kinds that a scene did not make have nothing to delete.
+            let _ = self.api(kind).delete_collection(&now, &all).await;
+        }
+        for (kind, names) in [("IP", &self.ips), ("IPBlock", &self.blocks)] {
+            let names = names.lock().unwrap().clone();
+            for name in &names {
+                // A scene may have deleted it itself.
+                let _ = self.api(kind).delete(name, &DeleteParams::default()).await;
+            }
+            self.eventually(
+                &format!("no {kind} of the scene is left"),
+                SOON,
+                async || {
+                    for name in &names {
+                        if let Some(object) = self.get(kind, name).await {
+                            return Err(object.to_string());
+                        }
+                    }
+                    Ok(())
+                },
+            )
+            .await;
+        }
+        let prefixes = self.prefixes.lock().unwrap().clone();
+        let ours = |address: &String| prefixes.iter().any(|prefix| address.starts_with(prefix));
+        self.eventually("no reservation of the scene is left", SOON, async || {
+            let left = self.list("IPAddress").await;
+            let mut names = left.iter().map(|left| left["metadata"]["name"].to_string());
+            names
+                .find(|name| ours(&name.trim_matches('"').to_owned()))
+                .map_or(Ok(()), Err)
+        })
+        .await;
+        let foreign = self.foreign_addresses().await;
+        let state = self.ec2().state().await;
+        let left: Vec<&String> = state
+            .network_interfaces
+            .iter()
+            .flat_map(|interface| &interface.secondary)
+            .filter(|address| ours(address) && !foreign.contains(*address))
+            .collect();
+        assert!(left.is_empty(), "EC2 still has {left:?}");
+        let nodes = self.nodes.lock().unwrap().clone();
+        for node in &nodes {
+            let _ = self
+                .api("Node")
+                .delete(node, &DeleteParams::default())
+                .await;
+        }
+        let _ = self
+            .kubectl(&format!("delete namespace {} --wait=false", self.name))
+            .await;
+    }
+
+    /// Addresses that the scene put somewhere with a foreign hand: they may stay there.
+    async fn foreign_addresses(&self) -> BTreeSet<String> {
+        let foreign = self.foreign.lock().unwrap().clone();
+        let mutations = self.mutations().await.into_iter();
+        mutations
+            .filter(|mutation| {
+                foreign.contains(&mutation.sequence) && mutation.action.starts_with("Assign")
+            })
+            .flat_map(|mutation| mutation.addresses)
+            .collect()
+    }
+}
+
+/// The audit log is written as answers are, which is not the order in which etcd has written; the
+/// resourceVersion is. What changes nothing stays where it is.
+pub fn in_order(events: Vec<AuditEvent>) -> Vec<AuditEvent> {
+    let mut last = 0_u64;
+    let mut keyed: Vec<(u64, AuditEvent)> = Vec::with_capacity(events.len());
+    for event in events {
+        let version: Option<u64> = event
+            .resource_version()
+            .and_then(|version| version.parse().ok());
+        if event.is_write() {
+            last = version.unwrap_or(last);
+        }
+        keyed.push((last, event));
+    }
+    keyed.sort_by_key(|(version, _)| *version);
+    keyed.into_iter().map(|(_, event)| event).collect()
+}

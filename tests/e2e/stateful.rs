@@ -1,0 +1,113 @@
+//! A `StatefulSet`'s pod comes back under its name, and its address with it.
+
+use std::time::Duration;
+
+use mooring_cluster::Node;
+use serde_json::json;
+
+use crate::objects::on;
+use crate::scene::{AFTER_NODE_DEATH, Ip, Scene};
+
+scenes![
+    shared a_pod_recreated_under_the_same_name_gets_its_address_again,
+    shared on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint,
+    shared on_a_dead_node_the_address_follows_when_the_node_is_deleted,
+];
+
+async fn attached(scene: &Scene) -> (Ip, (Node, Node)) {
+    let block = scene.block().await;
+    let nodes = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&nodes.0.name, &block).await;
+    scene.expect_labelled(&nodes.1.name, &block).await;
+    let ip = scene.ip("db", 10).await;
+    scene.stateful_set("db", &ip).await;
+    scene.expect_attached(&ip, "db-0").await;
+    (ip, nodes)
+}
+
+/// The node of `db-0` and the other one.
+async fn here_and_there(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
+    let pod = scene.get("Pod", "db-0").await.expect("it is attached");
+    if pod["spec"]["nodeName"] == a.name.as_str() {
+        (a, b)
+    } else {
+        (b, a)
+    }
+}
+
+async fn a_pod_recreated_under_the_same_name_gets_its_address_again(scene: &Scene) {
+    let (ip, nodes) = attached(scene).await;
+    let (_, there) = here_and_there(scene, nodes).await;
+    let before = scene.uid("db-0").await;
+    scene
+        .patch(
+            "StatefulSet",
+            "db",
+            &json!({"spec": {"template": on(&there)}}),
+        )
+        .await;
+    comes_again(scene, &before).await;
+    let status = scene.expect_attached(&ip, "db-0").await;
+    assert_ne!(status["status"]["podUID"], before.as_str());
+    assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
+}
+
+/// The `StatefulSet` has made another pod of the name.
+async fn comes_again(scene: &Scene, before: &str) {
+    scene
+        .eventually("a new pod of the same name", AFTER_NODE_DEATH, async || {
+            let pod = scene.get("Pod", "db-0").await?;
+            (pod["metadata"]["uid"] != before).then_some(())
+        })
+        .await;
+}
+
+/// The node of `db-0` dies, and Kubernetes has noticed: the pod is being deleted, for ever.
+async fn dies(scene: &Scene, here: &Node) {
+    scene.cluster().fail_node(&here.name).await;
+    scene
+        .eventually("the pod is told to go", AFTER_NODE_DEATH, async || {
+            let pod = scene.get("Pod", "db-0").await.ok_or("no pod")?;
+            let told = pod["metadata"]["deletionTimestamp"].is_string();
+            if told {
+                Ok(())
+            } else {
+                Err(pod["status"].to_string())
+            }
+        })
+        .await;
+}
+
+async fn on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint(scene: &Scene) {
+    let (ip, nodes) = attached(scene).await;
+    let (here, there) = here_and_there(scene, nodes).await;
+    let before = scene.uid("db-0").await;
+    dies(scene, &here).await;
+    // Without the taint nobody may take it: the pod may still be talking. The block's failoverAfter is 1 s.
+    scene
+        .remains(
+            "the address stays where it is",
+            Duration::from_secs(5),
+            async || {
+                scene.ec2().address_on(&ip.address).await.as_ref() == Some(&here.interfaces[0])
+            },
+        )
+        .await;
+    assert_eq!(scene.uid("db-0").await, before);
+    let taint = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute";
+    scene.cluster().taint(&here.name, taint).await;
+    comes_again(scene, &before).await;
+    let status = scene.expect_attached(&ip, "db-0").await;
+    assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
+}
+
+async fn on_a_dead_node_the_address_follows_when_the_node_is_deleted(scene: &Scene) {
+    let (ip, nodes) = attached(scene).await;
+    let (here, there) = here_and_there(scene, nodes).await;
+    let before = scene.uid("db-0").await;
+    dies(scene, &here).await;
+    scene.cluster().delete_node(&here.name).await;
+    comes_again(scene, &before).await;
+    let status = scene.expect_attached(&ip, "db-0").await;
+    assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
+}

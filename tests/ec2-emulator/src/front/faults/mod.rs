@@ -1,0 +1,97 @@
+//! Faults that a test asks for, and the calls that are held by one.
+
+mod held;
+mod order;
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+
+use crate::wire::{Action, Form};
+
+pub use held::{Held, HeldCall, Release, ReleaseOrder};
+pub use order::{Effect, Fault, FaultOrder, InvalidFault, When};
+
+/// A fault that waits for its calls.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pending {
+    /// Its number.
+    pub id: u64,
+    /// What it waits for, and what it does.
+    #[serde(flatten)]
+    pub fault: Fault,
+}
+
+/// A fault that has met a call.
+#[derive(Debug, Clone)]
+pub struct Struck {
+    /// The fault's number.
+    pub id: u64,
+    /// What it does to the call.
+    pub effect: Effect,
+}
+
+/// All faults, and all calls that are held.
+#[derive(Debug, Default)]
+pub struct Faults {
+    pending: VecDeque<Pending>,
+    /// The calls that are held.
+    pub held: Held,
+    numbered: u64,
+}
+
+impl Faults {
+    /// Adds a fault and gives its number. The oldest that matches a call strikes it; no other does.
+    pub fn add(&mut self, fault: Fault) -> u64 {
+        self.numbered += 1;
+        self.pending.push_back(Pending {
+            id: self.numbered,
+            fault,
+        });
+        self.numbered
+    }
+
+    /// The fault that strikes this call, if any; it has one call less to wait for then.
+    pub fn strike(&mut self, action: Action, form: &Form) -> Option<Struck> {
+        let mut struck = None;
+        for pending in &mut self.pending {
+            if !pending.fault.matches(action, form) {
+                continue;
+            }
+            if let Some(skip) = pending.fault.skip.checked_sub(1) {
+                pending.fault.skip = skip;
+                continue;
+            }
+            if let Some(times) = &mut pending.fault.times {
+                *times = times.saturating_sub(1);
+            }
+            struck = Some(Struck {
+                id: pending.id,
+                effect: pending.fault.effect.clone(),
+            });
+            break;
+        }
+        self.pending
+            .retain(|pending| pending.fault.times != Some(0));
+        struck
+    }
+
+    /// What has not struck yet.
+    #[must_use]
+    pub const fn pending(&self) -> &VecDeque<Pending> {
+        &self.pending
+    }
+
+    /// Forgets a fault, or all; calls that are held stay held. Gives the numbers of those forgotten.
+    pub fn clear(&mut self, id: Option<u64>) -> Vec<u64> {
+        let chosen = |pending: &Pending| id.is_none_or(|id| pending.id == id);
+        let cleared = self
+            .pending
+            .iter()
+            .filter(|one| chosen(one))
+            .map(|one| one.id);
+        let cleared = cleared.collect();
+        self.pending.retain(|pending| !chosen(pending));
+        cleared
+    }
+}

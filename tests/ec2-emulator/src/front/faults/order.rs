@@ -1,0 +1,220 @@
+//! How a fault is asked for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{Action, Form, Refusal};
+
+/// Body of `POST /_emulator/faults`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultOrder {
+    /// Only calls of this action; left out: any.
+    pub action: Option<Action>,
+    /// Only calls with this interface among their parameters.
+    pub network_interface_id: Option<String>,
+    /// Only calls with this address among their parameters.
+    pub address: Option<String>,
+    /// Only calls with this instance among their parameters.
+    pub instance_id: Option<String>,
+    /// How many calls; left out: one.
+    pub times: Option<u64>,
+    /// Until it is cleared, instead of `times`.
+    #[serde(default)]
+    pub forever: bool,
+    /// As many matching calls pass before.
+    #[serde(default)]
+    pub skip: u64,
+    /// What happens to the call.
+    pub kind: Kind,
+    /// `hold`, `delay`, `error`: before the execution (default) or after it.
+    pub when: Option<When>,
+    /// `error`: HTTP status; left out: the one that goes with the code.
+    pub status: Option<u16>,
+    /// `error`: EC2's code; left out: `InternalError`.
+    pub code: Option<String>,
+    /// `error`: EC2's sentence.
+    pub message: Option<String>,
+    /// `delay`: milliseconds.
+    pub ms: Option<u64>,
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The connection is closed; nothing was executed.
+    DropBefore,
+    /// It is executed; the connection is closed without an answer.
+    DropAfter,
+    /// It is answered with an error.
+    Error,
+    /// It takes longer.
+    Delay,
+    /// It is answered with `RequestLimitExceeded`.
+    Throttle,
+    /// It is executed twice; the answer is the first one's.
+    Twice,
+    /// It waits until it is released.
+    Hold,
+}
+
+/// On which side of the execution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Before it.
+    #[default]
+    Before,
+    /// After it, before the answer.
+    After,
+}
+
+/// A fault: which calls it waits for, and what it does to them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Fault {
+    /// Only calls of this action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// Only calls that have each of these among the values of their parameters.
+    pub parameters: Vec<String>,
+    /// As many calls more; none: until it is cleared.
+    pub times: Option<u64>,
+    /// As many matching calls pass before.
+    pub skip: u64,
+    /// What happens to the call.
+    pub effect: Effect,
+}
+
+/// What happens to a call, with what it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Effect {
+    /// The connection is closed.
+    Drop {
+        /// Before or after the execution.
+        when: When,
+    },
+    /// The answer is this error.
+    Error {
+        /// Whether it was executed all the same.
+        when: When,
+        /// HTTP status.
+        status: u16,
+        /// EC2's code.
+        code: String,
+        /// EC2's sentence.
+        message: String,
+    },
+    /// It takes longer.
+    Delay {
+        /// Before or after the execution.
+        when: When,
+        /// Milliseconds.
+        ms: u64,
+    },
+    /// It is executed twice.
+    Twice,
+    /// It waits until it is released.
+    Hold {
+        /// Before or after the execution.
+        when: When,
+    },
+}
+
+/// An order that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidFault {
+    /// Both `times` and `forever`, or no times at all.
+    #[error("give either `times` above 0 or `forever`")]
+    Times,
+    /// A delay of unknown length.
+    #[error("a fault of kind `delay` needs `ms`")]
+    Delay,
+    /// A status that HTTP does not have.
+    #[error("{0} is not the HTTP status of an error")]
+    Status(u16),
+    /// A field that this kind makes no use of.
+    #[error("a fault of this kind has no field `{0}`")]
+    Unused(&'static str),
+}
+
+impl FaultOrder {
+    /// Checks the order.
+    ///
+    /// # Errors
+    /// What is wrong with it, in a sentence.
+    pub fn check(self) -> Result<Fault, InvalidFault> {
+        let times = match (self.times, self.forever) {
+            (None, true) => None,
+            (Some(0), _) | (Some(_), true) => return Err(InvalidFault::Times),
+            (times, false) => Some(times.unwrap_or(1)),
+        };
+        self.only_used()?;
+        let when = self.when.unwrap_or_default();
+        let refusal = match self.kind {
+            Kind::Throttle => Refusal::throttled(),
+            _ => Refusal::new(
+                self.code.unwrap_or_else(|| "InternalError".to_owned()),
+                self.message
+                    .unwrap_or_else(|| "An internal error has occurred".to_owned()),
+            ),
+        };
+        let effect = match self.kind {
+            Kind::DropBefore => Effect::Drop { when: When::Before },
+            Kind::DropAfter => Effect::Drop { when: When::After },
+            Kind::Error | Kind::Throttle => {
+                let status = self.status.unwrap_or(refusal.status);
+                if !(400..600).contains(&status) {
+                    return Err(InvalidFault::Status(status));
+                }
+                Effect::Error {
+                    when,
+                    status,
+                    code: refusal.code,
+                    message: refusal.message,
+                }
+            }
+            Kind::Delay => Effect::Delay {
+                when,
+                ms: self.ms.ok_or(InvalidFault::Delay)?,
+            },
+            Kind::Twice => Effect::Twice,
+            Kind::Hold => Effect::Hold { when },
+        };
+        let parameters = [self.network_interface_id, self.address, self.instance_id];
+        Ok(Fault {
+            action: self.action,
+            parameters: parameters.into_iter().flatten().collect(),
+            times,
+            skip: self.skip,
+            effect,
+        })
+    }
+
+    /// A field that has no effect is a mistake in a test.
+    fn only_used(&self) -> Result<(), InvalidFault> {
+        let timed = matches!(self.kind, Kind::Hold | Kind::Delay | Kind::Error);
+        let error = self.kind == Kind::Error;
+        for (field, given, used) in [
+            ("when", self.when.is_some(), timed),
+            ("status", self.status.is_some(), error),
+            ("code", self.code.is_some(), error),
+            ("message", self.message.is_some(), error),
+            ("ms", self.ms.is_some(), self.kind == Kind::Delay),
+        ] {
+            if given && !used {
+                return Err(InvalidFault::Unused(field));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Fault {
+    /// Whether it waits for this call.
+    #[must_use]
+    pub fn matches(&self, action: Action, form: &Form) -> bool {
+        self.action.is_none_or(|only| only == action)
+            && self.parameters.iter().all(|value| form.has_value(value))
+    }
+}

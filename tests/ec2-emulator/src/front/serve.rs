@@ -1,0 +1,98 @@
+//! Serves HTTP.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{Request, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::post;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+
+use super::call::Answer;
+use super::{Emulator, door};
+
+/// How long to wait when no connection can be taken (no file descriptor is left, say).
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Marks an answer that is not to be sent: the connection is closed instead.
+#[derive(Debug, Clone, Copy)]
+struct Close;
+
+/// A fault wants the connection closed without an answer.
+#[derive(Debug, thiserror::Error)]
+#[error("closed by a fault")]
+struct Closed;
+
+/// Serves until the task is dropped.
+pub async fn serve(listener: TcpListener, emulator: Emulator) -> Infallible {
+    let router = Router::new()
+        .route("/", post(query))
+        .merge(door::routes())
+        .with_state(emulator);
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let router = router.clone();
+                tokio::spawn(async move {
+                    let served = connection(TokioIo::new(stream), router).await;
+                    if let Err(error) = served {
+                        tracing::debug!(%error, "a connection ended");
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot take a connection");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn connection<T>(io: TokioIo<T>, router: Router) -> Result<(), hyper::Error>
+where
+    TokioIo<T>: hyper::rt::Read + hyper::rt::Write + Unpin,
+{
+    let service = TowerToHyperService::new(router);
+    // hyper closes a connection without a word when its service fails: just what a fault wants.
+    let closing = service_fn(move |request: Request<Incoming>| {
+        let answer = service.call(request);
+        async move {
+            match answer.await {
+                Ok(answer) if answer.extensions().get::<Close>().is_some() => Err(Closed),
+                Ok(answer) => Ok(answer),
+                Err(never) => match never {},
+            }
+        }
+    });
+    http1::Builder::new().serve_connection(io, closing).await
+}
+
+/// The EC2 Query protocol.
+async fn query(State(emulator): State<Emulator>, body: Bytes) -> Response<Body> {
+    // A task of its own: a call goes on when its client has given up waiting, as in EC2.
+    let call = tokio::spawn(async move { emulator.call(&body).await });
+    match call.await {
+        Ok(Answer::Xml { status, body }) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            let content_type = [(header::CONTENT_TYPE, "text/xml;charset=UTF-8")];
+            (status, content_type, body).into_response()
+        }
+        Ok(Answer::Closed) => {
+            let mut answer = StatusCode::NO_CONTENT.into_response();
+            answer.extensions_mut().insert(Close);
+            answer
+        }
+        Err(error) => {
+            tracing::error!(%error, "a call has failed in the emulator itself");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What can be set while it runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::Action;
+
+use super::buckets::Size;
+
+/// How EC2 behaves when no fault is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Settings {
+    /// How old a Describe's answer is, in milliseconds.
+    pub lag_ms: u64,
+    /// How long each call takes before it is executed.
+    pub latency_ms: Latency,
+    /// Whether calls are throttled.
+    pub token_buckets: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lag_ms: 0,
+            latency_ms: Latency::default(),
+            token_buckets: true,
+        }
+    }
+}
+
+/// Milliseconds.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Latency {
+    /// For actions that are not named.
+    #[serde(default)]
+    pub default: u64,
+    /// By action.
+    #[serde(default)]
+    pub actions: BTreeMap<Action, u64>,
+}
+
+impl Settings {
+    /// How old a Describe's answer is.
+    #[must_use]
+    pub const fn lag(&self) -> Duration {
+        Duration::from_millis(self.lag_ms)
+    }
+
+    /// How long a call takes before it is executed.
+    #[must_use]
+    pub fn latency(&self, action: Action) -> Duration {
+        let latency = &self.latency_ms;
+        Duration::from_millis(*latency.actions.get(&action).unwrap_or(&latency.default))
+    }
+}
+
+/// Body of `POST /_emulator/settings`: what is left out stays as it is.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changes {
+    /// See [`Settings::lag_ms`].
+    pub lag_ms: Option<u64>,
+    /// See [`Settings::latency_ms`]; given, it replaces the whole.
+    pub latency_ms: Option<Latency>,
+    /// See [`Settings::token_buckets`]; buckets that are turned on are full.
+    pub token_buckets: Option<bool>,
+    /// Other sizes than EC2's, by action; both buckets of a Describe get the same.
+    #[serde(default)]
+    pub bucket_sizes: BTreeMap<Action, Size>,
+}

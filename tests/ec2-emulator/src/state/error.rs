@@ -1,0 +1,94 @@
+//! What EC2 answers when it refuses.
+
+use std::fmt;
+
+/// An error code of EC2 that a rule of the state machine can give (EC2 API reference, Error codes).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// An interface would exceed what the instance type allows.
+    AttachmentLimitExceeded,
+    /// The instance is in a state that does not allow the call.
+    IncorrectInstanceState,
+    /// No free address is left in the subnet.
+    InsufficientFreeAddressesInSubnet,
+    /// No such attachment.
+    AttachmentNotFound,
+    /// A new interface asked for an address that is in use.
+    AddressInUse,
+    /// No such instance.
+    InstanceNotFound,
+    /// The interface is attached already.
+    InterfaceInUse,
+    /// No such network interface.
+    InterfaceNotFound,
+    /// Parameters that do not go together.
+    InvalidParameterCombination,
+    /// A value that EC2 understood and refuses.
+    InvalidParameterValue,
+    /// The subnet overlaps another of its VPC.
+    SubnetConflict,
+    /// No such subnet.
+    SubnetNotFound,
+    /// The subnet is not inside its VPC.
+    SubnetRange,
+    /// No such VPC.
+    VpcNotFound,
+    /// A VPC must be between /16 and /28.
+    VpcRange,
+    /// The primary interface cannot be detached, and the like.
+    OperationNotPermitted,
+    /// The interface has no room.
+    PrivateIpAddressLimitExceeded,
+}
+
+impl Code {
+    /// As it stands in the answer.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AttachmentLimitExceeded => "AttachmentLimitExceeded",
+            Self::IncorrectInstanceState => "IncorrectInstanceState",
+            Self::InsufficientFreeAddressesInSubnet => "InsufficientFreeAddressesInSubnet",
+            Self::AttachmentNotFound => "InvalidAttachmentID.NotFound",
+            Self::AddressInUse => "InvalidIPAddress.InUse",
+            Self::InstanceNotFound => "InvalidInstanceID.NotFound",
+            Self::InterfaceInUse => "InvalidNetworkInterface.InUse",
+            Self::InterfaceNotFound => "InvalidNetworkInterfaceID.NotFound",
+            Self::InvalidParameterCombination => "InvalidParameterCombination",
+            Self::InvalidParameterValue => "InvalidParameterValue",
+            Self::SubnetConflict => "InvalidSubnet.Conflict",
+            Self::SubnetNotFound => "InvalidSubnetID.NotFound",
+            Self::SubnetRange => "InvalidSubnet.Range",
+            Self::VpcNotFound => "InvalidVpcID.NotFound",
+            Self::VpcRange => "InvalidVpc.Range",
+            Self::OperationNotPermitted => "OperationNotPermitted",
+            Self::PrivateIpAddressLimitExceeded => "PrivateIpAddressLimitExceeded",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A refusal: nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+#[error("{code}: {message}")]
+pub struct Ec2Error {
+    /// The code that a program decides by.
+    pub code: Code,
+    /// The sentence that a person reads; some conditions share one code and differ only here.
+    pub message: String,
+}
+
+impl Ec2Error {
+    /// A refusal with this code and sentence.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}

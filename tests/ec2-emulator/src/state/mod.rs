@@ -1,0 +1,192 @@
+//! EC2's rules as a value: no clock, no threads, no chance.
+//!
+//! [`Ec2::apply`] is the whole of it. A refused request changes nothing; the same requests in the same
+//! order give the same state. What a real EC2 does around these rules (throttling, late answers, lost
+//! connections, a lagging Describe) is wrapped around it in [`crate::front`].
+
+mod addresses;
+mod allocation;
+pub mod error;
+pub mod filter;
+pub mod id;
+pub mod instance_type;
+mod instances;
+mod interfaces;
+mod networks;
+pub mod objects;
+mod read;
+pub mod request;
+
+use std::collections::BTreeMap;
+
+use error::{Code, Ec2Error};
+use id::{InstanceId, NetworkInterfaceId, SubnetId, VpcId};
+use objects::{Instance, NetworkInterface, Subnet, Vpc};
+use request::{Change, Changed, Request, Response};
+
+/// Everything that EC2 knows. Equal values behave the same for ever after.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Ec2 {
+    vpcs: BTreeMap<VpcId, Vpc>,
+    subnets: BTreeMap<SubnetId, Subnet>,
+    instances: BTreeMap<InstanceId, Instance>,
+    interfaces: BTreeMap<NetworkInterfaceId, NetworkInterface>,
+    /// How many names were given out, of whatever kind.
+    named: u64,
+}
+
+impl Ec2 {
+    /// Executes one request, at once and as a whole.
+    ///
+    /// # Errors
+    /// A refusal, with EC2's code and sentence. Nothing has changed then.
+    pub fn apply(&mut self, request: Request) -> Result<Response, Ec2Error> {
+        match request {
+            Request::Change(change) => self.change(change).map(Response::Changed),
+            Request::Read(read) => self.read(&read).map(Response::Seen),
+        }
+    }
+
+    /// Executes a request that may change something.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub fn change(&mut self, change: Change) -> Result<Changed, Ec2Error> {
+        match change {
+            Change::CreateVpc { cidr, tags } => self.create_vpc(cidr, tags),
+            Change::CreateSubnet {
+                vpc,
+                cidr,
+                zone,
+                tags,
+            } => self.create_subnet(vpc, cidr, zone, tags),
+            Change::RunInstances {
+                subnet,
+                kind,
+                count,
+                address,
+                delete_on_termination,
+                tags,
+                interface_tags,
+            } => self.run_instances(&instances::Launch {
+                subnet,
+                kind,
+                count,
+                address,
+                delete_on_termination,
+                tags,
+                interface_tags,
+            }),
+            Change::CreateNetworkInterface {
+                subnet,
+                address,
+                description,
+                tags,
+            } => self.create_interface(subnet, address, description, tags),
+            Change::AttachNetworkInterface {
+                interface,
+                instance,
+                device_index,
+            } => self.attach(interface, instance, device_index),
+            Change::DetachNetworkInterface { attachment } => self.detach(attachment),
+            Change::DeleteNetworkInterface { interface } => self.delete_interface(interface),
+            Change::AssignPrivateIpAddresses {
+                interface,
+                wanted,
+                allow_reassignment,
+            } => self.assign(interface, wanted, allow_reassignment),
+            Change::UnassignPrivateIpAddresses {
+                interface,
+                addresses,
+            } => self.unassign(interface, &addresses),
+            Change::StartInstances(ids) => self.start(&ids),
+            Change::StopInstances(ids) => self.stop(&ids),
+            Change::TerminateInstances(ids) => self.terminate(&ids),
+            Change::CreateTags { resources, tags } => self.create_tags(&resources, &tags),
+        }
+    }
+
+    /// The VPC of this name.
+    ///
+    /// # Errors
+    /// `InvalidVpcID.NotFound`
+    pub fn vpc(&self, id: VpcId) -> Result<&Vpc, Ec2Error> {
+        self.vpcs.get(&id).ok_or_else(|| no_vpc(id))
+    }
+
+    /// The subnet of this name.
+    ///
+    /// # Errors
+    /// `InvalidSubnetID.NotFound`
+    pub fn subnet(&self, id: SubnetId) -> Result<&Subnet, Ec2Error> {
+        self.subnets.get(&id).ok_or_else(|| no_subnet(id))
+    }
+
+    /// The instance of this name.
+    ///
+    /// # Errors
+    /// `InvalidInstanceID.NotFound`
+    pub fn instance(&self, id: InstanceId) -> Result<&Instance, Ec2Error> {
+        self.instances.get(&id).ok_or_else(|| no_instance(id))
+    }
+
+    /// The network interface of this name.
+    ///
+    /// # Errors
+    /// `InvalidNetworkInterfaceID.NotFound`
+    pub fn interface(&self, id: NetworkInterfaceId) -> Result<&NetworkInterface, Ec2Error> {
+        self.interfaces.get(&id).ok_or_else(|| no_interface(id))
+    }
+
+    /// All network interfaces, in the order of their names.
+    pub fn interfaces(&self) -> impl Iterator<Item = &NetworkInterface> {
+        self.interfaces.values()
+    }
+
+    /// All instances, in the order of their names; terminated ones are among them.
+    pub fn instances(&self) -> impl Iterator<Item = &Instance> {
+        self.instances.values()
+    }
+
+    fn interface_mut(&mut self, id: NetworkInterfaceId) -> Result<&mut NetworkInterface, Ec2Error> {
+        self.interfaces.get_mut(&id).ok_or_else(|| no_interface(id))
+    }
+
+    fn instance_mut(&mut self, id: InstanceId) -> Result<&mut Instance, Ec2Error> {
+        self.instances.get_mut(&id).ok_or_else(|| no_instance(id))
+    }
+
+    /// The next number for a name, of whatever kind.
+    fn next(&mut self) -> u64 {
+        self.named += 1;
+        self.named
+    }
+}
+
+fn no_vpc(id: VpcId) -> Ec2Error {
+    Ec2Error::new(
+        Code::VpcNotFound,
+        format!("The vpc ID '{id}' does not exist"),
+    )
+}
+
+fn no_subnet(id: SubnetId) -> Ec2Error {
+    Ec2Error::new(
+        Code::SubnetNotFound,
+        format!("The subnet ID '{id}' does not exist"),
+    )
+}
+
+fn no_instance(id: InstanceId) -> Ec2Error {
+    Ec2Error::new(
+        Code::InstanceNotFound,
+        format!("The instance ID '{id}' does not exist"),
+    )
+}
+
+fn no_interface(id: NetworkInterfaceId) -> Ec2Error {
+    Ec2Error::new(
+        Code::InterfaceNotFound,
+        format!("The networkInterface ID '{id}' does not exist"),
+    )
+}

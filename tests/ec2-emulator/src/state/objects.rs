@@ -1,0 +1,163 @@
+//! What EC2 remembers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use super::id::{AttachmentId, InstanceId, NetworkInterfaceId, SubnetId, VpcId};
+use super::instance_type::InstanceType;
+
+/// Tags of a resource.
+pub type Tags = BTreeMap<String, String>;
+
+/// What an interface may have while it is attached to nothing: as much as the largest type allows.
+pub const ADDRESSES_UNATTACHED: usize = 50;
+
+/// A virtual network.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Vpc {
+    /// Its name.
+    pub id: VpcId,
+    /// Its only CIDR.
+    pub cidr: Ipv4Net,
+    /// Its tags.
+    pub tags: Tags,
+}
+
+/// A part of a VPC, in one zone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Subnet {
+    /// Its name.
+    pub id: SubnetId,
+    /// The VPC it belongs to.
+    pub vpc: VpcId,
+    /// Its CIDR.
+    pub cidr: Ipv4Net,
+    /// Its availability zone.
+    pub zone: String,
+    /// Its tags.
+    pub tags: Tags,
+}
+
+impl Subnet {
+    /// The first four addresses and the last are AWS's own (VPC User Guide, Subnet sizing).
+    #[must_use]
+    pub fn reserves(&self, address: Ipv4Addr) -> bool {
+        let first = u32::from(self.cidr.network());
+        self.cidr.contains(&address)
+            && (u32::from(address) - first < 4 || address == self.cidr.broadcast())
+    }
+
+    /// The addresses that can be given to an interface, in order.
+    pub fn usable(&self) -> impl Iterator<Item = Ipv4Addr> {
+        let first = u32::from(self.cidr.network());
+        let last = u32::from(self.cidr.broadcast());
+        (first.saturating_add(4)..last).map(Ipv4Addr::from)
+    }
+}
+
+/// Where an instance is in its life. The states in between (pending, stopping, shutting-down) are
+/// passed through within the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InstanceState {
+    /// It runs.
+    Running,
+    /// It is stopped: its interfaces keep their addresses.
+    Stopped,
+    /// It is gone for good, and still listed.
+    Terminated,
+}
+
+/// A machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instance {
+    /// Its name.
+    pub id: InstanceId,
+    /// Its type, which sets the limits.
+    pub kind: InstanceType,
+    /// Where it is in its life.
+    pub state: InstanceState,
+    /// The subnet of its primary interface.
+    pub subnet: SubnetId,
+    /// Its tags.
+    pub tags: Tags,
+}
+
+/// The tie between an interface and an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Attachment {
+    /// Its name: another one each time that an interface is attached.
+    pub id: AttachmentId,
+    /// The instance.
+    pub instance: InstanceId,
+    /// 0 for the primary interface.
+    pub device_index: u32,
+    /// Whether the interface goes with its instance.
+    pub delete_on_termination: bool,
+}
+
+/// A network interface (ENI).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetworkInterface {
+    /// Its name.
+    pub id: NetworkInterfaceId,
+    /// The subnet that its addresses come from.
+    pub subnet: SubnetId,
+    /// Its own address, which it has for life.
+    pub primary: Ipv4Addr,
+    /// The addresses that come and go.
+    pub secondary: BTreeSet<Ipv4Addr>,
+    /// What it is attached to.
+    pub attachment: Option<Attachment>,
+    /// Free text.
+    pub description: String,
+    /// Its tags.
+    pub tags: Tags,
+}
+
+impl NetworkInterface {
+    /// Every address on it, the primary one first.
+    pub fn addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
+        std::iter::once(self.primary).chain(self.secondary.iter().copied())
+    }
+
+    /// Whether the address is on it, as primary or as secondary.
+    #[must_use]
+    pub fn has(&self, address: Ipv4Addr) -> bool {
+        self.primary == address || self.secondary.contains(&address)
+    }
+}
+
+impl NetworkInterface {
+    /// EC2's word for whether it is attached.
+    #[must_use]
+    pub const fn status(&self) -> &'static str {
+        match self.attachment {
+            Some(_) => "in-use",
+            None => "available",
+        }
+    }
+}
+
+impl InstanceState {
+    /// EC2's word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+            Self::Terminated => "terminated",
+        }
+    }
+
+    /// EC2's number (EC2 API reference, `InstanceState`).
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Running => 16,
+            Self::Terminated => 48,
+            Self::Stopped => 80,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The Describe calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::error::Ec2Error;
+use super::instance_type::InstanceType;
+use super::request::{Read, Seen};
+use super::{Ec2, no_instance, no_interface, no_subnet};
+
+impl Ec2 {
+    /// Looks, and changes nothing.
+    ///
+    /// # Errors
+    /// `Invalid...ID.NotFound` for a name that was asked for and is not there.
+    pub fn read(&self, read: &Read) -> Result<Seen, Ec2Error> {
+        match read {
+            Read::NetworkInterfaces { ids, filters } => {
+                let mut found = select(&self.interfaces, ids).map_err(no_interface)?;
+                found.retain(|interface| filters.iter().all(|f| f.accepts(self, interface)));
+                Ok(Seen::NetworkInterfaces(found))
+            }
+            Read::Instances { ids, filters } => {
+                let mut found = select(&self.instances, ids).map_err(no_instance)?;
+                found.retain(|instance| filters.iter().all(|f| f.accepts(self, instance)));
+                Ok(Seen::Instances(found))
+            }
+            Read::Subnets { ids, filters } => {
+                let mut found = select(&self.subnets, ids).map_err(no_subnet)?;
+                found.retain(|subnet| filters.iter().all(|f| f.accepts(subnet)));
+                Ok(Seen::Subnets(found))
+            }
+            Read::InstanceTypes { kinds } => {
+                let asked = |kind: &&InstanceType| kinds.is_empty() || kinds.contains(kind);
+                let found = InstanceType::ALL.iter().filter(asked).copied().collect();
+                Ok(Seen::InstanceTypes(found))
+            }
+        }
+    }
+}
+
+/// All, or those of these names; a name that is not there is the error.
+fn select<K: Ord + Copy, V: Clone>(all: &BTreeMap<K, V>, ids: &BTreeSet<K>) -> Result<Vec<V>, K> {
+    if ids.is_empty() {
+        return Ok(all.values().cloned().collect());
+    }
+    ids.iter()
+        .map(|id| all.get(id).cloned().ok_or(*id))
+        .collect()
+}

@@ -1,0 +1,218 @@
+//! What can be asked, and what is answered.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use super::filter::{InstanceFilter, InterfaceFilter, SubnetFilter};
+use super::id::{AttachmentId, InstanceId, NetworkInterfaceId, ResourceId, SubnetId, VpcId};
+use super::instance_type::InstanceType;
+use super::objects::{Instance, InstanceState, NetworkInterface, Subnet, Tags, Vpc};
+
+/// A request: one that may change something, or one that only looks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Request {
+    /// May change something.
+    Change(Change),
+    /// Only looks; a real EC2 may answer it from the past.
+    Read(Read),
+}
+
+/// The answer to a request that was not refused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Response {
+    /// To [`Request::Change`].
+    Changed(Changed),
+    /// To [`Request::Read`].
+    Seen(Seen),
+}
+
+/// The addresses that an `AssignPrivateIpAddresses` asks for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wanted {
+    /// These.
+    Addresses(BTreeSet<Ipv4Addr>),
+    /// So many, whichever are free (`SecondaryPrivateIpAddressCount`).
+    Count(usize),
+}
+
+/// A request that may change something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// `CreateVpc`
+    CreateVpc {
+        /// Between /16 and /28.
+        cidr: Ipv4Net,
+        /// Tags from the start.
+        tags: Tags,
+    },
+    /// `CreateSubnet`
+    CreateSubnet {
+        /// The VPC to cut it from.
+        vpc: VpcId,
+        /// Inside the VPC, overlapping no other subnet of it.
+        cidr: Ipv4Net,
+        /// `AvailabilityZone`; left out: EC2 chooses.
+        zone: Option<String>,
+        /// Tags from the start.
+        tags: Tags,
+    },
+    /// `RunInstances`
+    RunInstances {
+        /// The subnet of the primary interface.
+        subnet: SubnetId,
+        /// The type, which sets the limits.
+        kind: InstanceType,
+        /// How many.
+        count: usize,
+        /// The primary address, for one instance only; left out: the lowest that is free.
+        address: Option<Ipv4Addr>,
+        /// Whether the primary interface goes with the instance (EC2: yes, if not said otherwise).
+        delete_on_termination: bool,
+        /// Tags of the instances.
+        tags: Tags,
+        /// Tags of the primary interfaces.
+        interface_tags: Tags,
+    },
+    /// `CreateNetworkInterface`
+    CreateNetworkInterface {
+        /// The subnet that its addresses come from.
+        subnet: SubnetId,
+        /// The primary address; left out: the lowest that is free.
+        address: Option<Ipv4Addr>,
+        /// Free text.
+        description: String,
+        /// Tags from the start.
+        tags: Tags,
+    },
+    /// `AttachNetworkInterface`
+    AttachNetworkInterface {
+        /// The interface.
+        interface: NetworkInterfaceId,
+        /// The instance, in the same zone.
+        instance: InstanceId,
+        /// A place that is free on the instance.
+        device_index: u32,
+    },
+    /// `DetachNetworkInterface`
+    DetachNetworkInterface {
+        /// The tie, not the interface.
+        attachment: AttachmentId,
+    },
+    /// `DeleteNetworkInterface`
+    DeleteNetworkInterface {
+        /// An interface that is attached to nothing.
+        interface: NetworkInterfaceId,
+    },
+    /// `AssignPrivateIpAddresses`
+    AssignPrivateIpAddresses {
+        /// The interface that shall have them.
+        interface: NetworkInterfaceId,
+        /// What it shall have.
+        wanted: Wanted,
+        /// Whether they may be taken from other interfaces.
+        allow_reassignment: bool,
+    },
+    /// `UnassignPrivateIpAddresses`
+    UnassignPrivateIpAddresses {
+        /// The interface that has them.
+        interface: NetworkInterfaceId,
+        /// Secondary addresses on it.
+        addresses: BTreeSet<Ipv4Addr>,
+    },
+    /// `StartInstances`
+    StartInstances(BTreeSet<InstanceId>),
+    /// `StopInstances`
+    StopInstances(BTreeSet<InstanceId>),
+    /// `TerminateInstances`
+    TerminateInstances(BTreeSet<InstanceId>),
+    /// `CreateTags`
+    CreateTags {
+        /// What gets them.
+        resources: BTreeSet<ResourceId>,
+        /// Added to those that are there; the same key is overwritten.
+        tags: Tags,
+    },
+}
+
+/// A request that only looks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Read {
+    /// `DescribeNetworkInterfaces`
+    NetworkInterfaces {
+        /// Only these; each must exist. Empty: all.
+        ids: BTreeSet<NetworkInterfaceId>,
+        /// All must match.
+        filters: Vec<InterfaceFilter>,
+    },
+    /// `DescribeInstances`
+    Instances {
+        /// Only these; each must exist. Empty: all.
+        ids: BTreeSet<InstanceId>,
+        /// All must match.
+        filters: Vec<InstanceFilter>,
+    },
+    /// `DescribeSubnets`
+    Subnets {
+        /// Only these; each must exist. Empty: all.
+        ids: BTreeSet<SubnetId>,
+        /// All must match.
+        filters: Vec<SubnetFilter>,
+    },
+    /// `DescribeInstanceTypes`
+    InstanceTypes {
+        /// Only these. Empty: all.
+        kinds: BTreeSet<InstanceType>,
+    },
+}
+
+/// What a change did.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Changed {
+    /// A VPC was created.
+    Vpc(Vpc),
+    /// A subnet was created.
+    Subnet(Subnet),
+    /// Instances were started for the first time.
+    Instances(Vec<Instance>),
+    /// An interface was created.
+    NetworkInterface(NetworkInterface),
+    /// An interface was attached.
+    Attached(AttachmentId),
+    /// The interface has these addresses now, whether or not it had them before.
+    Assigned {
+        /// The interface.
+        interface: NetworkInterfaceId,
+        /// The addresses asked for.
+        addresses: BTreeSet<Ipv4Addr>,
+    },
+    /// Instances went from one state to another, or stayed.
+    States(Vec<StateChange>),
+    /// Done, with nothing to tell.
+    Done,
+}
+
+/// What happened to one instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StateChange {
+    /// The instance.
+    pub instance: InstanceId,
+    /// What it was.
+    pub previous: InstanceState,
+    /// What it is.
+    pub current: InstanceState,
+}
+
+/// What a look showed, in the order of the names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Seen {
+    /// Network interfaces.
+    NetworkInterfaces(Vec<NetworkInterface>),
+    /// Instances, terminated ones included.
+    Instances(Vec<Instance>),
+    /// Subnets.
+    Subnets(Vec<Subnet>),
+    /// Instance types.
+    InstanceTypes(Vec<InstanceType>),
+}

@@ -1,0 +1,102 @@
+//! An error as it goes over the wire.
+
+use crate::state::error::Ec2Error;
+
+use super::action::UnknownAction;
+use super::xml::Xml;
+
+/// An error answer: status, code and sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{code} ({status}): {message}")]
+pub struct Refusal {
+    /// HTTP status.
+    pub status: u16,
+    /// The code that a program decides by.
+    pub code: String,
+    /// The sentence that a person reads.
+    pub message: String,
+}
+
+impl Refusal {
+    /// A refusal with the status that goes with the code.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        let code = code.into();
+        Self {
+            status: status(&code),
+            code,
+            message: message.into(),
+        }
+    }
+
+    /// A parameter that has to be there is not.
+    #[must_use]
+    pub fn missing(parameter: &str) -> Self {
+        Self::new(
+            "MissingParameter",
+            format!("The request must contain the parameter {parameter}"),
+        )
+    }
+
+    /// A value that cannot be understood.
+    #[must_use]
+    pub fn invalid(value: &str, parameter: &str) -> Self {
+        Self::new(
+            "InvalidParameterValue",
+            format!("Value ({value}) for parameter {parameter} is invalid."),
+        )
+    }
+
+    /// The bucket is empty.
+    #[must_use]
+    pub fn throttled() -> Self {
+        Self::new("RequestLimitExceeded", "Request limit exceeded.")
+    }
+
+    /// A dry run that would have been allowed.
+    #[must_use]
+    pub fn dry_run() -> Self {
+        Self::new(
+            "DryRunOperation",
+            "Request would have succeeded, but DryRun flag is set.",
+        )
+    }
+
+    /// The answer's body.
+    #[must_use]
+    pub fn to_xml(&self, request_id: &str) -> String {
+        let mut xml = Xml::document();
+        xml.within("Response", |xml| {
+            xml.within("Errors", |xml| {
+                xml.within("Error", |xml| {
+                    xml.leaf("Code", &self.code);
+                    xml.leaf("Message", &self.message);
+                });
+            });
+            xml.leaf("RequestID", request_id);
+        });
+        xml.finish()
+    }
+}
+
+impl From<Ec2Error> for Refusal {
+    fn from(error: Ec2Error) -> Self {
+        Self::new(error.code.as_str(), error.message)
+    }
+}
+
+impl From<UnknownAction> for Refusal {
+    fn from(error: UnknownAction) -> Self {
+        Self::new("InvalidAction", error.to_string())
+    }
+}
+
+/// The HTTP status that goes with a code (EC2 API reference, Error codes); most are 400.
+fn status(code: &str) -> u16 {
+    match code {
+        "AuthFailure" | "UnauthorizedOperation" => 403,
+        "DryRunOperation" => 412,
+        "InternalError" | "InternalFailure" => 500,
+        "RequestLimitExceeded" | "Unavailable" | "ServiceUnavailable" => 503,
+        _ => 400,
+    }
+}

@@ -1,0 +1,37 @@
+//! What a model checker relies on: no clock, no chance, and a refusal leaves the value as it was.
+
+use ec2_emulator::state::Ec2;
+use ec2_emulator::state::request::Request;
+
+use crate::world::world;
+
+#[test]
+fn two_runs_of_one_story_end_in_one_value() {
+    let story = || {
+        let mut world = world();
+        let (a, b) = (world.loose(), world.loose());
+        world.assign(a, &["203.0.113.50"]).unwrap();
+        world.reassign(b, &["203.0.113.50"]).unwrap();
+        world.assign(a, &["203.0.113.50"]).unwrap_err();
+        world.ec2
+    };
+    assert_eq!(story(), story());
+}
+
+#[test]
+fn moving_there_and_back_is_the_value_from_before() {
+    let mut world = world();
+    let (a, b) = (world.loose(), world.loose());
+    world.assign(a, &["203.0.113.50"]).unwrap();
+    let before = world.ec2.clone();
+    world.reassign(b, &["203.0.113.50"]).unwrap();
+    world.reassign(a, &["203.0.113.50"]).unwrap();
+    assert_eq!(world.ec2, before);
+}
+
+#[test]
+fn it_can_be_held_by_a_model_checker() {
+    fn holds<T: Clone + Eq + Ord + std::hash::Hash + std::fmt::Debug + Send + Sync>() {}
+    holds::<Ec2>();
+    holds::<Request>();
+}

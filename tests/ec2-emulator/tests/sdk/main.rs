@@ -1,0 +1,15 @@
+//! The real SDK as client: the wire format, checked by something that did not come from us.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+mod a_dry_run_does_nothing;
+mod a_long_answer_comes_in_pages;
+mod client;
+mod conversation;
+mod errors_reach_the_sdk;
+mod moto;
+mod the_emulator_and_moto_say_the_same;

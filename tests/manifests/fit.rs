@@ -1,0 +1,223 @@
+//! What is named exists.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
+};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use mooring_cluster::control_plane_binary;
+
+use crate::files::{NAMESPACE, documents, files, object, read, root};
+
+#[test]
+fn every_file_parses_and_belongs_to_a_kustomization() {
+    let mut listed = BTreeSet::new();
+    for file in files() {
+        for document in documents(&file) {
+            for field in ["apiVersion", "kind"] {
+                assert!(
+                    document.get(field).is_some(),
+                    "{} has no {field}",
+                    file.display()
+                );
+            }
+        }
+        if file
+            .file_name()
+            .is_some_and(|name| name == "kustomization.yaml")
+        {
+            let folder = file.parent().unwrap();
+            let [kustomization] = documents(&file).try_into().unwrap();
+            for resource in kustomization["resources"].as_sequence().unwrap() {
+                let path = folder.join(resource.as_str().unwrap());
+                let path = path.canonicalize();
+                let path = path
+                    .unwrap_or_else(|error| panic!("{}: {resource:?}: {error}", file.display()));
+                listed.insert(if path.is_dir() {
+                    path.join("kustomization.yaml")
+                } else {
+                    path
+                });
+            }
+        }
+    }
+    for file in files() {
+        let root = file
+            .file_name()
+            .is_some_and(|name| name == "kustomization.yaml");
+        assert!(
+            root || listed.contains(&file),
+            "no kustomization names {}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn kustomize_builds_what_users_apply() {
+    let kubectl = control_plane_binary("kubernetes", "kubectl");
+    for folder in [
+        "config/crd",
+        "config/default",
+        "config/samples",
+        "webhook-certs",
+    ] {
+        let built = Command::new(&kubectl)
+            .arg("kustomize")
+            .arg(root().join(folder))
+            .output()
+            .unwrap();
+        assert!(
+            built.status.success(),
+            "{folder}: {}",
+            String::from_utf8_lossy(&built.stderr)
+        );
+        if folder == "config/default" {
+            let text = String::from_utf8(built.stdout).unwrap();
+            assert!(
+                !text.contains("kind: CustomResourceDefinition"),
+                "the definitions are applied apart"
+            );
+            assert!(
+                text.contains("kind: ValidatingWebhookConfiguration"),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_deployment_starts_the_binary_with_flags_that_it_has() {
+    let deployment: Deployment = object("config/default/deployment.yaml");
+    let pod = deployment.spec.unwrap().template.spec.unwrap();
+    let args = pod.containers[0].args.clone().unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_mooring"))
+        .args(["run", "--help"])
+        .output()
+        .unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert_eq!(args[0], "run");
+    for arg in &args[1..] {
+        let (flag, _) = arg.split_once('=').unwrap();
+        assert!(
+            help.contains(&format!("{flag} <")),
+            "{flag} is not in\n{help}"
+        );
+    }
+    let mounted = &pod.containers[0].volume_mounts.as_ref().unwrap()[0].mount_path;
+    assert!(args.contains(&format!("--cert-dir={mounted}")), "{args:?}");
+    assert!(
+        args.contains(&format!("--namespace={NAMESPACE}")),
+        "{args:?}"
+    );
+}
+
+#[test]
+fn service_pods_certificate_and_webhooks_name_each_other() {
+    let deployment: Deployment = object("config/default/deployment.yaml");
+    let spec = deployment.spec.unwrap();
+    assert_eq!(spec.replicas, Some(2));
+    let labels = spec.template.metadata.unwrap().labels.unwrap();
+    let selected = |selector: &BTreeMap<String, String>| {
+        selector
+            .iter()
+            .all(|(key, value)| labels.get(key) == Some(value))
+    };
+    assert!(selected(&spec.selector.match_labels.unwrap()));
+    let service: Service = object("config/default/service.yaml");
+    let (name, service) = (service.metadata.name.unwrap(), service.spec.unwrap());
+    assert!(selected(&service.selector.unwrap()));
+    let budget: PodDisruptionBudget = object("config/default/pod_disruption_budget.yaml");
+    assert!(selected(
+        &budget.spec.unwrap().selector.unwrap().match_labels.unwrap()
+    ));
+
+    let pod = spec.template.spec.unwrap();
+    let port = &service.ports.unwrap()[0];
+    assert_eq!(port.port, 443);
+    let target = serde_yaml::to_value(port.target_port.as_ref().unwrap()).unwrap();
+    let ports = pod.containers[0].ports.as_ref().unwrap();
+    assert!(
+        ports
+            .iter()
+            .any(|port| port.name.as_deref() == target.as_str())
+    );
+
+    let [certificate] = documents(&root().join("webhook-certs/certificate.yaml"))
+        .try_into()
+        .unwrap();
+    let secret = pod.volumes.unwrap()[0]
+        .secret
+        .clone()
+        .unwrap()
+        .secret_name
+        .unwrap();
+    assert_eq!(
+        certificate["spec"]["secretName"].as_str(),
+        Some(secret.as_str())
+    );
+    assert_eq!(
+        certificate["spec"]["privateKey"]["rotationPolicy"].as_str(),
+        Some("Always")
+    );
+    let dns = format!("{name}.{NAMESPACE}.svc");
+    assert_eq!(
+        certificate["spec"]["dnsNames"][0].as_str(),
+        Some(dns.as_str())
+    );
+
+    let called = webhooks();
+    assert!(!called.is_empty());
+    for (webhook, client, annotations) in called {
+        let service = client.service.unwrap();
+        assert_eq!(
+            (service.name, service.namespace),
+            (name.clone(), NAMESPACE.to_owned()),
+            "{webhook}"
+        );
+        let injected = annotations
+            .get("cert-manager.io/inject-ca-from")
+            .map(String::as_str);
+        assert_eq!(
+            injected,
+            Some("mooring-system/mooring-webhook"),
+            "{webhook}"
+        );
+    }
+}
+
+/// Every webhook: its name, whom it calls, and its configuration's annotations.
+fn webhooks() -> Vec<(String, WebhookClientConfig, BTreeMap<String, String>)> {
+    let mut found = Vec::new();
+    let webhooks = root().join("config/webhook");
+    for file in files()
+        .into_iter()
+        .filter(|file| file.starts_with(&webhooks))
+    {
+        for document in documents(&file) {
+            let name = file.display().to_string();
+            match document["kind"].as_str() {
+                Some("MutatingWebhookConfiguration") => {
+                    let object: MutatingWebhookConfiguration = read(&name, &document);
+                    let annotations = object.metadata.annotations.unwrap_or_default();
+                    for webhook in object.webhooks.unwrap() {
+                        found.push((webhook.name, webhook.client_config, annotations.clone()));
+                    }
+                }
+                Some("ValidatingWebhookConfiguration") => {
+                    let object: ValidatingWebhookConfiguration = read(&name, &document);
+                    let annotations = object.metadata.annotations.unwrap_or_default();
+                    for webhook in object.webhooks.unwrap() {
+                        found.push((webhook.name, webhook.client_config, annotations.clone()));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}

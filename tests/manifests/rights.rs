@@ -1,0 +1,105 @@
+//! Who may do what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding};
+
+use crate::files::{NAMESPACE, object};
+
+/// `group/resource` to verbs. A resource that only some names of which are meant is `group/resource:names`.
+fn rights(rules: Vec<PolicyRule>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut rights = BTreeMap::<String, BTreeSet<String>>::new();
+    for rule in rules {
+        let names = rule.resource_names.unwrap_or_default();
+        for group in rule.api_groups.unwrap() {
+            for resource in rule.resources.as_ref().unwrap() {
+                let names = if names.is_empty() {
+                    String::new()
+                } else {
+                    format!(":{}", names.join(","))
+                };
+                rights
+                    .entry(format!("{group}/{resource}{names}"))
+                    .or_default()
+                    .extend(rule.verbs.clone());
+            }
+        }
+    }
+    rights
+}
+
+fn expected(rights: &[(&str, &[&str])]) -> BTreeMap<String, BTreeSet<String>> {
+    let verbs = |verbs: &[&str]| verbs.iter().map(|verb| (*verb).to_owned()).collect();
+    rights
+        .iter()
+        .map(|(resource, granted)| ((*resource).to_owned(), verbs(granted)))
+        .collect()
+}
+
+#[test]
+fn the_rights_are_those_that_are_used_and_no_others() {
+    const OBJECT: &[&str] = &["get", "list", "watch", "patch"];
+    let cluster: ClusterRole = object("config/rbac/cluster_role.yaml");
+    assert_eq!(
+        rights(cluster.rules.unwrap()),
+        expected(&[
+            ("ip.wgtwo.com/ips", OBJECT),
+            ("ip.wgtwo.com/ipblocks", OBJECT),
+            ("ip.wgtwo.com/ips/status", &["patch"]),
+            ("ip.wgtwo.com/ipblocks/status", &["patch"]),
+            (
+                "networking.k8s.io/ipaddresses",
+                &["get", "list", "watch", "create", "patch", "delete"]
+            ),
+            ("/pods", &["get", "list", "watch", "patch"]),
+            ("/pods/status", &["patch"]),
+            ("/nodes", &["get", "list", "watch", "patch"]),
+            ("apps/replicasets", &["get", "list"]),
+            ("events.k8s.io/events", &["create", "patch"]),
+        ])
+    );
+    let role: Role = object("config/rbac/role.yaml");
+    assert_eq!(
+        rights(role.rules.unwrap()),
+        expected(&[
+            ("coordination.k8s.io/leases", &["create"]),
+            ("coordination.k8s.io/leases:mooring", &["get", "update"]),
+        ])
+    );
+}
+
+#[test]
+fn the_rights_are_given_to_the_account_that_the_pods_run_as() {
+    let account: ServiceAccount = object("config/rbac/service_account.yaml");
+    let (name, namespace) = (account.metadata.name, account.metadata.namespace);
+    assert_eq!(namespace.as_deref(), Some(NAMESPACE));
+    let deployment: Deployment = object("config/default/deployment.yaml");
+    assert_eq!(
+        deployment
+            .spec
+            .unwrap()
+            .template
+            .spec
+            .unwrap()
+            .service_account_name,
+        name
+    );
+    let cluster: ClusterRoleBinding = object("config/rbac/cluster_role_binding.yaml");
+    let within: RoleBinding = object("config/rbac/role_binding.yaml");
+    assert_eq!(
+        (
+            cluster.role_ref.kind.as_str(),
+            within.role_ref.kind.as_str()
+        ),
+        ("ClusterRole", "Role")
+    );
+    for subjects in [cluster.subjects.unwrap(), within.subjects.unwrap()] {
+        let [subject] = subjects.try_into().unwrap();
+        assert_eq!(
+            (Some(subject.name), subject.namespace),
+            (name.clone(), namespace.clone())
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! The process itself: what it says of its health, and how it ends.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use mooring_cluster::{Process, eventually, http_get};
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// `mooring run` beside an API server that nobody runs.
+struct Running {
+    process: Process,
+    folder: PathBuf,
+    http: String,
+}
+
+impl Running {
+    async fn start(test: &str, flags: &[&str]) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("process-{test}"));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(folder.join("tls")).unwrap();
+        let kubeconfig = "{apiVersion: v1, kind: Config, current-context: none, \
+             clusters: [{name: none, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: none, user: {}}], \
+             contexts: [{name: none, context: {cluster: none, user: none}}]}";
+        std::fs::write(folder.join("kubeconfig"), kubeconfig).unwrap();
+        let mut arguments: Vec<String> = [
+            "run",
+            "--webhook-addr=127.0.0.1:0",
+            "--http-addr=127.0.0.1:0",
+            "--drain=0s",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        arguments.push(format!("--cert-dir={}", folder.join("tls").display()));
+        arguments.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        let environment = [
+            (
+                "KUBECONFIG",
+                folder.join("kubeconfig").display().to_string(),
+            ),
+            ("AWS_ENDPOINT_URL_EC2", "http://127.0.0.1:9".to_owned()),
+            ("AWS_REGION", "eu-central-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", "test".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value));
+        let binary = Path::new(env!("CARGO_BIN_EXE_mooring"));
+        let process = Process::start("mooring", binary, &arguments, &environment, &folder);
+        let http = eventually("it says where health and metrics are", LIMIT, async || {
+            let log = process.log();
+            let line = log
+                .lines()
+                .find(|line| line.contains("listening for health and metrics"))?;
+            let (_, rest) = line.split_once("127.0.0.1:")?;
+            let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            Some(format!("http://127.0.0.1:{port}"))
+        })
+        .await;
+        Self {
+            process,
+            folder,
+            http,
+        }
+    }
+
+    async fn get(&self, path: &str) -> (u16, String) {
+        let answer = http_get(&format!("{}{path}", self.http)).await.unwrap();
+        (answer.code, answer.body)
+    }
+}
+
+#[tokio::test]
+async fn it_is_healthy_at_once_and_names_what_it_waits_for() {
+    let running = Running::start("health", &[]).await;
+    assert_eq!(running.get("/healthz").await.0, 200);
+    let (code, body) = running.get("/readyz").await;
+    assert_eq!(code, 503);
+    assert!(
+        body.contains("certificate") && body.contains("caches"),
+        "{body}"
+    );
+    assert_eq!(running.get("/elsewhere").await.0, 404);
+}
+
+#[tokio::test]
+async fn a_certificate_that_comes_later_is_taken_and_counted() {
+    let running = Running::start("certificate", &[]).await;
+    assert!(running.get("/readyz").await.1.contains("certificate"));
+    let signing_key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2040, 1, 1);
+    let certificate = params.self_signed(&signing_key).unwrap();
+    std::fs::write(
+        running.folder.join("tls/tls.key"),
+        signing_key.serialize_pem(),
+    )
+    .unwrap();
+    std::fs::write(running.folder.join("tls/tls.crt"), certificate.pem()).unwrap();
+    eventually("the certificate is taken", LIMIT, async || {
+        let (_, body) = running.get("/readyz").await;
+        (!body.contains("certificate")).then_some(())
+    })
+    .await;
+    let (_, metrics) = running.get("/metrics").await;
+    let expiry = "mooring_webhook_certificate_expiry_timestamp_seconds 2208988800";
+    assert!(metrics.contains(expiry), "{metrics}");
+    assert!(metrics.contains("mooring_build_info{version="), "{metrics}");
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+}
+
+#[tokio::test]
+async fn asked_to_end_it_ends_well_though_no_api_server_answers() {
+    for signal in ["TERM", "INT"] {
+        let running = Running::start(&format!("end-{signal}"), &[]).await;
+        running.process.signal(signal);
+        let status = eventually("it ends", LIMIT, async || running.process.ended()).await;
+        assert!(
+            status.success(),
+            "SIG{signal}: {status}\n{}",
+            running.process.log()
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_log_is_json_where_that_is_asked_for() {
+    let running = Running::start("json", &["--log-format=json"]).await;
+    let log = running.process.log();
+    let line = log.lines().next().unwrap();
+    let line: serde_json::Value =
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    assert_eq!(line["level"], "INFO");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_sentence() {
+    let given: &[(&[&str], &str)] = &[
+        (&["--lease-duration=5s"], "--lease-renew-deadline"),
+        (&["--drain=soon"], "--drain"),
+        (&["--inventory-interval=0s"], "--inventory-interval"),
+        (&["--webhook-addr=here"], "--webhook-addr"),
+    ];
+    for (flags, sentence) in given {
+        let output = Command::new(env!("CARGO_BIN_EXE_mooring"))
+            .arg("run")
+            .args(*flags)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && said.contains(sentence),
+            "{flags:?}: {said}"
+        );
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_mooring"))
+        .args(["run", "--http-addr", &address])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && said.contains(&address),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_environment_sets_what_no_flag_does() {
+    let output = Command::new(env!("CARGO_BIN_EXE_mooring"))
+        .args(["run"])
+        .env("MOORING_LEASE_DURATION", "1s")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && said.contains("--lease-duration 1s"),
+        "{said}"
+    );
+}

@@ -1,0 +1,267 @@
+//! `config/webhook` asks about what it should, at paths that are served, and about nothing else.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
+
+use std::path::Path;
+
+use kube::core::cel::KubeCelExt as _;
+use kube::core::cel::cel::{Context, Program, Value as Outcome};
+use mooring::admission::PATHS;
+use mooring::api::names;
+use serde_json::{Value, json};
+
+fn manifest(file: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("config/webhook")
+        .join(file);
+    serde_yaml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn webhooks() -> Vec<Value> {
+    let both = ["mutating.yaml", "validating.yaml"].map(manifest);
+    both.iter()
+        .flat_map(|manifest| manifest["webhooks"].as_array().unwrap().clone())
+        .collect()
+}
+
+fn webhook(name: &str) -> Value {
+    webhooks()
+        .into_iter()
+        .find(|webhook| webhook["name"] == name)
+        .expect(name)
+}
+
+#[test]
+fn every_path_that_is_served_is_asked_and_no_other() {
+    let mut asked: Vec<_> = webhooks()
+        .iter()
+        .map(|w| {
+            w["clientConfig"]["service"]["path"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    asked.sort();
+    asked.dedup();
+    let mut served = PATHS.map(str::to_owned);
+    served.sort();
+    assert_eq!(asked, served);
+}
+
+#[test]
+fn the_kustomization_names_every_file() {
+    assert_eq!(
+        manifest("kustomization.yaml")["resources"],
+        json!(["mutating.yaml", "validating.yaml"])
+    );
+}
+
+#[test]
+fn both_are_called_mooring_and_get_their_ca_from_cert_manager() {
+    for file in ["mutating.yaml", "validating.yaml"] {
+        let metadata = &manifest(file)["metadata"];
+        assert_eq!(metadata["name"], "mooring");
+        assert_eq!(
+            metadata["annotations"]["cert-manager.io/inject-ca-from"],
+            "mooring-system/mooring-webhook"
+        );
+    }
+}
+
+#[test]
+fn every_webhook_says_how_it_fails_and_is_quick() {
+    for webhook in webhooks() {
+        let name = webhook["name"].as_str().unwrap();
+        let service = &webhook["clientConfig"]["service"];
+        assert_eq!(
+            (&service["namespace"], &service["name"]),
+            (&json!("mooring-system"), &json!("mooring-webhook")),
+            "{name}"
+        );
+        // The webhook itself answers within 3 s.
+        assert_eq!(webhook["timeoutSeconds"], 4, "{name}");
+        assert_eq!(
+            (&webhook["sideEffects"], &webhook["matchPolicy"]),
+            (&json!("None"), &json!("Equivalent")),
+            "{name}"
+        );
+        let fails = if name == "delete-ip.ip.wgtwo.com" {
+            "Ignore"
+        } else {
+            "Fail"
+        };
+        assert_eq!(webhook["failurePolicy"], fails, "{name}");
+    }
+    assert_eq!(
+        webhook("mutate-pod.ip.wgtwo.com")["reinvocationPolicy"],
+        "IfNeeded"
+    );
+}
+
+#[test]
+fn our_own_namespace_and_the_systems_never_wait_for_us() {
+    let elsewhere = json!({"matchExpressions": [{
+        "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["mooring-system", "kube-system"],
+    }]});
+    let pods = webhooks().into_iter().filter(|w| {
+        w["clientConfig"]["service"]["path"]
+            .as_str()
+            .unwrap()
+            .ends_with("/pod")
+    });
+    for webhook in pods {
+        assert_eq!(
+            webhook["namespaceSelector"], elsewhere,
+            "{}",
+            webhook["name"]
+        );
+    }
+}
+
+#[test]
+fn each_asks_about_its_own_operations() {
+    let asks = |name: &str| {
+        let rules = webhook(name)["rules"].clone();
+        (
+            rules[0]["operations"].clone(),
+            rules[0]["resources"].clone(),
+        )
+    };
+    let both = json!(["CREATE", "UPDATE"]);
+    assert_eq!(
+        asks("mutate-pod.ip.wgtwo.com"),
+        (json!(["CREATE"]), json!(["pods"]))
+    );
+    assert_eq!(
+        asks("create-pod.ip.wgtwo.com"),
+        (json!(["CREATE"]), json!(["pods"]))
+    );
+    assert_eq!(
+        asks("update-pod.ip.wgtwo.com"),
+        (json!(["UPDATE"]), json!(["pods", "pods/status"]))
+    );
+    assert_eq!(asks("ip.ip.wgtwo.com"), (both.clone(), json!(["ips"])));
+    assert_eq!(
+        asks("delete-ip.ip.wgtwo.com"),
+        (json!(["DELETE"]), json!(["ips"]))
+    );
+    assert_eq!(asks("ipblock.ip.wgtwo.com"), (both, json!(["ipblocks"])));
+    assert_eq!(
+        asks("delete-ipblock.ip.wgtwo.com"),
+        (json!(["DELETE"]), json!(["ipblocks"]))
+    );
+}
+
+/// Whether the webhook is asked. An error in an expression would refuse the request under `Fail`: it
+/// fails the test.
+fn matches(name: &str, operation: &str, old: &Value, new: &Value) -> bool {
+    let conditions = webhook(name)["matchConditions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    conditions.iter().all(|condition| {
+        let program = Program::compile(condition["expression"].as_str().unwrap()).unwrap();
+        let mut context = Context::default().with_all();
+        context.add_variable("object", new).unwrap();
+        context.add_variable("oldObject", old).unwrap();
+        context
+            .add_variable("request", json!({"operation": operation}))
+            .unwrap();
+        match program.execute(&context) {
+            Ok(Outcome::Bool(matched)) => matched,
+            other => panic!("{name}: {other:?}"),
+        }
+    })
+}
+
+fn pod(annotations: &Value, labels: &Value) -> Value {
+    let mut pod = json!({"metadata": {"name": "web"}});
+    for (field, value) in [("annotations", annotations), ("labels", labels)] {
+        if !value.is_null() {
+            pod["metadata"][field] = value.clone();
+        }
+    }
+    pod
+}
+
+#[test]
+fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
+    for name in ["mutate-pod.ip.wgtwo.com", "create-pod.ip.wgtwo.com"] {
+        let asked = |annotations: Value| {
+            matches(
+                name,
+                "CREATE",
+                &Value::Null,
+                &pod(&annotations, &Value::Null),
+            )
+        };
+        assert!(asked(json!({names::IP_ANNOTATION: "partner-a"})));
+        assert!(asked(json!({names::IP_ANNOTATION: ""})));
+        assert!(!asked(json!({"example.com/ip": "partner-a"})));
+        assert!(!asked(json!({})));
+        assert!(!asked(Value::Null));
+    }
+}
+
+#[test]
+fn a_live_pod_comes_only_when_our_marks_change() {
+    let changed = |old: &Value, new: &Value| matches("update-pod.ip.wgtwo.com", "UPDATE", old, new);
+    let (none, empty) = (pod(&Value::Null, &Value::Null), pod(&json!({}), &json!({})));
+    assert!(!changed(&none, &empty) && !changed(&empty, &none) && !changed(&none, &none));
+    let whole = pod(
+        &json!({names::IP_ANNOTATION: "a", names::IP_UID_ANNOTATION: "u"}),
+        &json!({names::IP_LABEL: "a"}),
+    );
+    assert!(!changed(&whole, &whole));
+
+    let mut finalized = whole.clone();
+    finalized["metadata"]["finalizers"] = json!(["example.com/x"]);
+    finalized["metadata"]["annotations"]["example.com/more"] = json!("x");
+    finalized["metadata"]["labels"]["app"] = json!("web");
+    finalized["status"] = json!({"phase": "Running"});
+    assert!(!changed(&whole, &finalized) && !changed(&finalized, &whole));
+
+    for key in [
+        names::IP_ANNOTATION,
+        names::IP_UID_ANNOTATION,
+        names::HANDOVER_ANNOTATION,
+    ] {
+        let with = |value: &str| pod(&json!({ key: value }), &Value::Null);
+        for old in [&none, &empty, &with("other")] {
+            assert!(changed(old, &with("")) && changed(&with(""), old), "{key}");
+        }
+    }
+    let labelled = |value: &str| pod(&Value::Null, &json!({names::IP_LABEL: value}));
+    for old in [&none, &empty, &labelled("other")] {
+        assert!(changed(old, &labelled("")) && changed(&labelled(""), old));
+    }
+}
+
+#[test]
+fn an_ip_or_a_block_comes_only_when_its_spec_changes() {
+    let object = |address: &str| json!({"metadata": {"name": "a"}, "spec": {"address": address}});
+    let mut released = object("203.0.113.7");
+    released["metadata"]["finalizers"] = json!([]);
+    released["status"] = json!({"claimed": true});
+    for name in ["ip.ip.wgtwo.com", "ipblock.ip.wgtwo.com"] {
+        assert!(matches(
+            name,
+            "CREATE",
+            &Value::Null,
+            &object("203.0.113.7")
+        ));
+        assert!(matches(
+            name,
+            "UPDATE",
+            &object("203.0.113.7"),
+            &object("203.0.113.8")
+        ));
+        assert!(!matches(name, "UPDATE", &object("203.0.113.7"), &released));
+    }
+}
