@@ -1,0 +1,1 @@
+//! The real controller in a world that one number decides.
