@@ -157,7 +157,8 @@ impl World<'_> {
         }
     }
 
-    /// Is an address on none of our interfaces, proven? Else what to do for it.
+    /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
+    /// to do for it.
     pub(crate) fn off(&self, address: Ipv4Addr) -> Result<(), Next> {
         let soon = Next::At(self.now.plus(Millis::seconds(1)));
         let status = &self.ip.status;
@@ -169,7 +170,14 @@ impl World<'_> {
         if places.clone().next().is_none() {
             return Ok(());
         }
+        let held = status.claim.is_some();
+        if self.spec().is_none() && !held {
+            return Err(self.nothing_to_ask());
+        }
         let location = self.locate(address);
+        if !location.fresh {
+            return Err(soon);
+        }
         if location.agreed
             && location
                 .on
@@ -180,9 +188,6 @@ impl World<'_> {
                 .is_some_and(|since| since > self.memory.claim_seen.plus(LATE_CALL))
         {
             return Ok(());
-        }
-        if !location.fresh {
-            return Err(soon);
         }
         let taken_off = |interface: &InterfaceId| {
             self.memory
@@ -205,7 +210,10 @@ impl World<'_> {
             }
             return Err(Next::call(Call::Unassign(on.clone(), address)));
         }
-        if self.memory.taken_off.contains(&address) {
+        // The claim on it was cleared, and not before this was proven: only a late call of another
+        // process can have put it back since.
+        let cleared = !held && status.address == Some(address);
+        if cleared || self.memory.taken_off.contains(&address) {
             return Ok(());
         }
         // "Not seen" may be a Describe that lags, and a move that did not end may have left it at any
@@ -225,18 +233,21 @@ impl World<'_> {
     /// Addresses of ours besides the present one that may still be on an interface.
     pub(crate) fn stale_call(&self) -> Option<Next> {
         let status = &self.ip.status;
-        let stale = self
-            .own_reservations()
+        self.own_reservations()
             .map(|reservation| reservation.address)
-            .find(|address| {
-                Some(*address) != status.address
-                    && status
-                        .previous
-                        .iter()
-                        .any(|entry| entry.address == *address)
-                    && self.off(*address).is_err()
-            })?;
-        self.off(stale).err()
+            .filter(|address| Some(*address) != status.address)
+            .find_map(|address| self.off(address).err())
+    }
+
+    /// The block is gone, and with it the subnet that inventories are taken of.
+    fn nothing_to_ask(&self) -> Next {
+        let block = self.ip.status.block.as_ref();
+        let message = format!(
+            "block {} is gone, so that nothing can be asked of EC2: create it again",
+            block.map_or("", |block| block.as_str())
+        );
+        let trouble = Trouble::new(Reason::BlockMissing, message);
+        self.say(Err(trouble), &Attachment::Unclaimed)
     }
 }
 

@@ -122,7 +122,7 @@ fn teardown(world: &World<'_>) -> Next {
         .next()
         .or_else(|| listed.and_then(|(_, list)| list.first()));
     match (reservation, listed) {
-        (Some(reservation), _) => match world.released(reservation.address) {
+        (Some(reservation), _) => match world.off(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
             Err(next) => next,
         },
@@ -207,39 +207,6 @@ fn allocate(
             Next::At(world.now.plus(ASK_AGAIN)),
         )
     })
-}
-
-impl World<'_> {
-    /// May the reservation of an address go that nobody holds? Its detach was proven when the claim
-    /// was cleared; a late call of another process may have put it back since.
-    pub(crate) fn released(&self, address: Ipv4Addr) -> Result<(), Next> {
-        if Some(address) != self.ip.status.address {
-            return self.off(address);
-        }
-        if self.spec().is_none() {
-            let name = self
-                .ip
-                .status
-                .block
-                .as_ref()
-                .map_or("", |block| block.as_str());
-            let message = format!(
-                "block {name} is gone, so that nothing can be asked of EC2: create it again"
-            );
-            let trouble = Trouble::new(Reason::BlockMissing, message);
-            return Err(self.say(Err(trouble), &Attachment::Unclaimed));
-        }
-        let location = self.locate(address);
-        match location
-            .on
-            .as_ref()
-            .filter(|on| self.explained(address, on))
-        {
-            Some(on) if location.fresh => Err(Next::call(Call::Unassign(on.clone(), address))),
-            _ if location.fresh => Ok(()),
-            _ => Err(Next::At(self.now.plus(Millis::seconds(1)))),
-        }
-    }
 }
 
 /// Trouble that a person must hear of although nothing else happens.

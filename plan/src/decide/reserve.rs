@@ -139,7 +139,7 @@ impl<'a> World<'a> {
         match self.own_reservation(address) {
             // Deleted by hand: its finalizer still reserves. It is made anew when nobody holds it.
             Some(reservation) if reservation.deleting && self.ip.status.claim.is_none() => {
-                Err(Unreserved::Do(match self.released(address) {
+                Err(Unreserved::Do(match self.off(address) {
                     Ok(()) => Next::write(Write::Release(reservation.clone())),
                     Err(next) => next,
                 }))
