@@ -22,8 +22,8 @@ use ipnet::Ipv4Net;
 use crate::classify::Outcome;
 use crate::cloud::{InstanceState, Interface};
 use crate::names::{
-    BlockName, InstanceId, InstanceType, IpName, IpUid, Millis, NodeName, PodKey, PodUid,
-    ReplicaSetUid, ResourceVersion, SubnetId,
+    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
+    PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation};
 use crate::step::{Call, Read, Write};
@@ -188,6 +188,9 @@ pub struct Facts {
     /// A list was older than one before: the API server was restored from a backup.
     pub(crate) rolled_back: bool,
     pub(crate) ips: BTreeMap<IpName, Ip>,
+    /// IPs by the interface that an unfinished claim of theirs is for: room is judged for every
+    /// candidate, and a scan of thousands each time would be felt.
+    pub(crate) coming: BTreeMap<InterfaceId, BTreeSet<IpName>>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     pub(crate) pods: BTreeMap<PodUid, PodSeen>,
     pub(crate) pods_of: BTreeMap<IpName, BTreeSet<PodUid>>,
@@ -237,6 +240,7 @@ impl Facts {
             listed: BTreeMap::new(),
             rolled_back: false,
             ips: BTreeMap::new(),
+            coming: BTreeMap::new(),
             blocks: BTreeMap::new(),
             pods: BTreeMap::new(),
             pods_of: BTreeMap::new(),
@@ -274,6 +278,11 @@ impl Facts {
     #[must_use]
     pub fn ip(&self, name: &IpName) -> Option<&Ip> {
         self.ips.get(name)
+    }
+
+    /// The IPs that have a claim for this interface which EC2 has not confirmed, in order.
+    pub fn coming_to(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
+        self.coming.get(interface).into_iter().flatten()
     }
 
     /// The subnets that blocks name.

@@ -37,6 +37,17 @@ pub struct Ip {
     pub status: IpStatus,
 }
 
+impl Ip {
+    /// The interface that a claim is for which EC2 has not confirmed.
+    #[must_use]
+    pub fn unfinished_for(&self) -> Option<&InterfaceId> {
+        match &self.status.claim.as_ref()?.hold {
+            Hold::Claimed(target) => Some(&target.place.interface),
+            Hold::Recorded(_) | Hold::Detaching => None,
+        }
+    }
+}
+
 /// An `IP`'s spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wish {

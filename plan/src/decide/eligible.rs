@@ -162,18 +162,10 @@ impl World<'_> {
         };
         let coming = self
             .facts
-            .ips
-            .values()
-            .filter(|ip| ip.name != self.ip.name)
-            .filter(|ip| {
-                ip.status.claim.as_ref().is_some_and(|claim| {
-                    !claim.recorded()
-                        && claim
-                            .target()
-                            .is_some_and(|target| &target.place.interface == interface)
-                })
-            })
-            .filter(|ip| ip.status.address.is_some_and(|address| !here(address)))
+            .coming_to(interface)
+            .filter(|name| *name != &self.ip.name)
+            .filter_map(|name| self.facts.ips.get(name)?.status.address)
+            .filter(|address| !here(*address))
             .count();
         subnet.slots_taken_on(interface).saturating_add(coming)
             < usize::try_from(*limit).unwrap_or(usize::MAX)

@@ -109,13 +109,31 @@ impl Facts {
         {
             self.absent.remove(&name);
         }
+        self.uncount_coming(&name);
+        if let Some(interface) = ip.unfinished_for() {
+            let coming = self.coming.entry(interface.clone()).or_default();
+            coming.insert(name.clone());
+        }
         self.ips.insert(name.clone(), ip);
         Touched::One(name)
+    }
+
+    fn uncount_coming(&mut self, name: &IpName) {
+        let interface = self.ips.get(name).and_then(Ip::unfinished_for);
+        if let Some(interface) = interface
+            && let Some(coming) = self.coming.get_mut(interface)
+        {
+            coming.remove(name);
+            if coming.is_empty() {
+                self.coming.remove(interface);
+            }
+        }
     }
 
     fn lose_ip(&mut self, name: &IpName) -> Touched {
         self.memory.remove(name);
         self.absent.remove(name);
+        self.uncount_coming(name);
         // Others may wait for its address.
         changed(self.ips.remove(name).is_some())
     }

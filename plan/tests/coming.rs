@@ -1,0 +1,99 @@
+//! The unfinished claims of an interface are kept count of as facts come, and never looked for.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::collections::BTreeSet;
+
+use mooring_plan::facts::{Fact, Facts, Settings, WriteOutcome, Written};
+use mooring_plan::names::{
+    InterfaceId, IpName, IpUid, Millis, NodeName, Place, PodKey, PodUid, ResourceVersion,
+};
+use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Target, Wish};
+use mooring_plan::step::Write;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+const NAMES: [&str; 3] = ["one", "two", "three"];
+const INTERFACES: [&str; 2] = ["eni-a", "eni-b"];
+
+fn hold() -> impl Strategy<Value = Option<Hold>> {
+    let target = || {
+        select(&INTERFACES[..]).prop_map(|interface| Target {
+            node: NodeName::from("node"),
+            place: Place {
+                interface: InterfaceId::from(interface),
+                instance: "i-node".into(),
+            },
+        })
+    };
+    prop_oneof![
+        1 => Just(None),
+        4 => target().prop_map(|target| Some(Hold::Claimed(target))),
+        2 => target().prop_map(|target| Some(Hold::Recorded(target))),
+        1 => Just(Some(Hold::Detaching)),
+    ]
+}
+
+fn ip() -> impl Strategy<Value = Ip> {
+    (select(&NAMES[..]), 0..2u8, 0..20u64, hold()).prop_map(|(name, uid, version, hold)| Ip {
+        name: IpName::from(name),
+        uid: IpUid::new(format!("{name}-{uid}")),
+        version: ResourceVersion(version),
+        generation: 1,
+        deleting: false,
+        finalizer: true,
+        wish: Ok(Wish::default()),
+        take_from: None,
+        status: IpStatus {
+            claim: hold.map(|hold| Claim {
+                pod: PodKey::new("default", "pod"),
+                uid: PodUid::from("pod"),
+                hold,
+            }),
+            ..IpStatus::default()
+        },
+    })
+}
+
+/// Every way in which an IP comes to be known, or is known no more.
+fn fact() -> impl Strategy<Value = Fact> {
+    let wrote = |ip: Ip| {
+        let write = Write::AddFinalizer(ip.name.clone(), ip.version);
+        let outcome = WriteOutcome::Done(Some(Written::Ip(ip.clone())));
+        Fact::Wrote(ip.name, write, outcome)
+    };
+    let name = || select(&NAMES[..]).prop_map(IpName::from);
+    prop_oneof![
+        4 => ip().prop_map(Fact::Ip),
+        2 => ip().prop_map(wrote),
+        2 => ip().prop_map(|ip| Fact::IpRead(ip.name.clone(), Some(ip))),
+        1 => name().prop_map(Fact::IpGone),
+        1 => name().prop_map(|name| Fact::IpRead(name, None)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_count_is_what_a_look_at_every_ip_would_find(
+        facts in prop::collection::vec(fact(), 1..40),
+    ) {
+        let settings = Settings { inventory_interval: Millis::seconds(60) };
+        let mut known = Facts::new(settings);
+        for (now, fact) in facts.into_iter().enumerate() {
+            let now = Millis(u64::try_from(now).unwrap());
+            known.apply(fact, now, now);
+            for interface in INTERFACES.map(InterfaceId::from) {
+                let counted: BTreeSet<&IpName> = known.coming_to(&interface).collect();
+                let found: BTreeSet<&IpName> = known
+                    .ip_names()
+                    .filter(|name| {
+                        let claim = known.ip(name).unwrap().status.claim.as_ref();
+                        claim.is_some_and(|claim| {
+                            matches!(&claim.hold, Hold::Claimed(to) if to.place.interface == interface)
+                        })
+                    })
+                    .collect();
+                prop_assert_eq!(counted, found, "to {}", interface);
+            }
+        }
+    }
+}
