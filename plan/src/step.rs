@@ -1,6 +1,6 @@
 //! What a decision asks to be done: one read or one write, and when to look again.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -189,6 +189,3 @@ pub enum BlockStep {
     /// Remove the annotation `release-brake`, used.
     DropReleaseBrake(BlockName, ResourceVersion),
 }
-
-/// What a node's labels would have to be for a block: given by the administrator, or ours.
-pub type Labels = BTreeMap<String, String>;
