@@ -70,6 +70,15 @@ names! {
     SubnetId;
 }
 
+impl BlockName {
+    /// The node label that says "this node can carry addresses of this block", by which its pods are
+    /// steered where the block names no selector.
+    #[must_use]
+    pub fn node_label(&self) -> String {
+        alloc::format!("block.ip.wgtwo.com/{self}")
+    }
+}
+
 impl InstanceId {
     /// The instance of a Node: the last part of `aws:///eu-west-1a/i-0123`. None where the provider
     /// is another or the id is no instance's.

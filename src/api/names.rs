@@ -28,9 +28,6 @@ pub const TAKE_FROM_ANNOTATION: &str = "ip.wgtwo.com/take-from";
 /// `IPBlock` annotation: a person's word that releases the brake.
 pub const RELEASE_BRAKE_ANNOTATION: &str = "ip.wgtwo.com/release-brake";
 
-/// Prefix of the node label that says "this node can carry addresses of that block".
-pub const BLOCK_LABEL_PREFIX: &str = "block.ip.wgtwo.com/";
-
 /// Finalizer of an `IP`: its address may still be on an ENI.
 pub const IP_FINALIZER: &str = "ip.wgtwo.com/detach";
 /// Finalizer of an `IPBlock`: addresses of it are reserved.
@@ -42,9 +39,3 @@ pub const RESERVATION_FINALIZER: &str = "ip.wgtwo.com/attached";
 pub const MANAGED_BY_LABEL: &str = "ipaddress.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY_LABEL`] on ours.
 pub const MANAGED_BY: &str = "ip.wgtwo.com";
-
-/// The node label by which pods of a block are steered, when the block names no selector.
-#[must_use]
-pub fn block_label(block: &str) -> String {
-    format!("{BLOCK_LABEL_PREFIX}{block}")
-}

@@ -1,17 +1,17 @@
 //! Whether a pod that asks for an address may be created at all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Pod};
 use mooring_plan::admission::placement::{
-    Compare, Contradiction, NodeLabels, Requirement, Term, contradiction,
+    Compare, Contradiction, Requirement, Term, contradiction,
 };
 use mooring_plan::admission::{Because, Denial};
 
+use super::nodes::{is_empty, node_labels, terms};
 use super::resolve::{Resolved, resolve};
 use super::{Called, annotation, bound_to};
 use crate::admission::{Catalog, NodeSeen};
-use crate::api::IpBlock;
 use crate::api::names;
 
 /// Annotation of a pod that mirrors a static one on a node (Kubernetes API, well-known annotations).
@@ -31,14 +31,6 @@ pub fn assess<'a>(
     refuse_contradiction(pod, &called, &resolved)?;
     refuse_foreign_node(pod, &called, &resolved, catalog)?;
     Ok(resolved)
-}
-
-/// The labels that a node of the block has.
-pub fn node_labels(block: &IpBlock) -> NodeLabels {
-    block.node_labels().cloned().unwrap_or_else(|| {
-        let name = block.metadata.name.as_deref().unwrap_or_default();
-        BTreeMap::from([(names::block_label(name), String::new())])
-    })
 }
 
 /// One pod a node cannot share one address.
@@ -85,7 +77,7 @@ fn refuse_contradiction(
 ) -> Result<(), Denial> {
     let Some(spec) = &pod.spec else { return Ok(()) };
     let selector = spec.node_selector.clone().unwrap_or_default();
-    let terms: Vec<Term> = super::wanted::terms(pod)
+    let terms: Vec<Term> = terms(pod)
         .iter()
         .filter(|term| !is_empty(term))
         .map(term)
@@ -106,12 +98,6 @@ fn refuse_contradiction(
             "take what is said of {key} out of the pod's nodeSelector and node affinity, or name an IP of another block"
         ),
     ))
-}
-
-/// Whether the term fits no node (Kubernetes API, `NodeSelectorTerm`).
-pub fn is_empty(term: &NodeSelectorTerm) -> bool {
-    term.match_expressions.as_ref().is_none_or(Vec::is_empty)
-        && term.match_fields.as_ref().is_none_or(Vec::is_empty)
 }
 
 fn term(term: &NodeSelectorTerm) -> Term {

@@ -1,6 +1,7 @@
 //! Pods: what one that asks for an address is given, and what may not be taken from it again.
 
 mod assess;
+mod nodes;
 mod resolve;
 mod rule;
 mod wanted;

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Pod,
 use mooring_plan::admission::tolerations;
 use serde_json::{Value, json};
 
-use super::assess::{is_empty, node_labels};
+use super::nodes::{is_empty, node_labels, terms};
 use super::resolve::Resolved;
 use super::{annotation, label};
 use crate::admission::Settings;
@@ -98,18 +98,6 @@ fn readiness_gate(pod: &Pod) -> Vec<PatchOperation> {
         }
         Some(_) => vec![add(["spec", "readinessGates", "-"], gate)],
     }
-}
-
-/// The terms of the pod's required node affinity.
-pub fn terms(pod: &Pod) -> &[NodeSelectorTerm] {
-    let affinity = pod.spec.as_ref().and_then(|spec| spec.affinity.as_ref());
-    let required = affinity
-        .and_then(|affinity| affinity.node_affinity.as_ref())
-        .and_then(|node| {
-            node.required_during_scheduling_ignored_during_execution
-                .as_ref()
-        });
-    required.map_or(&[], |selector| selector.node_selector_terms.as_slice())
 }
 
 /// What a node must show to be one of the block's.

@@ -108,7 +108,7 @@ impl<C: Cloud> Effects<C> {
         block: &BlockName,
         wanted: bool,
     ) -> Result<Amended, Failure> {
-        let label = names::block_label(block.as_str());
+        let label = block.node_label();
         let object = format!("the label of node {node} for IPBlock {block}");
         let (nodes, name, guard) = (self.kinds.nodes(), node.as_str(), Guard::default());
         amend(&nodes, &object, name, guard, Part::Object, |node| {
