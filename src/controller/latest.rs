@@ -24,6 +24,11 @@ impl Latest {
             return;
         };
         let mut all = self.all();
+        // Without its last finalizer it is gone, and the watch may have said so before.
+        if meta.deletion_timestamp.is_some() && meta.finalizers.as_ref().is_none_or(Vec::is_empty) {
+            all.remove(name);
+            return;
+        }
         if all.get(name).is_none_or(|(known, _)| *known < version) {
             let mut object = object.clone();
             object.metadata.managed_fields = None;
@@ -52,6 +57,8 @@ impl Latest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff::Timestamp;
     use kube::api::ApiResource;
 
     fn ip(version: &str) -> DynamicObject {
@@ -69,5 +76,17 @@ mod tests {
         assert!(latest.at("partner", ResourceVersion(5)).is_none());
         latest.forget("partner");
         assert!(latest.at("partner", ResourceVersion(7)).is_none());
+    }
+
+    #[test]
+    fn the_answer_to_taking_the_last_finalizer_off_brings_nothing_back() {
+        let latest = Latest::default();
+        let mut last = ip("8");
+        last.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
+        latest.see(&last);
+        assert!(latest.at("partner", ResourceVersion(8)).is_none());
+        last.metadata.finalizers = Some(vec!["another".to_owned()]);
+        latest.see(&last);
+        assert!(latest.at("partner", ResourceVersion(8)).is_some());
     }
 }

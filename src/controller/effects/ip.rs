@@ -2,13 +2,14 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
+use kube::api::DynamicObject;
 use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::IpStatus;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::amend::{Amended, Guard, Part, amend, amend_known, finalizers};
+use super::amend::{Amended, Guard, Part, amend_known, finalizers};
 use crate::api::read::{Moved, ip_status_patch};
 use crate::api::{self, names};
 use crate::cloud::Cloud;
@@ -22,34 +23,17 @@ impl<C: Cloud> Effects<C> {
         status: &IpStatus,
         moved: Moved,
     ) -> Result<Amended, Failure> {
-        let guard = Guard {
-            uid: None,
-            version: Some(version),
-        };
         let now = Time(Timestamp::now());
-        let latest = self.kinds.latest();
-        let amended = amend_known(
-            latest.at(name.as_str(), version),
-            &self.kinds.ips(),
-            &object(name),
-            name.as_str(),
-            guard,
-            Part::Status,
-            |ip| {
-                let before = match ip.data.get("status") {
-                    None | Some(Value::Null) => api::IpStatus::default(),
-                    Some(status) => api::IpStatus::deserialize(status)?,
-                };
-                Ok(Some(
-                    json!({"status": ip_status_patch(status, &before, moved, &now)?}),
-                ))
-            },
-        )
-        .await?;
-        if let Amended::Done(ip) | Amended::Changed(ip) = &amended {
-            latest.see(ip);
-        }
-        Ok(amended)
+        self.change_ip(name, version, Part::Status, |ip| {
+            let before = match ip.data.get("status") {
+                None | Some(Value::Null) => api::IpStatus::default(),
+                Some(status) => api::IpStatus::deserialize(status)?,
+            };
+            Ok(Some(
+                json!({"status": ip_status_patch(status, &before, moved, &now)?}),
+            ))
+        })
+        .await
     }
 
     pub(super) async fn finalizer(
@@ -58,18 +42,9 @@ impl<C: Cloud> Effects<C> {
         version: ResourceVersion,
         wanted: bool,
     ) -> Result<Amended, Failure> {
-        let guard = Guard {
-            uid: None,
-            version: Some(version),
-        };
-        amend(
-            &self.kinds.ips(),
-            &object(name),
-            name.as_str(),
-            guard,
-            Part::Object,
-            |ip| Ok(finalizers(ip, names::IP_FINALIZER, wanted)),
-        )
+        self.change_ip(name, version, Part::Object, |ip| {
+            Ok(finalizers(ip, names::IP_FINALIZER, wanted))
+        })
         .await
     }
 
@@ -78,26 +53,40 @@ impl<C: Cloud> Effects<C> {
         name: &IpName,
         version: ResourceVersion,
     ) -> Result<Amended, Failure> {
+        self.change_ip(name, version, Part::Object, |_| {
+            Ok(Some(
+                json!({"metadata": {"annotations": {names::TAKE_FROM_ANNOTATION: null}}}),
+            ))
+        })
+        .await
+    }
+
+    /// Each is made of the very version that it was decided from, and guarded by it.
+    async fn change_ip(
+        &self,
+        name: &IpName,
+        version: ResourceVersion,
+        part: Part,
+        change: impl FnOnce(&DynamicObject) -> Result<Option<Value>, serde_json::Error>,
+    ) -> Result<Amended, Failure> {
         let guard = Guard {
             uid: None,
             version: Some(version),
         };
-        amend(
+        let latest = self.kinds.latest();
+        let amended = amend_known(
+            latest.at(name.as_str(), version),
             &self.kinds.ips(),
-            &object(name),
+            &format!("IP {name}"),
             name.as_str(),
             guard,
-            Part::Object,
-            |_| {
-                Ok(Some(
-                    json!({"metadata": {"annotations": {names::TAKE_FROM_ANNOTATION: null}}}),
-                ))
-            },
+            part,
+            change,
         )
-        .await
+        .await?;
+        if let Amended::Done(ip) | Amended::Changed(ip) = &amended {
+            latest.see(ip);
+        }
+        Ok(amended)
     }
-}
-
-fn object(name: &IpName) -> String {
-    format!("IP {name}")
 }
