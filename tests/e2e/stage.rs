@@ -75,7 +75,8 @@ fn trial(
                 let evidence = evidence.unwrap_or_else(|_| "no evidence: see above".to_owned());
                 // Its cluster stays as it is: ended, not given to another scene.
                 std::mem::forget(scene);
-                return Err(Failed::from(format!("{text}\n{evidence}")));
+                // Whoever sees only the end of a long output still reads what failed.
+                return Err(Failed::from(format!("{text}\n{evidence}\n--- {name}: {text}")));
             }
             scene.close().await;
             Ok(())

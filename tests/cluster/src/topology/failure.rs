@@ -1,5 +1,7 @@
 //! How nodes fail, and how addresses move by a foreign hand.
 
+use std::time::Duration;
+
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -8,6 +10,9 @@ use serde_json::json;
 use crate::cluster::Cluster;
 use crate::ec2::Ec2;
 
+/// A kubelet writes its first lease within this time.
+const LEASE: Duration = Duration::from_secs(30);
+
 impl Cluster {
     /// The node's kubelet falls silent; its pods go on running, unseen. After the grace period the node is
     /// `Ready=Unknown` and has the unreachable taints.
@@ -15,10 +20,13 @@ impl Cluster {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
         // KWOK leaves nodes alone whose Lease somebody else holds.
         let patch = json!({"spec": {"holderIdentity": "nobody", "leaseDurationSeconds": 86_400}});
-        leases
-            .patch(name, &PatchParams::default(), &Patch::Merge(&patch))
-            .await
-            .unwrap_or_else(|error| panic!("taking the lease of node {name} away: {error}"));
+        // A kubelet says that its node is ready before it first writes the lease.
+        self.eventually(
+            &format!("the lease of node {name} is taken from its kubelet"),
+            LEASE,
+            || leases.patch(name, &PatchParams::default(), &Patch::Merge(&patch)),
+        )
+        .await;
     }
 
     /// The kubelet of a failed node talks again (within some seconds).
