@@ -1,0 +1,3 @@
+//! The real controller in a world that one number decides.
+
+fn main() {}
