@@ -76,7 +76,9 @@ fn trial(
                 // Its cluster stays as it is: ended, not given to another scene.
                 std::mem::forget(scene);
                 // Whoever sees only the end of a long output still reads what failed.
-                return Err(Failed::from(format!("{text}\n{evidence}\n--- {name}: {text}")));
+                return Err(Failed::from(format!(
+                    "{text}\n{evidence}\n--- {name}: {text}"
+                )));
             }
             scene.close().await;
             Ok(())
