@@ -1,0 +1,157 @@
+//! The kinds that are served, and what sets the API server's treatment of one apart from another's.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize as _;
+use serde_json::Value;
+
+/// One kind.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub(super) group: &'static str,
+    pub(super) version: &'static str,
+    pub(super) plural: &'static str,
+    /// `kind`.
+    pub(super) name: &'static str,
+    traits: &'static [Trait],
+    /// Of its custom resource definition; None: a kind of Kubernetes' own.
+    pub(super) schema: Option<&'static Value>,
+    /// What a field selector may name, beside metadata.
+    pub(super) fields: &'static [&'static str],
+}
+
+/// What is not the same for all kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trait {
+    Namespaced,
+    /// Its status is written apart from the rest, by the subresource `status`.
+    Status,
+    /// `metadata.generation` counts the changes of its spec.
+    Generation,
+    /// A PUT without a version is refused.
+    VersionNeeded,
+    /// A PUT makes what is not there.
+    MadeByPut,
+    /// A kubelet has the last word on its end, and a DELETE answers with the object.
+    EndsGracefully,
+}
+
+impl Kind {
+    const fn own(
+        group: &'static str,
+        plural: &'static str,
+        name: &'static str,
+        traits: &'static [Trait],
+    ) -> Self {
+        Self {
+            group,
+            version: "v1",
+            plural,
+            name,
+            traits,
+            schema: None,
+            fields: &[],
+        }
+    }
+
+    const fn selectable(mut self, fields: &'static [&'static str]) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    pub(super) fn is(&self, wanted: Trait) -> bool {
+        self.traits.contains(&wanted)
+    }
+
+    /// `apiVersion`.
+    pub(super) fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// As messages name it.
+    pub(super) fn resource(&self) -> String {
+        if self.group.is_empty() {
+            self.plural.to_owned()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
+    }
+}
+
+/// The kind at this place of the API.
+pub(super) fn at(group: &str, plural: &str) -> Option<&'static Kind> {
+    KINDS
+        .iter()
+        .find(|kind| kind.group == group && kind.plural == plural)
+}
+
+/// The kind of this plural name.
+pub(super) fn named(plural: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.plural == plural)
+}
+
+static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+    use Trait::{EndsGracefully, Generation, MadeByPut, Namespaced, Status, VersionNeeded};
+    const POD: &[Trait] = &[Namespaced, Status, Generation, EndsGracefully];
+    const POD_FIELDS: &[&str] = &["spec.nodeName", "status.phase"];
+    const WORKLOAD: &[Trait] = &[Namespaced, Status, Generation];
+    const LEASE: &[Trait] = &[Namespaced, VersionNeeded, MadeByPut];
+    let mut kinds = vec![
+        Kind::own("", "pods", "Pod", POD).selectable(POD_FIELDS),
+        Kind::own("", "nodes", "Node", &[Status]),
+        Kind::own("", "namespaces", "Namespace", &[Status]),
+        Kind::own("coordination.k8s.io", "leases", "Lease", LEASE),
+        Kind::own("apps", "replicasets", "ReplicaSet", WORKLOAD),
+        Kind::own("apps", "deployments", "Deployment", WORKLOAD),
+        Kind::own("networking.k8s.io", "ipaddresses", "IPAddress", &[]),
+        // One store behind two faces in Kubernetes; here only the face that is used, and its elder.
+        Kind::own("events.k8s.io", "events", "Event", &[Namespaced]),
+        Kind::own("", "events", "Event", &[Namespaced]),
+    ];
+    kinds.extend(DEFINITIONS.iter().map(custom));
+    kinds
+});
+
+/// What `config/crd` holds.
+static DEFINITIONS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let texts = [
+        include_str!("../../../../config/crd/ips.yaml"),
+        include_str!("../../../../config/crd/ipblocks.yaml"),
+    ];
+    texts
+        .iter()
+        .map(|text| {
+            Value::deserialize(serde_yaml::Deserializer::from_str(text)).expect("a CRD is YAML")
+        })
+        .collect()
+});
+
+fn custom(definition: &'static Value) -> Kind {
+    let text = |pointer: &str| {
+        let found = definition.pointer(pointer).and_then(Value::as_str);
+        found.unwrap_or_else(|| panic!("a CRD without {pointer}"))
+    };
+    let fields = definition
+        .pointer("/spec/versions/0/selectableFields")
+        .and_then(Value::as_array);
+    let fields: Vec<&str> = fields
+        .into_iter()
+        .flatten()
+        .filter_map(|field| field["jsonPath"].as_str()?.strip_prefix('.'))
+        .collect();
+    assert_eq!(text("/spec/scope"), "Cluster");
+    Kind {
+        group: text("/spec/group"),
+        version: text("/spec/versions/0/name"),
+        plural: text("/spec/names/plural"),
+        name: text("/spec/names/kind"),
+        traits: &[Trait::Status, Trait::Generation, Trait::VersionNeeded],
+        schema: definition.pointer("/spec/versions/0/schema/openAPIV3Schema"),
+        // Once a process: the list of kinds is never made again.
+        fields: fields.leak(),
+    }
+}

@@ -1,0 +1,214 @@
+//! An API server in this process: the rules of kube-apiserver that Mooring and its world depend on, on
+//! the runtime's clock, and with every fault that can be asked of it.
+//!
+//! A [`kube::Client`] of it ([`ApiServer::client`]) speaks HTTP without a socket. What the world does,
+//! as a kubelet, a scheduler or a user, goes by the same rules but not through the gate:
+//! [`ApiServer::create`] and the like. `tests/conversation` holds it against the real one.
+//!
+//! Left out, since nothing here depends on it: authorization, admission, validation against schemas,
+//! server-side apply, `managedFields`, `dryRun`, garbage collection.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "reading what is not there in a JSON value gives null; the rest cannot go on"
+)]
+
+mod clock;
+mod direct;
+mod gate;
+mod kinds;
+mod objects;
+mod patch;
+mod read;
+mod refusal;
+mod request;
+mod schema;
+mod selector;
+mod service;
+mod state;
+mod store;
+mod watch;
+mod write;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::watch as news;
+
+use clock::Clock;
+pub use direct::Target;
+pub use gate::{Entry, Fate, Gate, Outcome, RequestInfo, Verb};
+pub use patch::PatchKind;
+pub use refusal::Refusal;
+use request::Request;
+use state::{Answer, State};
+pub use store::Snapshot;
+
+/// A connection on which nothing comes for so long is given up, as Mooring's clients are set.
+const SILENCE: Duration = Duration::from_secs(55);
+
+/// The server; cheap to clone, all clones are one.
+#[derive(Clone)]
+pub struct ApiServer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    state: Mutex<State>,
+    /// Told of whatever a watch may have to look at.
+    news: news::Sender<()>,
+}
+
+impl Default for ApiServer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ApiServer {
+    /// An empty one, whose clock starts now. Only within a runtime.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                state: Mutex::new(State::new(Clock::start())),
+                news: news::Sender::new(()),
+            }),
+        }
+    }
+
+    /// A client of a user. It gives a silent connection up as late as Mooring's own.
+    #[must_use]
+    pub fn client(&self, user: &str) -> kube::Client {
+        self.client_with_silence(user, SILENCE)
+    }
+
+    /// A client that gives a connection up on which nothing came for so long.
+    #[must_use]
+    pub fn client_with_silence(&self, user: &str, silence: Duration) -> kube::Client {
+        let (server, user) = (self.clone(), user.to_owned());
+        let service = tower::service_fn(move |request| {
+            service::serve(server.clone(), user.clone(), silence, request)
+        });
+        kube::Client::new(service, "default")
+    }
+
+    /// Decides from now on what happens to each request of a client. It may not ask this server.
+    pub fn set_gate(&self, gate: Gate) {
+        unlocked(&self.inner.state).gate = Some(gate);
+    }
+
+    /// Everything that was asked, in order.
+    #[must_use]
+    pub fn history(&self) -> Vec<Entry> {
+        self.history_since(0)
+    }
+
+    /// Everything that was asked from this sequence number on.
+    #[must_use]
+    pub fn history_since(&self, sequence: u64) -> Vec<Entry> {
+        let start = usize::try_from(sequence).unwrap_or(usize::MAX);
+        let state = unlocked(&self.inner.state);
+        state.history.get(start..).unwrap_or_default().to_vec()
+    }
+
+    /// The newest version.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        unlocked(&self.inner.state).objects.store.version()
+    }
+
+    /// The clock, as objects' metadata tells it.
+    #[must_use]
+    pub fn now(&self) -> String {
+        unlocked(&self.inner.state).objects.clock.now()
+    }
+
+    /// Ends all watches in order, as a server does that is going down.
+    pub fn end_watches(&self) {
+        self.change(|state| state.era += 1);
+    }
+
+    /// Lets all watches fall silent for good: a connection of which only one end is left.
+    pub fn hang_watches(&self) {
+        self.change(|state| state.silent = state.watches);
+    }
+
+    /// Forgets the past: a watch or a list from before now is answered with 410.
+    pub fn compact(&self) {
+        self.compact_to(0);
+    }
+
+    /// Forgets all but so many of the last changes.
+    pub fn compact_to(&self, changes: usize) {
+        self.change(|state| state.objects.store.compact(changes));
+    }
+
+    /// Reads of any version (`resourceVersion=0`) are so many versions old from now on.
+    pub fn set_staleness(&self, versions: u64) {
+        self.change(|state| state.staleness = versions);
+    }
+
+    /// News of a change reaches watches so late from now on.
+    pub fn set_watch_delay(&self, delay: Duration) {
+        self.change(|state| state.watch_delay = delay);
+    }
+
+    /// A backup.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        unlocked(&self.inner.state).objects.store.snapshot()
+    }
+
+    /// Goes back to a backup, versions and all; watches end, and the past is forgotten.
+    pub fn restore(&self, snapshot: Snapshot) {
+        self.change(|state| {
+            state.objects.store.restore(snapshot);
+            state.era += 1;
+        });
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let done = change(&mut unlocked(&self.inner.state));
+        self.inner.news.send_replace(());
+        done
+    }
+
+    /// Notes a request that has come in, and asks the gate about it.
+    fn arrive(&self, mut request: Request) -> (Request, Fate) {
+        let mut state = unlocked(&self.inner.state);
+        state.note(&mut request.info);
+        let gate = state.gate.take();
+        drop(state);
+        let Some(mut gate) = gate else {
+            return (request, Fate::Serve);
+        };
+        let fate = gate(&request.info);
+        let mut state = unlocked(&self.inner.state);
+        if state.gate.is_none() {
+            state.gate = Some(gate);
+        }
+        if let Some(entry) = state.entry(request.info.sequence) {
+            entry.fate = fate;
+        }
+        (request, fate)
+    }
+
+    fn execute(&self, request: &Request) -> Answer {
+        self.change(|state| state.execute(request))
+    }
+
+    /// Notes that the answer has reached its client.
+    fn answered(&self, sequence: u64) {
+        let mut state = unlocked(&self.inner.state);
+        let now = state.objects.clock.elapsed();
+        if let Some(entry) = state.entry(sequence) {
+            entry.answered = Some(now);
+        }
+    }
+}
+
+fn unlocked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().expect("nobody panics with the lock held")
+}

@@ -1,0 +1,147 @@
+//! The three ways to patch.
+
+use serde_json::{Map, Value};
+
+use super::kinds::Kind;
+use super::refusal::Refusal;
+
+/// A patch, by its content type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchKind {
+    /// RFC 7386.
+    Merge,
+    /// RFC 6902.
+    Json,
+    /// Kubernetes' own: lists are merged by key.
+    Strategic,
+}
+
+impl PatchKind {
+    pub(super) fn of(content_type: &str) -> Option<Self> {
+        match content_type {
+            "application/merge-patch+json" => Some(Self::Merge),
+            "application/json-patch+json" => Some(Self::Json),
+            "application/strategic-merge-patch+json" => Some(Self::Strategic),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn content_type(self) -> &'static str {
+        match self {
+            Self::Merge => "application/merge-patch+json",
+            Self::Json => "application/json-patch+json",
+            Self::Strategic => "application/strategic-merge-patch+json",
+        }
+    }
+}
+
+/// The object with the patch done to it.
+pub(super) fn patched(
+    kind: &Kind,
+    object: &Value,
+    how: PatchKind,
+    patch: &Value,
+) -> Result<Value, Refusal> {
+    let mut after = object.clone();
+    match how {
+        PatchKind::Merge => json_patch::merge(&mut after, patch),
+        PatchKind::Strategic if kind.schema.is_some() => {
+            let message = "the body of the request was in an unknown format - accepted media types include: \
+                           application/json-patch+json, application/merge-patch+json, \
+                           application/apply-patch+yaml, application/apply-patch+cbor";
+            return Err(Refusal::new(415, message));
+        }
+        PatchKind::Strategic => strategic(&mut after, patch),
+        PatchKind::Json => {
+            let patch: json_patch::Patch = serde_json::from_value(patch.clone())
+                .map_err(|error| Refusal::bad_request(error.to_string()))?;
+            json_patch::patch(&mut after, &patch).map_err(|_| {
+                Refusal::new(
+                    422,
+                    "the server rejected our request due to an error in our request",
+                )
+            })?;
+        }
+    }
+    Ok(after)
+}
+
+/// The key that the items of a list are told apart by, for the lists that are merged.
+fn merge_key(list: &str) -> Option<&'static str> {
+    match list {
+        "conditions" | "addresses" => Some("type"),
+        "ownerReferences" => Some("uid"),
+        "containers" | "initContainers" | "volumes" | "env" => Some("name"),
+        "taints" => Some("key"),
+        _ => None,
+    }
+}
+
+fn strategic(object: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *object = patch.clone();
+        return;
+    };
+    if !object.is_object() {
+        *object = Value::Object(Map::new());
+    }
+    let Value::Object(fields) = object else {
+        return;
+    };
+    for (name, value) in patch {
+        if name.starts_with('$') {
+            continue;
+        }
+        match value {
+            Value::Null => {
+                fields.remove(name);
+            }
+            Value::Object(_) => strategic(fields.entry(name).or_insert(Value::Null), value),
+            Value::Array(items) => {
+                let before = fields.get(name).and_then(Value::as_array);
+                let before = before.cloned().unwrap_or_default();
+                let after = match merge_key(name) {
+                    Some(key) => merged(before, items, key),
+                    None if name == "finalizers" => joined(before, items),
+                    None => items.clone(),
+                };
+                fields.insert(name.clone(), Value::Array(after));
+            }
+            other => {
+                fields.insert(name.clone(), other.clone());
+            }
+        }
+    }
+}
+
+fn merged(mut list: Vec<Value>, items: &[Value], key: &str) -> Vec<Value> {
+    for item in items {
+        let place = list.iter().position(|old| old[key] == item[key]);
+        match (place, item["$patch"] == "delete") {
+            (Some(place), true) => {
+                list.remove(place);
+            }
+            (None, true) => {}
+            (Some(place), false) => {
+                if let Some(old) = list.get_mut(place) {
+                    strategic(old, item);
+                }
+            }
+            (None, false) => {
+                let mut new = Value::Null;
+                strategic(&mut new, item);
+                list.push(new);
+            }
+        }
+    }
+    list
+}
+
+fn joined(mut list: Vec<Value>, items: &[Value]) -> Vec<Value> {
+    for item in items {
+        if !list.contains(item) {
+            list.push(item.clone());
+        }
+    }
+    list
+}

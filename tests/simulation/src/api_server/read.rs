@@ -1,0 +1,180 @@
+//! Reads: one object, or a list, as new as was asked for.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::kinds::Kind;
+use super::refusal::Refusal;
+use super::selector::Selector;
+use super::store::{Key, Object, Store};
+
+/// How a list is asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) selector: Selector,
+    pub(super) limit: usize,
+    pub(super) next: Option<String>,
+    pub(super) version: Option<u64>,
+    pub(super) exact: bool,
+    /// Metadata alone is wanted.
+    pub(super) metadata_only: bool,
+}
+
+/// A list, or a page of one.
+#[derive(Debug)]
+pub(super) struct List {
+    pub(super) version: u64,
+    pub(super) items: Vec<Arc<Object>>,
+    next: Option<String>,
+    remaining: Option<usize>,
+}
+
+impl Store {
+    /// The version that a read is answered from. A read of "any" version may be as stale as that.
+    pub(super) fn version_for(
+        &self,
+        asked: Option<u64>,
+        exact: bool,
+        staleness: u64,
+    ) -> Result<u64, Refusal> {
+        let current = self.version();
+        match asked {
+            Some(0) => Ok(current.saturating_sub(staleness).max(self.oldest())),
+            Some(version) if version > current => Err(Refusal::too_large(version, current)),
+            Some(version) if exact => self.known(version),
+            _ => Ok(current),
+        }
+    }
+
+    fn known(&self, version: u64) -> Result<u64, Refusal> {
+        if version < self.oldest() {
+            return Err(Refusal::expired(
+                "The resourceVersion for the provided list is too old.",
+            ));
+        }
+        Ok(version)
+    }
+
+    pub(super) fn page(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        asked: &Asked,
+        staleness: u64,
+    ) -> Result<List, Refusal> {
+        let (version, after) = match &asked.next {
+            None => (
+                self.version_for(asked.version, asked.exact, staleness)?,
+                None,
+            ),
+            Some(token) => {
+                let (version, after) = continued(kind, token)?;
+                (self.continuable(version)?, Some(after))
+            }
+        };
+        let mut items: Vec<(Key, Arc<Object>)> = self
+            .list(kind, namespace, version)
+            .into_iter()
+            .filter(|(key, object)| {
+                after.as_ref().is_none_or(|after| key > after)
+                    && asked.selector.takes(&object.value)
+            })
+            .collect();
+        let remaining = items.len().saturating_sub(asked.limit);
+        let mut next = None;
+        if asked.limit > 0 && remaining > 0 {
+            items.truncate(asked.limit);
+            next = items
+                .last()
+                .map(|(key, _)| format!("{version}/{}/{}", key.namespace, key.name));
+        }
+        Ok(List {
+            version,
+            items: items.into_iter().map(|(_, object)| object).collect(),
+            remaining: (next.is_some() && asked.selector.is_empty()).then_some(remaining),
+            next,
+        })
+    }
+
+    fn continuable(&self, version: u64) -> Result<u64, Refusal> {
+        if version < self.oldest() || version > self.version() {
+            let message = "The provided continue parameter is too old to display a consistent list result. You can \
+                           start a new list without the continue parameter.";
+            return Err(Refusal::expired(message));
+        }
+        Ok(version)
+    }
+}
+
+/// Where a list goes on.
+fn continued(kind: &Kind, token: &str) -> Result<(u64, Key), Refusal> {
+    let mut parts = token.splitn(3, '/');
+    let version = parts.next().and_then(|version| version.parse().ok());
+    match (version, parts.next(), parts.next()) {
+        (Some(version), Some(namespace), Some(name)) => {
+            Ok((version, Key::new(kind, namespace, name)))
+        }
+        _ => Err(Refusal::bad_request("continue key is not valid")),
+    }
+}
+
+impl List {
+    fn metadata(&self) -> Value {
+        let mut metadata = json!({"resourceVersion": self.version.to_string()});
+        if let Some(next) = &self.next {
+            metadata["continue"] = json!(next);
+        }
+        if let Some(remaining) = self.remaining {
+            metadata["remainingItemCount"] = json!(remaining);
+        }
+        metadata
+    }
+
+    /// As it is sent.
+    pub(super) fn text(&self, kind: &Kind, metadata_only: bool) -> String {
+        let (name, version) = if metadata_only {
+            ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned())
+        } else {
+            (kind.name, kind.api_version())
+        };
+        let mut text = format!(
+            "{{\"kind\":\"{name}List\",\"apiVersion\":\"{version}\",\"metadata\":{},\"items\":[",
+            self.metadata()
+        );
+        for (number, item) in self.items.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            let _ = if metadata_only {
+                write!(text, "{comma}{}", partial(&item.value))
+            } else {
+                write!(text, "{comma}{}", item.text())
+            };
+        }
+        text.push_str("]}");
+        text
+    }
+
+    /// In short, for the history: which object at which version.
+    pub(super) fn summary(&self) -> Value {
+        let items = self.items.iter().map(|item| {
+            let meta = |field: &str| item.value["metadata"][field].as_str().unwrap_or_default();
+            format!(
+                "{}/{}@{}",
+                meta("namespace"),
+                meta("name"),
+                meta("resourceVersion")
+            )
+        });
+        json!({"metadata": self.metadata(), "items": items.collect::<Vec<_>>()})
+    }
+}
+
+/// The metadata of an object, as an object.
+pub(super) fn partial(object: &Value) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": object["metadata"],
+    })
+}

@@ -1,0 +1,96 @@
+//! The way in: a request of a client, through the gate.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
+use kube::client::Body;
+use tokio::sync::oneshot;
+
+use super::ApiServer;
+use super::gate::Fate;
+use super::refusal::Refusal;
+use super::request::Request;
+use super::state::Answer;
+use super::watch::Watch;
+
+type Sent = Response<UnsyncBoxBody<Bytes, io::Error>>;
+
+/// Takes a request in and answers it, or does not.
+pub(super) async fn serve(
+    server: ApiServer,
+    user: String,
+    silence: Duration,
+    request: http::Request<Body>,
+) -> io::Result<Sent> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect_bytes().await.map_err(io::Error::other)?;
+    let Some(request) = Request::parse(&user, &parts, &body) else {
+        let nowhere = Refusal::new(404, "the server could not find the requested resource");
+        return Ok(sent(&server, nowhere.into(), silence));
+    };
+    let handled = handle(&server, request, silence);
+    tokio::time::timeout(silence, handled)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+async fn handle(server: &ApiServer, request: Request, silence: Duration) -> io::Result<Sent> {
+    let (request, fate) = server.arrive(request);
+    let sequence = request.info.sequence;
+    let refused = |code| Answer::from(Refusal::new(code, "the request was made to fail"));
+    let answer = match fate {
+        Fate::Serve => server.execute(&request),
+        Fate::ServeAfter(delay) => {
+            let (sender, executed) = oneshot::channel();
+            let server = server.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                // Whoever sent it may have given up; it is done all the same.
+                let _ = sender.send(server.execute(&request));
+            });
+            executed.await.map_err(io::Error::other)?
+        }
+        Fate::AnswerAfter(delay) => {
+            let answer = server.execute(&request);
+            tokio::time::sleep(delay).await;
+            answer
+        }
+        Fate::Fail(code) => refused(code),
+        Fate::FailAfterCommit(code) => {
+            server.execute(&request);
+            refused(code)
+        }
+        Fate::LoseAnswer => {
+            server.execute(&request);
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        Fate::LoseRequest => return Err(io::ErrorKind::ConnectionReset.into()),
+        Fate::Hang => std::future::pending().await,
+    };
+    server.answered(sequence);
+    Ok(sent(server, answer, silence))
+}
+
+fn sent(server: &ApiServer, answer: Answer, silence: Duration) -> Sent {
+    let (code, body) = match answer {
+        Answer::Text { code, text } => {
+            let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
+            (code, body.boxed_unsync())
+        }
+        Answer::Watch(start) => {
+            let watch = Watch::new(server, start, silence);
+            let events = futures::stream::unfold(watch, async |mut watch| {
+                let next = watch.next().await?;
+                Some((next.map(http_body::Frame::data), watch))
+            });
+            (200, StreamBody::new(events).boxed_unsync())
+        }
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+}

@@ -1,0 +1,202 @@
+//! The server's state, and how a request changes it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::clock::Clock;
+use super::gate::{Entry, Fate, Gate, Outcome, RequestInfo, Verb};
+use super::kinds::{Kind, Trait};
+use super::objects::{Objects, Place, Written};
+use super::read::{Asked, partial};
+use super::refusal::Refusal;
+use super::request::Request;
+use super::write::Part;
+
+/// Everything behind the lock.
+pub(super) struct State {
+    pub(super) objects: Objects,
+    pub(super) gate: Option<Gate>,
+    pub(super) history: Vec<Entry>,
+    /// A list or a read of any version may be so many versions old.
+    pub(super) staleness: u64,
+    /// News of a change reaches watches so late.
+    pub(super) watch_delay: std::time::Duration,
+    /// Watches of an earlier era end.
+    pub(super) era: u64,
+    /// How many watches there were, and of these which fell silent.
+    pub(super) watches: u64,
+    pub(super) silent: u64,
+}
+
+/// What a request is answered with.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Text { code: u16, text: String },
+    Watch(Start),
+}
+
+/// Where a watch begins.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub(super) kind: &'static Kind,
+    pub(super) namespace: String,
+    pub(super) asked: Asked,
+    pub(super) bookmarks: bool,
+    pub(super) seconds: Option<u64>,
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Self {
+        Self::Text {
+            code: refusal.code,
+            text: refusal.status().to_string(),
+        }
+    }
+}
+
+impl State {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self {
+            objects: Objects::new(clock),
+            gate: None,
+            history: Vec::new(),
+            staleness: 0,
+            watch_delay: std::time::Duration::ZERO,
+            era: 0,
+            watches: 0,
+            silent: 0,
+        }
+    }
+
+    /// Notes a request in the history, under the next number.
+    pub(super) fn note(&mut self, info: &mut RequestInfo) {
+        info.sequence = self.history.len() as u64;
+        self.history.push(Entry {
+            request: info.clone(),
+            fate: Fate::Serve,
+            outcome: None,
+            arrived: self.objects.clock.elapsed(),
+            answered: None,
+        });
+    }
+
+    /// Carries a request out; the answer as it is sent.
+    pub(super) fn execute(&mut self, request: &Request) -> Answer {
+        match self.carry_out(request) {
+            Ok((answer, _)) => answer,
+            Err(refusal) => refusal.into(),
+        }
+    }
+
+    /// Carries a request out, and notes in the history what came of it.
+    pub(super) fn carry_out(&mut self, request: &Request) -> Result<(Answer, Value), Refusal> {
+        let done = self.attempt(request);
+        let (code, body) = match &done {
+            Ok((Answer::Text { code, .. }, value)) => (*code, value.clone()),
+            Ok((Answer::Watch(_), _)) => (200, Value::Null),
+            Err(refusal) => (refusal.code, refusal.status()),
+        };
+        let outcome = Outcome {
+            code,
+            body: Arc::new(body),
+            at: self.objects.clock.elapsed(),
+            version: self.objects.store.version(),
+        };
+        if let Some(entry) = self.entry(request.info.sequence) {
+            entry.outcome = Some(outcome);
+        }
+        done
+    }
+
+    pub(super) fn entry(&mut self, sequence: u64) -> Option<&mut Entry> {
+        self.history.get_mut(usize::try_from(sequence).ok()?)
+    }
+
+    fn attempt(&mut self, request: &Request) -> Result<(Answer, Value), Refusal> {
+        let (info, kind) = (&request.info, request.kind()?);
+        let place = Place {
+            kind,
+            namespace: &info.namespace,
+            name: &info.name,
+        };
+        let part = match info.subresource.as_str() {
+            "" => Part::Object,
+            "status" if kind.is(Trait::Status) => Part::Status,
+            "binding" if kind.plural == "pods" && info.verb == Verb::Create => {
+                return Ok(written(self.objects.bind(place, &info.body)?, false));
+            }
+            _ => {
+                let message = "the server could not find the requested resource";
+                return Err(Refusal::new(404, message));
+            }
+        };
+        let body = || Value::clone(&info.body);
+        let done = match info.verb {
+            Verb::Create => self.objects.create(kind, &info.namespace, body())?,
+            Verb::Update => self.objects.replace(place, part, body())?,
+            Verb::Patch => {
+                let how = request.patch_kind()?;
+                self.objects.patch(place, part, how, &info.body)?
+            }
+            Verb::Delete => self.objects.delete(place, &info.body)?,
+            Verb::Get => self.get(request, place)?,
+            Verb::List => return self.list(request, kind),
+            Verb::Watch => {
+                let start = Start {
+                    kind,
+                    namespace: info.namespace.clone(),
+                    asked: request.asked(kind)?,
+                    bookmarks: request.bookmarks(),
+                    seconds: request.timeout()?,
+                };
+                return Ok((Answer::Watch(start), Value::Null));
+            }
+        };
+        Ok(written(done, request.metadata_only()))
+    }
+
+    fn get(&self, request: &Request, place: Place<'_>) -> Result<Written, Refusal> {
+        let store = &self.objects.store;
+        let asked = request.asked(place.kind)?.version;
+        let version = store.version_for(asked, false, self.staleness)?;
+        if version == store.version() {
+            return self.objects.get(place).map(Written::Object);
+        }
+        let then = store.list(place.kind, place.namespace, version);
+        let found = then.into_iter().find(|(key, _)| key.name == place.name);
+        found
+            .map(|(_, object)| Written::Object(object))
+            .ok_or_else(|| Refusal::not_found(place.kind, place.name))
+    }
+
+    fn list(&self, request: &Request, kind: &'static Kind) -> Result<(Answer, Value), Refusal> {
+        let asked = request.asked(kind)?;
+        let store = &self.objects.store;
+        let list = store.page(kind, &request.info.namespace, &asked, self.staleness)?;
+        let answer = Answer::Text {
+            code: 200,
+            text: list.text(kind, asked.metadata_only),
+        };
+        Ok((answer, list.summary()))
+    }
+}
+
+fn written(done: Written, metadata_only: bool) -> (Answer, Value) {
+    let (code, text, value) = match done {
+        Written::Success(status) => {
+            let code = status["code"]
+                .as_u64()
+                .and_then(|code| code.try_into().ok());
+            (code.unwrap_or(200), status.to_string(), status)
+        }
+        Written::Created(object) => (201, object.text().to_owned(), object.value.clone()),
+        Written::Object(object) => (200, object.text().to_owned(), object.value.clone()),
+    };
+    let text = if metadata_only && value["kind"] != "Status" {
+        partial(&value).to_string()
+    } else {
+        text
+    };
+    (Answer::Text { code, text }, value)
+}

@@ -1,0 +1,201 @@
+//! The objects, under one counter of versions, with the history of every change.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::kinds::Kind;
+
+/// An object at one version.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) value: Value,
+    text: OnceLock<String>,
+}
+
+impl Object {
+    pub(super) fn new(value: Value) -> Arc<Self> {
+        Arc::new(Self {
+            value,
+            text: OnceLock::new(),
+        })
+    }
+
+    /// As JSON; made once, however many are shown it.
+    pub(super) fn text(&self) -> &str {
+        self.text.get_or_init(|| self.value.to_string())
+    }
+
+    /// The same at a later version: what a watch shows of an object that it shows no more.
+    pub(super) fn at(&self, version: u64) -> Arc<Self> {
+        let mut value = self.value.clone();
+        value["metadata"]["resourceVersion"] = json!(version.to_string());
+        Self::new(value)
+    }
+}
+
+/// Where an object is kept.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    resource: (&'static str, &'static str),
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+impl Key {
+    pub(super) fn new(kind: &Kind, namespace: &str, name: &str) -> Self {
+        Self {
+            resource: (kind.group, kind.plural),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Whether it is of this kind, in this namespace; an empty one: in any.
+    pub(super) fn is_of(&self, kind: &Kind, namespace: &str) -> bool {
+        self.resource == (kind.group, kind.plural)
+            && (namespace.is_empty() || self.namespace == namespace)
+    }
+}
+
+/// One change of one object.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) version: u64,
+    pub(super) at: Instant,
+    pub(super) key: Key,
+    pub(super) before: Option<Arc<Object>>,
+    pub(super) after: Option<Arc<Object>>,
+}
+
+/// The objects as they are now, and how they came to be so.
+#[derive(Debug)]
+pub(super) struct Store {
+    version: u64,
+    objects: BTreeMap<Key, Arc<Object>>,
+    changes: Vec<Change>,
+    /// What was at an earlier version is no longer known.
+    oldest: u64,
+}
+
+/// The store at one moment, to go back to.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    version: u64,
+    objects: BTreeMap<Key, Arc<Object>>,
+}
+
+impl Store {
+    pub(super) const fn new() -> Self {
+        Self {
+            // Version 0 means "any" in a request.
+            version: 1,
+            objects: BTreeMap::new(),
+            changes: Vec::new(),
+            oldest: 1,
+        }
+    }
+
+    pub(super) const fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(super) const fn oldest(&self) -> u64 {
+        self.oldest
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Arc<Object>> {
+        self.objects.get(key)
+    }
+
+    /// Puts an object there at the next version.
+    pub(super) fn put(&mut self, key: Key, mut value: Value) -> Arc<Object> {
+        self.version += 1;
+        value["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let after = Object::new(value);
+        let before = self.objects.insert(key.clone(), Arc::clone(&after));
+        self.changed(key, before, Some(Arc::clone(&after)));
+        after
+    }
+
+    /// Takes an object away, at the next version.
+    pub(super) fn remove(&mut self, key: &Key) {
+        if let Some(before) = self.objects.remove(key) {
+            self.version += 1;
+            self.changed(key.clone(), Some(before), None);
+        }
+    }
+
+    fn changed(&mut self, key: Key, before: Option<Arc<Object>>, after: Option<Arc<Object>>) {
+        self.changes.push(Change {
+            version: self.version,
+            at: Instant::now(),
+            key,
+            before,
+            after,
+        });
+    }
+
+    /// The objects of a kind as they were at a version.
+    pub(super) fn list(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+        version: u64,
+    ) -> BTreeMap<Key, Arc<Object>> {
+        let first = Key::new(kind, "", "");
+        let mut listed: BTreeMap<Key, Arc<Object>> = self
+            .objects
+            .range((Bound::Included(first), Bound::Unbounded))
+            .take_while(|(key, _)| key.is_of(kind, ""))
+            .filter(|(key, _)| key.is_of(kind, namespace))
+            .map(|(key, object)| (key.clone(), Arc::clone(object)))
+            .collect();
+        let later = self
+            .changes
+            .iter()
+            .rev()
+            .take_while(|change| change.version > version);
+        for change in later.filter(|change| change.key.is_of(kind, namespace)) {
+            match &change.before {
+                Some(before) => listed.insert(change.key.clone(), Arc::clone(before)),
+                None => listed.remove(&change.key),
+            };
+        }
+        listed
+    }
+
+    /// The changes after a version.
+    pub(super) fn changes_after(&self, version: u64) -> &[Change] {
+        let start = self
+            .changes
+            .partition_point(|change| change.version <= version);
+        self.changes.get(start..).unwrap_or_default()
+    }
+
+    /// Forgets all but the last changes.
+    pub(super) fn compact(&mut self, keep: usize) {
+        let surplus = self.changes.len().saturating_sub(keep);
+        if let Some(last) = self.changes.drain(..surplus).next_back() {
+            self.oldest = last.version;
+        }
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            version: self.version,
+            objects: self.objects.clone(),
+        }
+    }
+
+    /// Goes back: versions that were given since will be given again.
+    pub(super) fn restore(&mut self, snapshot: Snapshot) {
+        self.version = snapshot.version;
+        self.objects = snapshot.objects;
+        self.changes.clear();
+        self.oldest = self.version;
+    }
+}
