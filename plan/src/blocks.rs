@@ -4,7 +4,6 @@
 mod status;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -15,11 +14,8 @@ use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{BlockStep, Notice};
 
-/// What failed is asked again after this long.
-const ASK_AGAIN: Millis = Millis::seconds(10);
-
-/// Labels of nodes that a block's addresses can go to have this prefix.
-pub const NODE_LABEL_PREFIX: &str = "block.ip.wgtwo.com/";
+/// Limits that EC2 did not name are asked for again after this long: without them EC2 decides.
+const LIMITS_AGAIN: Millis = Millis::seconds(60);
 
 impl Facts {
     /// The block that an IP lies in.
@@ -100,8 +96,8 @@ impl Facts {
         let subnet = self.subnets.get(&spec.subnet);
         if subnet.is_none_or(|subnet| subnet.cidrs.is_empty())
             && subnet
-                .and_then(|subnet| subnet.asked)
-                .is_none_or(|asked| now.since(asked) >= ASK_AGAIN)
+                .and_then(|subnet| subnet.unread.as_ref())
+                .is_none_or(|unread| unread.until <= now)
         {
             steps.push(BlockStep::ReadSubnet(spec.subnet.clone()));
         }
@@ -126,7 +122,7 @@ impl Facts {
         let asked_lately = |kind: &InstanceType| {
             self.limits_asked
                 .get(kind)
-                .is_some_and(|asked| now.since(*asked) < Millis::seconds(60))
+                .is_some_and(|asked| now.since(*asked) < LIMITS_AGAIN)
         };
         self.nodes
             .values()
@@ -142,7 +138,7 @@ impl Facts {
         block: &Block,
         by: Option<(&BlockSpec, Option<&SubnetFacts>)>,
     ) -> Vec<BlockStep> {
-        let label = format!("{NODE_LABEL_PREFIX}{}", block.name);
+        let label = block.name.node_label();
         let mut steps = Vec::new();
         for NodeSeen { node, .. } in self.nodes.values() {
             let labelled = node.labels.contains_key(&label);

@@ -23,14 +23,11 @@ mod world;
 pub use eligible::{Ineligible, Seat, usable_interface};
 pub use world::World;
 
-use alloc::format;
 use alloc::vec::Vec;
 
-use crate::classify::Outcome;
 use crate::facts::Facts;
 use crate::names::{IpName, Millis};
 use crate::objects::Hold;
-use crate::reason::Reason;
 use crate::step::{Call, Decision, Notice, Read, Step, Write};
 
 impl Facts {
@@ -85,40 +82,21 @@ pub fn plan(world: &World<'_>) -> Decision {
     }
 }
 
-/// Repeated failures are spaced: writes and calls wait, reads and silencing do not.
+/// What failed is spaced.
 fn wait_out(
     world: &World<'_>,
     step: Step,
     notices: &mut Vec<Notice>,
 ) -> (Option<Step>, Option<Millis>) {
-    let spaced = matches!(
-        &step,
-        Step::Call(_) | Step::Write(Write::Status(..) | Write::Reserve(..) | Write::Gate(_))
-    );
-    let failed_call = world
-        .memory
-        .backoff
-        .as_ref()
-        .and_then(|backoff| backoff.call.as_ref());
-    let applies = match (&step, failed_call) {
-        // What EC2 said of one call does not hold up writes to the API server.
-        (Step::Call(_), _) | (Step::Write(_), None) => true,
-        _ => false,
+    let failures = &world.memory.failures;
+    let Some(due) = failures.due(&step, world.now) else {
+        return (Some(step), None);
     };
-    match &world.memory.backoff {
-        Some(backoff) if spaced && applies && backoff.until > world.now => {
-            // It is no state, so nothing but this tells of it.
-            if let Some((call, Outcome::Throttled, _)) = &backoff.call {
-                let message = format!(
-                    "EC2 throttles ec2:{} for this account: it is tried again, ever more slowly",
-                    call.action_name()
-                );
-                notices.push(world.on_ip(Reason::Throttled, message));
-            }
-            (None, Some(backoff.until))
-        }
-        _ => (Some(step), None),
+    // It is no state, so nothing but this tells of it.
+    if matches!(step, Step::Call(_)) {
+        notices.extend(trouble::throttled(world));
     }
+    (None, Some(due))
 }
 
 /// What follows, before backoff is looked at.

@@ -4,11 +4,13 @@
 //! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.
 
 mod apply;
+mod backoff;
 mod memory;
+mod moments;
 mod subnet;
 
 pub(crate) use memory::READ_FRESH;
-pub use memory::{Backoff, Memory, PodSeen};
+pub use memory::{Memory, PodSeen};
 pub(crate) use subnet::DESCRIBE_LAG;
 pub use subnet::{Inventory, Location, SubnetFacts};
 
@@ -105,8 +107,8 @@ pub enum Fact {
     ReplicaSetsRead(ReplicaSetUid, Vec<ReplicaSet>),
     /// The answer to [`Read::Instance`]: None is "no such instance", which proves nothing.
     InstanceRead(InstanceId, Option<InstanceState>),
-    /// A read failed: nothing is known by it.
-    ReadFailed(Read),
+    /// A read for this IP failed: nothing is known by it. With EC2's word, where it was asked.
+    ReadFailed(IpName, Read, Option<Outcome>),
 
     /// `DescribeSubnets` answered.
     SubnetRead(SubnetId, Vec<Ipv4Net>),

@@ -20,14 +20,14 @@ pub(crate) fn refused_for_good(
     target: &Target,
     notices: &mut Notices,
 ) -> Option<Next> {
-    let backoff = world.memory.backoff.as_ref()?;
-    let (call, outcome, said) = backoff.call.as_ref()?;
+    let failed = world.memory.failures.call.as_ref()?;
+    let said = &failed.said;
     let address = world.ip.status.address?;
-    let reason = match (call, outcome) {
+    let reason = match (&failed.call, failed.outcome) {
         (Call::Assign(on, ..), outcome)
             if outcome.is_for_good() && on == &target.place.interface =>
         {
-            if *outcome == Outcome::NoRoom {
+            if outcome == Outcome::NoRoom {
                 Reason::NodeFull
             } else {
                 Reason::AttachFailed
@@ -62,7 +62,7 @@ pub(crate) fn refused_for_good(
     if reason == Reason::AccessDenied {
         // Only an inventory begun after it tells that the address never left.
         let still = before.is_some_and(|entry| location.on.as_ref() == Some(&entry.interface));
-        if !(still && location.fresh && seen.is_some_and(|begun| begun > backoff.at)) {
+        if !(still && location.fresh && seen.is_some_and(|begun| begun > failed.backoff.at)) {
             return None;
         }
     }

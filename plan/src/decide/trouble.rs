@@ -18,9 +18,6 @@ pub(crate) fn call_or_say(
     reserved: Result<(), Trouble>,
     notices: &mut Notices,
 ) -> Next {
-    if let Some(notice) = throttled(world) {
-        notices.push(notice);
-    }
     if let Some(trouble) = failing(world) {
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
         let said = world.say(reserved, &Attachment::Kept(trouble));
@@ -32,14 +29,14 @@ pub(crate) fn call_or_say(
 }
 
 /// Throttling passes by itself: an Event, and no condition.
-fn throttled(world: &World<'_>) -> Option<crate::step::Notice> {
-    let (call, outcome, _) = world.memory.backoff.as_ref()?.call.as_ref()?;
-    let action = call.action_name();
-    (*outcome == Outcome::Throttled).then(|| {
-        world.on_ip(
-            Reason::Throttled,
-            format!("EC2 throttles ec2:{action}: it is repeated, with longer waits"),
-        )
+pub(crate) fn throttled(world: &World<'_>) -> Option<crate::step::Notice> {
+    let failed = world.memory.failures.call.as_ref()?;
+    (failed.outcome == Outcome::Throttled).then(|| {
+        let message = format!(
+            "EC2 throttles ec2:{} for this account: it is tried again, ever more slowly",
+            failed.call.action_name()
+        );
+        world.on_ip(Reason::Throttled, message)
     })
 }
 
@@ -56,10 +53,11 @@ pub(crate) fn foreign(address: Ipv4Addr, on: &InterfaceId) -> Trouble {
 
 /// What the last refusal was, as a condition. Throttling is an Event only: it is no state.
 pub(crate) fn failing(world: &World<'_>) -> Option<Trouble> {
-    let (call, outcome, said) = world.memory.backoff.as_ref()?.call.as_ref()?;
-    let action = call.action_name();
-    let interface = call.interface();
-    match outcome {
+    let failed = world.memory.failures.call.as_ref()?;
+    let action = failed.call.action_name();
+    let interface = failed.call.interface();
+    let said = &failed.said;
+    match failed.outcome {
         Outcome::Denied => Some(Trouble::new(
             Reason::AccessDenied,
             format!(

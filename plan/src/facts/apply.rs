@@ -34,7 +34,7 @@ impl Facts {
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
             Fact::NodeGone(name) => changed(self.nodes.remove(&name).is_some()),
-            Fact::Reservation(reservation) => self.see_reservation(reservation),
+            Fact::Reservation(reservation) => self.see_reservation(reservation, now),
             Fact::ReservationGone(address) => match self.reservations.remove(&address) {
                 Some(gone) => self.owner_of(&gone),
                 None => Touched::Nothing,
@@ -48,13 +48,20 @@ impl Facts {
                 changed(back)
             }
             Fact::SubnetRead(id, cidrs) => {
-                let subnet = self.subnets.entry(id).or_default();
+                let unknown = cidrs.is_empty();
+                let subnet = self.subnets.entry(id.clone()).or_default();
                 let before = core::mem::replace(&mut subnet.cidrs, cidrs);
-                subnet.asked = Some(now);
-                changed(before != subnet.cidrs)
+                let touched = changed(before != subnet.cidrs);
+                if unknown {
+                    subnet.read_failed(&id, None, now);
+                } else {
+                    subnet.unread = None;
+                }
+                touched
             }
-            Fact::SubnetFailed(id, _) => {
-                self.subnets.entry(id).or_default().asked = Some(now);
+            Fact::SubnetFailed(id, outcome) => {
+                let subnet = self.subnets.entry(id.clone()).or_default();
+                subnet.read_failed(&id, Some(outcome), now);
                 Touched::Nothing
             }
             Fact::LimitsRead(limits) => {
@@ -72,13 +79,13 @@ impl Facts {
                 Touched::Nothing
             }
             Fact::InventoryDone(id, list) => self.take_inventory(id, list, begun),
-            Fact::InventoryFailed(id, _) => {
-                let subnet = self.subnets.entry(id).or_default();
+            Fact::InventoryFailed(id, outcome) => {
+                let subnet = self.subnets.entry(id.clone()).or_default();
                 subnet.tried = Some(now);
-                subnet.failed = subnet.failed.saturating_add(1);
+                subnet.inventory_failed(&id, outcome, now);
                 Touched::Nothing
             }
-            Fact::Wrote(name, write, outcome) => self.wrote(name, &write, outcome, now),
+            Fact::Wrote(name, write, outcome) => self.wrote(name, write, outcome, now),
             Fact::Called(name, call, result) => self.called(name, call, result, now),
             answer => self.read(answer, begun, now),
         }
@@ -96,10 +103,11 @@ impl Facts {
             *memory = super::Memory::default();
         }
         if known.is_some_and(|before| before.wish != ip.wish || before.take_from != ip.take_from) {
-            memory.backoff = None;
+            memory.failures.call_is_over();
             memory.taken.clear();
         }
         memory.claim_changed(known, &ip, now);
+        memory.failures.news(now);
         let name = ip.name.clone();
         let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);
         if self
@@ -182,6 +190,9 @@ impl Facts {
                 deleting_since,
             },
         );
+        if let Some(memory) = self.memory.get_mut(&label) {
+            memory.failures.news(now);
+        }
         // It concerns the IP that it was labelled for as well.
         if relabelled {
             Touched::All
@@ -224,10 +235,13 @@ impl Facts {
                 not_ready_since,
             },
         );
+        for memory in self.memory.values_mut() {
+            memory.failures.news(now);
+        }
         Touched::All
     }
 
-    fn see_reservation(&mut self, reservation: Reservation) -> Touched {
+    fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Touched {
         let before = self.reservations.get(&reservation.address);
         if before.is_some_and(|before| {
             before.uid == reservation.uid && before.version >= reservation.version
@@ -236,6 +250,11 @@ impl Facts {
         }
         let touched = self.owner_of(&reservation);
         self.reservations.insert(reservation.address, reservation);
+        if let Touched::One(name) = &touched
+            && let Some(memory) = self.memory.get_mut(name)
+        {
+            memory.failures.news(now);
+        }
         touched
     }
 

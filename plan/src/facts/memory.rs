@@ -5,10 +5,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use core::net::Ipv4Addr;
 
-use crate::classify::Outcome;
-use crate::names::{InterfaceId, IpName, Millis, PodUid};
+use super::backoff::Failures;
+use crate::names::{InterfaceId, Millis, PodUid};
 use crate::objects::{Hold, Ip, Pod};
-use crate::step::Call;
 
 /// A quorum read is good for a destructive step for this long, and until the next write.
 pub(crate) const READ_FRESH: Millis = Millis::seconds(5);
@@ -22,19 +21,6 @@ pub struct PodSeen {
     pub seen: Millis,
     /// When it was first seen being deleted.
     pub deleting_since: Option<Millis>,
-}
-
-/// What EC2, or the API server, answered last where it was no success.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Backoff {
-    /// When it failed.
-    pub at: Millis,
-    /// When to try again at the earliest.
-    pub until: Millis,
-    /// How many times in a row.
-    pub times: u32,
-    /// The call that failed, and how; None: a write to the API server.
-    pub call: Option<(Call, Outcome, String)>,
 }
 
 /// Memory of one IP.
@@ -65,8 +51,8 @@ pub struct Memory {
     pub(crate) refused_seen: Millis,
     /// Addresses that `Reserve` found taken, and by whom.
     pub(crate) taken: BTreeMap<Ipv4Addr, (Millis, String)>,
-    /// Back off until then.
-    pub(crate) backoff: Option<Backoff>,
+    /// What failed, and waits.
+    pub(crate) failures: Failures,
 }
 
 impl Memory {
@@ -92,7 +78,7 @@ impl Memory {
             && claim.is_some_and(|claim| !claim.recorded());
         if !(same_target && same_address) || taken_back {
             self.silenced.clear();
-            self.backoff = None;
+            self.failures.call_is_over();
         }
         let unfinished =
             |claim: Option<&crate::objects::Claim>| claim.is_some_and(|claim| !claim.recorded());
@@ -131,32 +117,5 @@ impl Memory {
         }
         self.refused
             .retain(|_, at| now.since(*at) <= Millis::seconds(600));
-    }
-
-    /// Backs off: 1, 2, 4 … 30 s, longer where `least` says so, with a little of the name in it so
-    /// that a burst of failures does not come back as one.
-    pub(crate) fn back_off(
-        &mut self,
-        name: &IpName,
-        call: Option<(Call, Outcome, String)>,
-        least: Millis,
-        now: Millis,
-    ) {
-        let times = self
-            .backoff
-            .as_ref()
-            .map_or(0, |backoff| backoff.times)
-            .saturating_add(1);
-        let base = (1000u64 << times.saturating_sub(1).min(5)).min(30_000);
-        let spread = name.as_str().bytes().fold(u64::from(times), |sum, byte| {
-            sum.wrapping_mul(31).wrapping_add(byte.into())
-        });
-        let wait = (base - (spread % 256).saturating_mul(base) / 1024).max(least.0);
-        self.backoff = Some(Backoff {
-            at: now,
-            until: now.plus(Millis(wait)),
-            times,
-            call,
-        });
     }
 }

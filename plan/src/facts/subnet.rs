@@ -6,8 +6,10 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
+use super::backoff::Backoff;
+use crate::classify::Outcome;
 use crate::cloud::Interface;
-use crate::names::{InstanceId, InterfaceId, Millis};
+use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
 
 /// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
 /// consistent); the second look follows after this long.
@@ -96,15 +98,16 @@ pub struct Location {
 pub struct SubnetFacts {
     /// Its CIDRs; empty until `DescribeSubnets` has answered.
     pub cidrs: Vec<Ipv4Net>,
-    /// When `DescribeSubnets` was last asked in vain.
-    pub(crate) asked: Option<Millis>,
+    /// `DescribeSubnets` was asked in vain.
+    pub(crate) unread: Option<Backoff>,
     pub(crate) last: Option<Inventory>,
     pub(crate) before: Option<Inventory>,
     /// When an inventory is wanted earlier than the interval has it.
     pub(crate) wanted: Option<Millis>,
-    /// When the last attempt was begun, and how many failed in a row.
+    /// When the last attempt was begun.
     pub(crate) tried: Option<Millis>,
-    pub(crate) failed: u32,
+    /// It failed: the interval may be shorter, EC2's patience is not.
+    pub(crate) failed: Option<Backoff>,
     pub(crate) own: BTreeMap<Ipv4Addr, OwnWrite>,
     /// Addresses of which a call's outcome is not known, since when.
     pub(crate) unknown: BTreeMap<Ipv4Addr, Millis>,
@@ -127,20 +130,28 @@ impl SubnetFacts {
         let Some(tried) = self.tried else {
             return Millis(0);
         };
-        if self.failed > 0 {
-            // 1, 2, 4, 8, 16, then 30 s: the interval may be shorter, EC2's patience is not.
-            let wait = 1000u64 << self.failed.saturating_sub(1).min(5);
-            return tried.plus(Millis(wait.min(30_000)));
+        if let Some(failed) = &self.failed {
+            return failed.until;
         }
         let regular = tried.plus(interval);
         self.wanted.map_or(regular, |wanted| wanted.min(regular))
+    }
+
+    pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Millis) {
+        let failed = Backoff::after(self.failed.as_ref(), id.as_str(), Some(outcome), now);
+        self.failed = Some(failed);
+    }
+
+    pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Millis) {
+        let unread = Backoff::after(self.unread.as_ref(), id.as_str(), outcome, now);
+        self.unread = Some(unread);
     }
 
     pub(crate) fn done(&mut self, inventory: Inventory) {
         if self.wanted.is_some_and(|wanted| wanted <= inventory.begun) {
             self.wanted = None;
         }
-        self.failed = 0;
+        self.failed = None;
         self.unknown.retain(|_, since| *since >= inventory.begun);
         self.before = self.last.take();
         let began = inventory.begun;

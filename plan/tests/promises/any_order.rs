@@ -1,6 +1,7 @@
 //! Whatever happens, in whatever order: the rules of safety hold at every step; and once faults stop,
 //! what is matches what is wished, and nothing is written or called any more.
 
+use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
 use mooring_plan::names::{InstanceId, Millis};
@@ -47,6 +48,8 @@ enum Event {
     WatchGoesOn(usize),
     Fails(Fault),
     AnswerLost,
+    ReadsFail(bool),
+    WritesFail(bool),
     DescribeFails(bool),
     DescribeLags(u64),
     Steps(usize, u8),
@@ -107,6 +110,8 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (0..2usize).prop_map(E::WatchGoesOn),
         5 => fault.prop_map(E::Fails),
         1 => Just(E::AnswerLost),
+        1 => any::<bool>().prop_map(E::ReadsFail),
+        1 => any::<bool>().prop_map(E::WritesFail),
         1 => any::<bool>().prop_map(E::DescribeFails),
         1 => (0..9u64).prop_map(E::DescribeLags),
     ];
@@ -204,7 +209,9 @@ fn happen(sim: &mut Sim, event: &Event) {
         }
         Event::Fails(fault) => sim.ec2.faults.push_back(fault),
         Event::AnswerLost => sim.lost_answers.push_back(true),
-        Event::DescribeFails(so) => sim.describe_fails = so,
+        Event::ReadsFail(so) => sim.reads_fail = so,
+        Event::WritesFail(so) => sim.writes_fail = so,
+        Event::DescribeFails(so) => sim.describe_fails = so.then_some(Outcome::Unknown),
         Event::DescribeLags(seconds) => sim.ec2.lag = Millis::seconds(seconds),
         Event::Steps(c, count) => {
             for _ in 0..count {
@@ -240,7 +247,9 @@ fn faults_stop(sim: &mut Sim) {
     sim.note("faults stop");
     sim.ec2.faults.clear();
     sim.ec2.lag = Millis(0);
-    sim.describe_fails = false;
+    sim.describe_fails = None;
+    sim.reads_fail = false;
+    sim.writes_fail = false;
     sim.lost_answers.clear();
     for controller in &mut sim.controllers {
         controller.stuck.clear();

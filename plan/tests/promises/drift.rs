@@ -1,5 +1,6 @@
 //! An address that is not where it should be: put back if nobody else has it, never stolen.
 
+use mooring_plan::classify::Outcome;
 use mooring_plan::names::{InstanceId, InterfaceId, Millis};
 use mooring_plan::reason::Reason;
 
@@ -184,7 +185,7 @@ fn with_eight_places_that_may_have_it_there_is_no_claim_until_one_is_seen_withou
     sim.pod("p0").on("n0");
     sim.settle();
     // Inventories are away for less long than they are good for.
-    sim.describe_fails = true;
+    sim.describe_fails = Some(Outcome::Unknown);
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
         sim.pod_goes(&format!("p{}", n - 1));
@@ -197,7 +198,7 @@ fn with_eight_places_that_may_have_it_there_is_no_claim_until_one_is_seen_withou
         "{}",
         sim.story()
     );
-    sim.describe_fails = false;
+    sim.describe_fails = None;
     sim.settle();
     sim.expect_attached("partner", "p11");
 }

@@ -1,5 +1,6 @@
 //! A call that fails: what is known by it, what is tried again, and when the claim goes back.
 
+use mooring_plan::classify::Outcome;
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
 
@@ -56,10 +57,10 @@ fn of_a_call_whose_outcome_is_not_known_nothing_follows_before_a_look() {
     let mut sim = world();
     sim.ec2.faults.push_back(Fault::RequestLost);
     sim.pod("a").on("n1");
-    sim.describe_fails = true;
+    sim.describe_fails = Some(Outcome::Unknown);
     sim.wait(Millis::seconds(20));
     assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
-    sim.describe_fails = false;
+    sim.describe_fails = None;
     sim.settle();
     sim.expect_attached("partner", "a");
 }
@@ -268,14 +269,14 @@ fn an_interface_that_vanishes_under_the_claim_gives_it_back() {
 #[test]
 fn while_describe_is_away_nothing_changes_hands() {
     let mut sim = attached();
-    sim.describe_fails = true;
+    sim.describe_fails = Some(Outcome::Unknown);
     sim.wait(Millis::seconds(300));
     next(&mut sim);
     sim.count_from_here();
     sim.wait(Millis::seconds(600));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
-    sim.describe_fails = false;
+    sim.describe_fails = None;
     sim.settle();
     sim.expect_attached("partner", "b");
 }

@@ -14,6 +14,7 @@
 mod annotation;
 mod any_order;
 mod attach;
+mod backoff;
 mod brake;
 mod delete;
 mod drift;

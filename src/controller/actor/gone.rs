@@ -24,7 +24,7 @@ impl Gone {
                 Fact::Wrote(name, write, WriteOutcome::Done(None))
             }
             Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => {
-                Fact::ReadFailed(Read::Ip(name))
+                Fact::ReadFailed(name.clone(), Read::Ip(name), None)
             }
             Fact::IpGone(name) => {
                 if let Some(ip) = facts.ip(&name) {
@@ -95,7 +95,7 @@ mod tests {
             Fact::Wrote(_, _, WriteOutcome::Done(None))
         ));
         let read = Fact::IpRead(IpName::from("a"), Some(ip("first")));
-        assert!(matches!(gone.filter(read, &facts), Fact::ReadFailed(_)));
+        assert!(matches!(gone.filter(read, &facts), Fact::ReadFailed(..)));
         assert_eq!(gone.filter(wrote("second"), &facts), wrote("second"));
     }
 }

@@ -1,5 +1,5 @@
-//! A step that is chosen again and again is spaced. A read that fails is asked for again at once by the
-//! rules, and a server that is away must not be asked a thousand times a second.
+//! A net under the rules, which space what fails: a step that is chosen again and again although
+//! nothing failed must not be asked for a thousand times a second.
 
 use std::collections::BTreeMap;
 

@@ -79,7 +79,7 @@ impl<C: Cloud> Effects<C> {
     /// Carries out a step for an IP. `moved` says whether a Record is of another place.
     pub(super) async fn carry_out(&self, ip: &IpName, step: Step, moved: Moved) -> Answer {
         match step {
-            Step::Read(read) => self.read(read).await,
+            Step::Read(read) => self.read(ip, read).await,
             Step::Write(write) => self.write(ip, write, moved).await,
             Step::Call(call) => self.call(ip, call).await,
         }

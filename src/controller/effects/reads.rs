@@ -6,7 +6,7 @@ use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use mooring_plan::classify::{Action, Outcome};
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{InstanceId, IpUid};
+use mooring_plan::names::{InstanceId, IpName, IpUid};
 use mooring_plan::step::Read;
 
 use super::request::within;
@@ -17,7 +17,7 @@ use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
 impl<C: Cloud> Effects<C> {
-    pub(super) async fn read(&self, wanted: Read) -> Answer {
+    pub(super) async fn read(&self, ip: &IpName, wanted: Read) -> Answer {
         let fact = match &wanted {
             Read::Pod(key) => {
                 let pods = self.kinds.pods(&key.namespace);
@@ -37,13 +37,13 @@ impl<C: Cloud> Effects<C> {
             Read::Reservation(address) => self.reservation(*address).await,
             Read::Reservations(uid) => self.reservations(uid).await,
             Read::ReplicaSets(pod, set) => self.replica_sets(pod, set).await,
-            Read::Instance(id) => return self.instance(id, wanted.clone()).await,
+            Read::Instance(id) => return self.instance(ip, id, wanted.clone()).await,
         };
         match fact {
             Ok(fact) => fact.into(),
             Err(failure) => {
                 self.failed(&failure);
-                Fact::ReadFailed(wanted).into()
+                Fact::ReadFailed(ip.clone(), wanted, None).into()
             }
         }
     }
@@ -77,7 +77,7 @@ impl<C: Cloud> Effects<C> {
     }
 
     /// What EC2 does not know proves nothing: it is told apart from what it did not say.
-    async fn instance(&self, id: &InstanceId, wanted: Read) -> Answer {
+    async fn instance(&self, ip: &IpName, id: &InstanceId, wanted: Read) -> Answer {
         let asked = self.cloud.instances(std::slice::from_ref(id)).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
         let fact = match asked {
@@ -93,7 +93,7 @@ impl<C: Cloud> Effects<C> {
             }
             Err(error) => {
                 self.failed(&Failure::Cloud(error));
-                Fact::ReadFailed(wanted)
+                Fact::ReadFailed(ip.clone(), wanted, outcome)
             }
         };
         Answer {

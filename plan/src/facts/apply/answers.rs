@@ -9,20 +9,17 @@ use crate::names::{IpName, Millis};
 use crate::reason::Reason;
 use crate::step::{Call, Write};
 
-/// A refusal for want of permission is tried again at most twice a minute.
-const DENIED_WAIT: Millis = Millis::seconds(30);
-
 impl Facts {
     pub(super) fn wrote(
         &mut self,
         name: IpName,
-        write: &Write,
+        write: Write,
         outcome: WriteOutcome,
         now: Millis,
     ) -> Touched {
         let memory = self.memory.entry(name.clone()).or_default();
         memory.round = now;
-        match (write, &outcome) {
+        match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
                 if !gate.status || gate.reason == Reason::NotRequested =>
             {
@@ -66,6 +63,7 @@ impl Facts {
         match outcome {
             WriteOutcome::Done(written) => {
                 memory.stale = false;
+                memory.failures.write_succeeded();
                 match written {
                     Some(Written::Ip(ip)) => {
                         self.see_ip(ip, now);
@@ -74,7 +72,7 @@ impl Facts {
                         self.see_pod(pod, now);
                     }
                     Some(Written::Reservation(reservation)) => {
-                        self.see_reservation(reservation);
+                        self.see_reservation(reservation, now);
                     }
                     Some(Written::Pod(_)) | None => {}
                 }
@@ -82,7 +80,7 @@ impl Facts {
             WriteOutcome::Conflict => memory.stale = true,
             WriteOutcome::Unknown | WriteOutcome::Refused(_) => {
                 memory.stale = true;
-                memory.back_off(&name, None, Millis(0), now);
+                memory.failures.write_failed(name.as_str(), write, now);
             }
             WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
         }
@@ -106,7 +104,7 @@ impl Facts {
         let subnet = subnet_id.map(|id| self.subnets.entry(id).or_default());
         match (error, subnet) {
             (None, subnet) => {
-                memory.backoff = None;
+                memory.failures.call_succeeded();
                 let known = subnet
                     .as_ref()
                     .and_then(|subnet| subnet.locate(address, interval, now).on);
@@ -140,11 +138,6 @@ impl Facts {
                 }
             }
             (Some(error), subnet) => {
-                let least = if error.outcome == Outcome::Denied {
-                    DENIED_WAIT
-                } else {
-                    Millis(0)
-                };
                 match (&call, error.outcome) {
                     (Call::Assign(interface, ..), outcome) if outcome.is_for_good() => {
                         memory.refused.insert(interface.clone(), now);
@@ -154,12 +147,10 @@ impl Facts {
                     }
                     _ => {}
                 }
-                memory.back_off(
-                    &name,
-                    Some((call, error.outcome, sentence(&error))),
-                    least,
-                    now,
-                );
+                let said = sentence(&error);
+                memory
+                    .failures
+                    .call_failed(name.as_str(), call, error.outcome, said, now);
                 if let Some(subnet) = subnet
                     && error.outcome != Outcome::Throttled
                 {

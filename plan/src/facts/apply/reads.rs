@@ -8,6 +8,7 @@ use super::super::{Fact, Facts, READ_FRESH, Reads, Touched};
 use super::changed;
 use crate::names::{IpUid, Millis, PodUid};
 use crate::objects::{Pod, ReplicaSet};
+use crate::step::Read;
 
 /// Reads are kept for a little longer than they are good for.
 const KEEP_READS: Millis = Millis(READ_FRESH.0 * 2);
@@ -15,6 +16,7 @@ const KEEP_READS: Millis = Millis(READ_FRESH.0 * 2);
 impl Facts {
     pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
         self.reads.forget_before(now);
+        self.read_succeeded(&fact);
         match fact {
             Fact::PodRead(key, pod) => {
                 match &pod {
@@ -65,7 +67,7 @@ impl Facts {
                     }
                     // The watch will show it too: until then this is what is known.
                     Some(found) if found.managed => {
-                        self.see_reservation(found.clone());
+                        self.see_reservation(found.clone(), now);
                     }
                     Some(_) => {}
                 }
@@ -88,9 +90,35 @@ impl Facts {
             Fact::InstanceRead(id, state) => {
                 self.instances.insert(id, (begun, state));
             }
+            Fact::ReadFailed(name, read, outcome) => {
+                if let Some(memory) = self.memory.get_mut(&name) {
+                    memory
+                        .failures
+                        .read_failed(name.as_str(), read, outcome, now);
+                }
+                return Touched::One(name);
+            }
             _ => {}
         }
         Touched::Nothing
+    }
+
+    /// Whoever waited for such an answer need not wait any longer.
+    fn read_succeeded(&mut self, fact: &Fact) {
+        let answered = |read: &Read| match (read, fact) {
+            // The ReplicaSets of a pod that is gone, or has none, are answered by the pod.
+            (Read::Pod(of) | Read::ReplicaSets(of, _), Fact::PodRead(key, _)) => of == key,
+            (Read::Ip(of), Fact::IpRead(name, _)) => of == name,
+            (Read::Node(of), Fact::NodeRead(name, _)) => of == name,
+            (Read::Reservation(of), Fact::ReservationRead(address, _)) => of == address,
+            (Read::Reservations(of), Fact::ReservationsRead(uid, _)) => of == uid,
+            (Read::ReplicaSets(..), Fact::ReplicaSetsRead(..)) => true,
+            (Read::Instance(of), Fact::InstanceRead(id, _)) => of == id,
+            _ => false,
+        };
+        for memory in self.memory.values_mut() {
+            memory.failures.read_succeeded(answered);
+        }
     }
 
     /// Holders that a quorum read does not find, and that nobody here saw go, count for the brake.

@@ -1,6 +1,5 @@
 //! What is done for a step: a request to the world, and its answer told as a fact.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, Millis, SubnetId};
 use mooring_plan::step::{BlockStep, Call, Read, Step, Write};
@@ -11,12 +10,17 @@ impl Sim {
     pub fn carry_out(&mut self, controller: usize, name: &IpName, step: &Step) {
         self.note(format!("[{controller}] {name}: {}", brief(step)));
         self.check_before(controller, name, step);
+        self.taken.push((self.now, name.clone(), step.clone()));
         let begun = self.now;
         let fact = match step.clone() {
-            Step::Read(read) => self.read(controller, read),
+            Step::Read(read) => self.read(name, read),
             Step::Write(write) => {
                 let lost = self.lost_answers.pop_front().unwrap_or(false);
-                let outcome = self.write(write.clone());
+                let outcome = if self.writes_fail {
+                    WriteOutcome::Unknown
+                } else {
+                    self.write(write.clone())
+                };
                 let outcome = if lost { WriteOutcome::Unknown } else { outcome };
                 if !matches!(outcome, WriteOutcome::Done(_)) {
                     self.note(format!("    {outcome:?}"));
@@ -43,9 +47,18 @@ impl Sim {
         self.check_after(controller, name, step);
     }
 
-    fn read(&self, controller: usize, read: Read) -> Fact {
+    fn read(&mut self, name: &IpName, read: Read) -> Fact {
         let kube = &self.kube;
         match read {
+            Read::Instance(id) => {
+                self.counts.describes += 1;
+                if let Some(outcome) = self.describe_fails {
+                    return Fact::ReadFailed(name.clone(), Read::Instance(id), Some(outcome));
+                }
+                let state = self.ec2.instances.get(&id).copied();
+                Fact::InstanceRead(id, state)
+            }
+            read if self.reads_fail => Fact::ReadFailed(name.clone(), read, None),
             Read::Pod(key) => {
                 let pod = kube.pods.get(&key).cloned();
                 Fact::PodRead(key, pod)
@@ -70,14 +83,14 @@ impl Sim {
                     .collect();
                 Fact::ReservationsRead(uid, ours)
             }
-            Read::ReplicaSets(key, name) => {
-                let set = kube.replica_sets.get(&name);
+            Read::ReplicaSets(key, set_name) => {
+                let set = kube.replica_sets.get(&set_name);
                 let uid = set.map(|set| set.uid.clone()).or_else(|| {
                     let pods = kube.pods.values().find(|pod| pod.key == key);
                     pods.and_then(|pod| pod.replica_set.as_ref().map(|(_, uid)| uid.clone()))
                 });
                 match uid {
-                    None => Fact::ReadFailed(Read::ReplicaSets(key, name)),
+                    None => Fact::ReadFailed(name.clone(), Read::ReplicaSets(key, set_name), None),
                     Some(uid) => {
                         let same = |other: &&mooring_plan::objects::ReplicaSet| {
                             other.uid == uid
@@ -89,11 +102,6 @@ impl Sim {
                         Fact::ReplicaSetsRead(uid, sets)
                     }
                 }
-            }
-            Read::Instance(id) => {
-                let _ = controller;
-                let state = self.ec2.instances.get(&id).copied();
-                Fact::InstanceRead(id, state)
             }
         }
     }
@@ -147,8 +155,14 @@ impl Sim {
             let facts = &mut self.controllers[controller].facts;
             match step {
                 BlockStep::ReadSubnet(id) => {
-                    let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
-                    facts.apply(Fact::SubnetRead(id, cidrs), now, now);
+                    self.counts.describes += 1;
+                    let fact = if let Some(outcome) = self.describe_fails {
+                        Fact::SubnetFailed(id, outcome)
+                    } else {
+                        let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
+                        Fact::SubnetRead(id, cidrs)
+                    };
+                    facts.apply(fact, now, now);
                 }
                 BlockStep::ReadLimits(types) => {
                     let limits = types
@@ -178,10 +192,9 @@ impl Sim {
             self.rules.inventory(controller, begun);
             let facts = &mut self.controllers[controller].facts;
             facts.apply(Fact::InventoryBegun(subnet.clone()), begun, begun);
-            let fact = if self.describe_fails {
-                Fact::InventoryFailed(subnet, Outcome::Unknown)
-            } else {
-                Fact::InventoryDone(subnet, list)
+            let fact = match self.describe_fails {
+                Some(outcome) => Fact::InventoryFailed(subnet, outcome),
+                None => Fact::InventoryDone(subnet, list),
             };
             facts.apply(fact, begun, self.now);
         }

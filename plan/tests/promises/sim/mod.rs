@@ -14,6 +14,7 @@ mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{Facts, Kind, Settings};
 use mooring_plan::names::{InstanceId, IpName, Millis, PodKey};
 use mooring_plan::step::{Decision, Step};
@@ -52,6 +53,8 @@ pub struct Counts {
     /// Finalizers, annotations, labels, reservations.
     pub other_writes: u32,
     pub inventories: u32,
+    /// Other Describes than inventories.
+    pub describes: u32,
 }
 
 impl Counts {
@@ -73,8 +76,14 @@ pub struct Sim {
     pub controllers: Vec<Controller>,
     pub counts: Counts,
     pub trace: Vec<String>,
-    /// Is EC2's Describe away?
-    pub describe_fails: bool,
+    /// What EC2 answers to every Describe, if not what is asked for.
+    pub describe_fails: Option<Outcome>,
+    /// Does the API server answer no read?
+    pub reads_fail: bool,
+    /// Does the API server take no write?
+    pub writes_fail: bool,
+    /// Every step that was taken, and when.
+    pub taken: Vec<(Millis, IpName, Step)>,
     /// Whether a write's answer is lost, for each of the next writes.
     pub lost_answers: std::collections::VecDeque<bool>,
     pub rules: Rules,
@@ -104,7 +113,10 @@ impl Sim {
             controllers: vec![Controller::new()],
             counts: Counts::default(),
             trace: Vec::new(),
-            describe_fails: false,
+            describe_fails: None,
+            reads_fail: false,
+            writes_fail: false,
+            taken: Vec::new(),
             lost_answers: std::collections::VecDeque::default(),
             rules: Rules::default(),
             leader: None,

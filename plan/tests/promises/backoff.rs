@@ -1,0 +1,227 @@
+//! What fails is tried again: each address for itself, ever more slowly, thirty seconds apart at most,
+//! and sooner when something has changed.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::step::{Call, Read, Step, Write};
+
+use crate::sim::{Fault, Sim};
+
+/// What a step may wait for besides its backoff: a look at EC2.
+const A_LOOK: u64 = 1100;
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.ip("other", "203.0.113.20");
+    sim.settle();
+    sim
+}
+
+/// Every call is lost on its way.
+fn calls_fail(sim: &mut Sim) {
+    sim.ec2.faults.extend([Fault::RequestLost; 1000]);
+}
+
+fn is_call(step: &Step) -> bool {
+    matches!(step, Step::Call(_))
+}
+
+fn is_write(step: &Step) -> bool {
+    matches!(step, Step::Write(_))
+}
+
+fn is_pod_read(step: &Step) -> bool {
+    matches!(step, Step::Read(Read::Pod(_)))
+}
+
+/// When such steps were taken for an IP, from that moment on.
+fn times(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Millis) -> Vec<u64> {
+    let ip = IpName::from(ip);
+    sim.taken
+        .iter()
+        .filter(|(at, name, step)| *at >= from && *name == ip && of(step))
+        .map(|(at, ..)| at.0)
+        .collect()
+}
+
+fn gaps(times: &[u64]) -> Vec<u64> {
+    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+fn expect_doubling(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Millis) {
+    let gaps = gaps(&times(sim, ip, of, from));
+    assert!(gaps.len() > 12, "{gaps:?}\n{}", sim.story());
+    for (nth, gap) in gaps.iter().enumerate() {
+        let longest = (1000 << nth.min(5)).min(30_000);
+        let meant = longest * 3 / 4..=longest + A_LOOK;
+        assert!(
+            meant.contains(gap),
+            "{gap} ms, not {meant:?}: {gaps:?}\n{}",
+            sim.story()
+        );
+    }
+}
+
+/// Two whose first attempts failed in one moment do not come back in one.
+fn expect_apart(sim: &Sim, of: fn(&Step) -> bool, from: Millis) {
+    let [one, other] = ["partner", "other"].map(|ip| times(sim, ip, of, from));
+    assert!(one[0].abs_diff(other[0]) < 100, "{one:?} {other:?}");
+    let apart = one.iter().zip(&other).skip(3);
+    let together: Vec<_> = apart.filter(|(a, b)| a.abs_diff(**b) < 100).collect();
+    assert!(together.is_empty(), "{together:?}: {one:?} {other:?}");
+}
+
+#[test]
+fn calls_double_their_waits_up_to_thirty_seconds_and_spread() {
+    let mut sim = world();
+    calls_fail(&mut sim);
+    let from = sim.now;
+    sim.pod("a").on("n1");
+    sim.pod("b").on("n2").asks("other");
+    sim.wait(Millis::seconds(600));
+    expect_doubling(&sim, "partner", is_call, from);
+    expect_doubling(&sim, "other", is_call, from);
+    expect_apart(&sim, is_call, from);
+}
+
+#[test]
+fn writes_double_their_waits_up_to_thirty_seconds_and_spread() {
+    let mut sim = world();
+    sim.writes_fail = true;
+    let from = sim.now;
+    sim.pod("a").on("n1");
+    sim.pod("b").on("n2").asks("other");
+    sim.wait(Millis::seconds(600));
+    expect_doubling(&sim, "partner", is_write, from);
+    expect_doubling(&sim, "other", is_write, from);
+    expect_apart(&sim, is_write, from);
+    sim.writes_fail = false;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_attached("other", "b");
+}
+
+#[test]
+fn reads_double_their_waits_up_to_thirty_seconds_and_spread() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    sim.pod("b").on("n2").asks("other");
+    sim.settle();
+    sim.reads_fail = true;
+    sim.pod_goes("a");
+    sim.pod_goes("b");
+    let from = sim.now;
+    sim.wait(Millis::seconds(600));
+    expect_doubling(&sim, "partner", is_pod_read, from);
+    expect_doubling(&sim, "other", is_pod_read, from);
+    expect_apart(&sim, is_pod_read, from);
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    sim.reads_fail = false;
+    sim.settle();
+    sim.expect_free("partner");
+    sim.expect_free("other");
+}
+
+#[test]
+fn one_address_that_fails_keeps_no_other_waiting() {
+    let mut sim = world();
+    calls_fail(&mut sim);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(150));
+    sim.step_until(is_call);
+    sim.ec2.faults.clear();
+    let from = sim.now;
+    sim.pod("b").on("n2").asks("other");
+    sim.wait(Millis::seconds(2));
+    sim.expect_attached("other", "b");
+    assert_eq!(times(&sim, "partner", is_call, from), [0; 0]);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_call_that_waits_is_another_at_once_when_the_claim_goes() {
+    let mut sim = world();
+    calls_fail(&mut sim);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(200));
+    sim.ec2.faults.clear();
+    sim.delete_ip("partner");
+    let from = sim.now;
+    sim.wait(Millis::seconds(1));
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    assert_eq!(
+        times(&sim, "partner", off, from).len(),
+        1,
+        "{}",
+        sim.story()
+    );
+}
+
+#[test]
+fn a_call_that_waits_is_made_at_once_when_the_wish_changes() {
+    let mut sim = world();
+    calls_fail(&mut sim);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(200));
+    sim.ec2.faults.clear();
+    sim.allow_reassignment("partner");
+    sim.wait(Millis::seconds(2));
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_write_that_waits_is_made_at_once_when_a_pod_of_the_ip_changes() {
+    let mut sim = world();
+    sim.writes_fail = true;
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(200));
+    sim.writes_fail = false;
+    sim.containers_ready("a");
+    sim.wait(Millis(100));
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_write_that_waits_keeps_no_other_write_waiting() {
+    let mut sim = world();
+    sim.writes_fail = true;
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(200));
+    sim.writes_fail = false;
+    let from = sim.now;
+    sim.delete_ip("partner");
+    sim.wait(Millis(100));
+    let released = |step: &Step| matches!(step, Step::Write(Write::Release(_)));
+    let released = times(&sim, "partner", released, from);
+    assert_eq!(released.len(), 1, "{}", sim.story());
+}
+
+#[test]
+fn a_read_that_waits_is_made_at_once_when_a_node_changes() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.reads_fail = true;
+    sim.pod_goes("a");
+    sim.wait(Millis::seconds(200));
+    sim.reads_fail = false;
+    sim.change_node("n1", |node| node.ready = false);
+    sim.wait(Millis(100));
+    sim.expect_free("partner");
+}
+
+#[test]
+fn a_describe_that_fails_is_asked_ever_more_slowly_too() {
+    let mut sim = world();
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.wait(Millis::seconds(60));
+    sim.count_from_here();
+    sim.wait(Millis::seconds(600));
+    let asked = sim.counts.inventories;
+    assert!((20..=27).contains(&asked), "{asked} inventories");
+}
