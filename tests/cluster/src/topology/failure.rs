@@ -24,7 +24,10 @@ impl Cluster {
         self.eventually(
             &format!("the lease of node {name} is taken from its kubelet"),
             LEASE,
-            || leases.patch(name, &PatchParams::default(), &Patch::Merge(&patch)),
+            || async {
+                let params = PatchParams::default();
+                leases.patch(name, &params, &Patch::Merge(&patch)).await
+            },
         )
         .await;
     }
