@@ -9,8 +9,12 @@ use crate::names::{InstanceId, InstanceType, InterfaceId, Millis, NodeName, Plac
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 
-/// A target that was refused for want of permission is passed over for this long.
+/// A target that was refused for want of permission is passed over for this long, and twice as long
+/// each time: to ask costs the holder its readiness for a moment.
 const DENIED_AGAIN: Millis = Millis::seconds(60);
+
+/// Up to eight minutes.
+const DENIED_DOUBLINGS: u32 = 3;
 
 /// The tag that keeps the VPC CNI's hands off an interface.
 const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
@@ -131,7 +135,9 @@ impl World<'_> {
         if &refused.pod != pod || &refused.interface != interface {
             return None;
         }
-        let again = self.memory.refused_seen.plus(DENIED_AGAIN);
+        let times = self.memory.failures.times_denied().saturating_sub(1);
+        let wait = Millis(DENIED_AGAIN.0 << times.min(DENIED_DOUBLINGS));
+        let again = self.memory.refused_seen.plus(wait);
         let over = if refused.reason == Reason::AccessDenied {
             self.now >= again
         } else {
@@ -255,8 +261,8 @@ impl Ineligible {
             Self::Refused(interface, Reason::AccessDenied) => (
                 Reason::AccessDenied,
                 format!(
-                    "EC2 did not permit what would bring the address to {interface}: the IP's Events name the permission, \
-                     and it is tried again after a minute"
+                    "EC2 did not permit what would bring the address to {interface}: the IP's Events name the permission. \
+                     It is tried again after a minute, then ever more seldom; for a new pod at once"
                 ),
             ),
             Self::Refused(interface, reason) => (

@@ -17,6 +17,7 @@ mod attach;
 mod backoff;
 mod brake;
 mod delete;
+mod denied;
 mod drift;
 mod edit;
 mod failover;

@@ -368,6 +368,14 @@ impl Described<'_> {
         self.so(|pod| pod.replica_set = Some(of))
     }
 
+    /// Its containers run and are ready.
+    pub fn is_ready(self) {
+        self.so(|pod| {
+            pod.containers_ready = true;
+            pod.containers_running = true;
+        });
+    }
+
     /// `ip.wgtwo.com/handover: running`.
     pub fn hands_over_running(self) -> Self {
         self.so(|pod| pod.handover = Handover::Running)

@@ -1,0 +1,253 @@
+//! EC2 does not permit it: said, tried again at most twice a minute for an address, and nothing is lost.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
+
+use crate::sim::{Fault, Sim};
+
+const MINUTES: u64 = 30;
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim
+}
+
+fn attached() -> Sim {
+    let mut sim = world();
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.containers_ready("a");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim
+}
+
+fn next(sim: &mut Sim) {
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+}
+
+/// Every permission is withdrawn; half an hour goes by.
+fn half_an_hour_without_permissions(sim: &mut Sim) {
+    sim.ec2.faults.extend([Fault::Denied; 1000]);
+    sim.wait(Millis::seconds(60 * MINUTES));
+}
+
+fn permissions_return(sim: &mut Sim) {
+    sim.ec2.faults.clear();
+    sim.describe_fails = None;
+    sim.settle();
+}
+
+/// Never more than two calls for the IP in any sixty seconds, and at least `least` in all.
+fn expect_two_a_minute_at_most(sim: &Sim, ip: &str, from: Millis, least: usize) {
+    let ip = IpName::from(ip);
+    let calls: Vec<u64> = sim
+        .taken
+        .iter()
+        .filter(|(at, name, step)| *at >= from && *name == ip && matches!(step, Step::Call(_)))
+        .map(|(at, ..)| at.0)
+        .collect();
+    let crowded = calls.windows(3).find(|three| three[2] - three[0] < 60_000);
+    assert!(crowded.is_none(), "{crowded:?}: {calls:?}\n{}", sim.story());
+    assert!(calls.len() >= least, "{calls:?}\n{}", sim.story());
+}
+
+/// How often a pod was told `False`.
+fn told_false(sim: &Sim, pod: &str, from: Millis) -> usize {
+    sim.taken
+        .iter()
+        .filter(|(at, _, step)| {
+            *at >= from && matches!(step, Step::Write(Write::Gate(gate)) if !gate.status && gate.pod.name == pod)
+        })
+        .count()
+}
+
+/// The `Attached` condition names the IAM action.
+fn expect_action_named(sim: &Sim, action: &str) {
+    let said = sim
+        .the_ip("partner")
+        .status
+        .conditions
+        .attached
+        .clone()
+        .unwrap();
+    assert!(
+        said.reason == Reason::AccessDenied && said.message.contains(action),
+        "{said:?}\n{}",
+        sim.story()
+    );
+}
+
+#[test]
+fn an_attach_waits_and_the_condition_names_the_action() {
+    let mut sim = world();
+    let from = sim.now;
+    sim.count_from_here();
+    sim.pod("a").on("n1");
+    half_an_hour_without_permissions(&mut sim);
+    expect_two_a_minute_at_most(&sim, "partner", from, 50);
+    assert!(sim.counts.status_writes <= 3, "{:?}", sim.counts);
+    expect_action_named(&sim, "ec2:AssignPrivateIpAddresses");
+    sim.expect_event("IP partner", Reason::AccessDenied);
+    permissions_return(&mut sim);
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_rollout_leaves_the_old_pod_its_address_and_asks_ever_more_seldom() {
+    for reassign in [false, true] {
+        let mut sim = attached();
+        if reassign {
+            sim.allow_reassignment("partner");
+            sim.settle();
+        }
+        let from = sim.now;
+        next(&mut sim);
+        half_an_hour_without_permissions(&mut sim);
+        expect_two_a_minute_at_most(&sim, "partner", from, 4);
+        let told = told_false(&sim, "a", from);
+        assert!((4..=6).contains(&told), "{told} times\n{}", sim.story());
+        sim.expect_attached("partner", "a");
+        sim.expect_event("IP partner", Reason::AccessDenied);
+        sim.expect_event("b", Reason::AccessDenied);
+        // Another pod is asked for at once: whoever mends the policy may start one.
+        sim.ec2.faults.clear();
+        sim.pod_goes("b");
+        sim.pod("c").on("n2").of_replica_set("rs2", 2, "dep");
+        sim.containers_ready("c");
+        sim.wait(Millis::seconds(40));
+        sim.expect_attached("partner", "c");
+    }
+}
+
+#[test]
+fn a_deletion_waits_and_the_condition_names_the_action() {
+    let mut sim = attached();
+    let from = sim.now;
+    sim.delete_ip("partner");
+    half_an_hour_without_permissions(&mut sim);
+    expect_two_a_minute_at_most(&sim, "partner", from, 50);
+    expect_action_named(&sim, "ec2:UnassignPrivateIpAddresses");
+    sim.expect_event("IP partner", Reason::AccessDenied);
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    permissions_return(&mut sim);
+    sim.expect_gone("partner");
+}
+
+#[test]
+fn whatever_changes_no_third_call_is_made_in_a_minute() {
+    let mut sim = attached();
+    let from = sim.now;
+    sim.ec2.faults.extend([Fault::Denied; 1000]);
+    for round in 0..60 {
+        match round % 4 {
+            0 => sim.edit("partner", "203.0.113.20"),
+            1 => sim
+                .pod("b")
+                .on("n2")
+                .replica_set("rs2", 2, "dep")
+                .is_ready(),
+            2 => sim.edit("partner", "203.0.113.10"),
+            _ => sim.pod_goes("b"),
+        }
+        sim.wait(Millis::seconds(7));
+    }
+    expect_two_a_minute_at_most(&sim, "partner", from, 2);
+    permissions_return(&mut sim);
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn one_address_that_is_denied_keeps_no_other_waiting() {
+    let mut sim = world();
+    sim.ip("other", "203.0.113.20");
+    sim.ec2.faults.push_back(Fault::Denied);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(5));
+    sim.pod("b").on("n2").asks("other");
+    sim.wait(Millis::seconds(2));
+    sim.expect_attached("other", "b");
+    sim.expect_reason("partner", Reason::AccessDenied);
+}
+
+#[test]
+fn describes_are_asked_at_most_twice_a_minute_too_and_nothing_changes_hands() {
+    let mut sim = attached();
+    sim.describe_fails = Some(Outcome::Denied);
+    // What was seen last is good for two intervals.
+    sim.wait(Millis::seconds(130));
+    sim.count_from_here();
+    sim.delete_pod("a");
+    sim.pod("b").on("n2").of_replica_set("rs1", 1, "dep");
+    sim.change_node("n1", |node| node.ready = false);
+    sim.wait(Millis::seconds(60 * MINUTES));
+    let asked = (sim.counts.inventories, sim.counts.describes);
+    let most = u32::try_from(MINUTES * 2 + 1).unwrap();
+    assert!(asked.0 <= most && asked.1 <= most, "{asked:?}");
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+    permissions_return(&mut sim);
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn a_subnet_that_may_not_be_described_is_asked_for_at_most_twice_a_minute() {
+    let mut sim = Sim::new();
+    sim.describe_fails = Some(Outcome::Denied);
+    sim.ip("partner", "203.0.113.10");
+    sim.wait(Millis::seconds(60 * MINUTES));
+    let asked = (sim.counts.inventories, sim.counts.describes);
+    let most = u32::try_from(MINUTES * 2 + 1).unwrap();
+    assert!(asked.0 <= most && asked.1 <= most, "{asked:?}");
+    assert!(asked.0 >= 50 && asked.1 >= 50, "{asked:?}");
+    permissions_return(&mut sim);
+    sim.expect_free("partner");
+}
+
+#[test]
+fn not_permitted_in_a_move_the_holder_before_has_it_again() {
+    for reassign in [false, true] {
+        let mut sim = attached();
+        if reassign {
+            sim.allow_reassignment("partner");
+            sim.settle();
+        }
+        next(&mut sim);
+        sim.ec2.faults.push_back(Fault::Denied);
+        sim.wait(Millis::seconds(20));
+        sim.expect_attached("partner", "a");
+        sim.settle();
+        // Permissions are back.
+        sim.expect_attached("partner", "b");
+    }
+}
+
+#[test]
+fn not_permitted_once_it_has_left_it_waits_where_it_is() {
+    let mut sim = attached();
+    next(&mut sim);
+    sim.ec2.faults.push_back(Fault::None);
+    sim.ec2.faults.extend([Fault::Denied; 20]);
+    sim.wait(Millis::seconds(200));
+    sim.expect_reason("partner", Reason::AccessDenied);
+    assert_eq!(
+        sim.the_ip("partner")
+            .status
+            .claim
+            .as_ref()
+            .unwrap()
+            .pod
+            .name,
+        "b"
+    );
+    sim.ec2.faults.clear();
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
