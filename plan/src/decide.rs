@@ -71,7 +71,10 @@ pub fn plan(world: &World<'_>) -> Decision {
     // Whatever this IP waits for, pods that ask for nothing do not wait with it.
     let next = next.or(|| world.let_go(world.ip.status.claim.as_ref()));
     let (step, again) = match next {
-        Next::Do(step) => wait_out(world, step, &mut notices),
+        Next::Do(step, at) => match wait_out(world, &step, &mut notices) {
+            None => (Some(step), at),
+            Some(due) => (None, Some(at.map_or(due, |at| at.min(due)))),
+        },
         Next::At(at) => (None, Some(at)),
         Next::Rest => (None, None),
     };
@@ -82,28 +85,21 @@ pub fn plan(world: &World<'_>) -> Decision {
     }
 }
 
-/// What failed is spaced.
-fn wait_out(
-    world: &World<'_>,
-    step: Step,
-    notices: &mut Vec<Notice>,
-) -> (Option<Step>, Option<Millis>) {
-    let failures = &world.memory.failures;
-    let Some(due) = failures.due(&step, world.now) else {
-        return (Some(step), None);
-    };
+/// What failed is spaced: when the step may be taken, if not now.
+fn wait_out(world: &World<'_>, step: &Step, notices: &mut Vec<Notice>) -> Option<Millis> {
+    let due = world.memory.failures.due(step, world.now)?;
     // It is no state, so nothing but this tells of it.
     if matches!(step, Step::Call(_)) {
         notices.extend(trouble::throttled(world));
     }
-    (None, Some(due))
+    Some(due)
 }
 
 /// What follows, before backoff is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// This step.
-    Do(Step),
+    /// This step. If it has to wait, something else may be due before it.
+    Do(Step, Option<Millis>),
     /// Nothing before then, unless something happens.
     At(Millis),
     /// Nothing, until something happens.
@@ -112,26 +108,26 @@ pub(crate) enum Next {
 
 impl Next {
     fn read(read: Read) -> Self {
-        Self::Do(Step::Read(read))
+        Self::Do(Step::Read(read), None)
     }
 
     fn write(write: Write) -> Self {
-        Self::Do(Step::Write(write))
+        Self::Do(Step::Write(write), None)
     }
 
     fn call(call: Call) -> Self {
-        Self::Do(Step::Call(call))
+        Self::Do(Step::Call(call), None)
     }
 
     /// This, or else what `other` says; of two times the earlier.
     fn or(self, other: impl FnOnce() -> Self) -> Self {
         match self {
-            Self::Do(_) => self,
+            Self::Do(..) => self,
             Self::Rest => other(),
             Self::At(at) => match other() {
                 Self::Rest => self,
                 Self::At(then) => Self::At(at.min(then)),
-                step @ Self::Do(_) => step,
+                Self::Do(step, then) => Self::Do(step, Some(then.map_or(at, |then| at.min(then)))),
             },
         }
     }

@@ -18,7 +18,7 @@ use crate::reason::Reason;
 pub struct Decision {
     /// What to do now; None: nothing.
     pub step: Option<Step>,
-    /// When to look again although nothing happened.
+    /// When to look again although nothing happened, also if the step has to wait for something.
     pub again: Option<Millis>,
     /// What to tell the user; repeated as long as it is so, the driver says each thing once.
     pub notices: Vec<Notice>,

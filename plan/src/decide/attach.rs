@@ -37,7 +37,7 @@ pub(crate) fn claimed(
     // It may be lost by failover before it was ever attached.
     if holder.deleting.is_some() {
         let next = super::held::fail_over(world, claim, target, holder, notices);
-        if matches!(next, Next::Do(_)) {
+        if matches!(next, Next::Do(..)) {
             return next;
         }
     }

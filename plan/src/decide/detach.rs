@@ -50,7 +50,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
     let first = world.off(address).err().or_else(|| world.stale_call());
     if let Some(next) = first {
         return match next {
-            Next::Do(Step::Call(call)) => call_or_say(world, call, Ok(()), notices),
+            Next::Do(Step::Call(call), _) => call_or_say(world, call, Ok(()), notices),
             next => next,
         };
     }

@@ -44,7 +44,7 @@ pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
         }
     };
     let upkeep = world.drop_stale();
-    if matches!(upkeep, Next::Do(_)) {
+    if matches!(upkeep, Next::Do(..)) {
         return upkeep;
     }
     // What is not reserved for this IP is never given to a pod, however it is explained.
@@ -69,7 +69,7 @@ fn assign_to_somebody(
     let location = world.locate(address);
     let (candidate, later) = match world.choose(candidates) {
         Choice::Take(candidate) => (Some(candidate), Next::Rest),
-        Choice::Nobody(next @ Next::Do(_)) => return next,
+        Choice::Nobody(next @ Next::Do(..)) => return next,
         Choice::Nobody(next) => (None, next),
     };
     let foreign = location

@@ -129,7 +129,7 @@ pub(crate) fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut 
     let candidates = world.candidates(Some(claim), notices);
     if !candidates.is_empty() {
         match world.choose(candidates) {
-            Choice::Nobody(next @ Next::Do(_)) => return next,
+            Choice::Nobody(next @ Next::Do(..)) => return next,
             Choice::Nobody(_) => {}
             take @ Choice::Take(_) => {
                 return take_over(world, take, notices).unwrap_or_else(|next| next);

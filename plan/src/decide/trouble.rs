@@ -21,7 +21,7 @@ pub(crate) fn call_or_say(
     if let Some(trouble) = failing(world) {
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
         let said = world.say(reserved, &Attachment::Kept(trouble));
-        if matches!(said, Next::Do(_)) {
+        if matches!(said, Next::Do(..)) {
             return said;
         }
     }

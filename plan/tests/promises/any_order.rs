@@ -210,7 +210,7 @@ fn happen(sim: &mut Sim, event: &Event) {
         Event::Fails(fault) => sim.ec2.faults.push_back(fault),
         Event::AnswerLost => sim.lost_answers.push_back(true),
         Event::ReadsFail(so) => sim.reads_fail = so,
-        Event::WritesFail(so) => sim.writes_fail = so,
+        Event::WritesFail(so) => sim.refuses = if so { |_| true } else { |_| false },
         Event::DescribeFails(so) => sim.describe_fails = so.then_some(Outcome::Unknown),
         Event::DescribeLags(seconds) => sim.ec2.lag = Millis::seconds(seconds),
         Event::Steps(c, count) => {
@@ -249,7 +249,7 @@ fn faults_stop(sim: &mut Sim) {
     sim.ec2.lag = Millis(0);
     sim.describe_fails = None;
     sim.reads_fail = false;
-    sim.writes_fail = false;
+    sim.refuses = |_| false;
     sim.lost_answers.clear();
     for controller in &mut sim.controllers {
         controller.stuck.clear();

@@ -3,7 +3,7 @@
 
 use mooring_plan::classify::Outcome;
 use mooring_plan::names::{IpName, Millis};
-use mooring_plan::step::{Call, Read, Step, Write};
+use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim};
 
@@ -91,7 +91,7 @@ fn calls_double_their_waits_up_to_thirty_seconds_and_spread() {
 #[test]
 fn writes_double_their_waits_up_to_thirty_seconds_and_spread() {
     let mut sim = world();
-    sim.writes_fail = true;
+    sim.refuses = |_| true;
     let from = sim.now;
     sim.pod("a").on("n1");
     sim.pod("b").on("n2").asks("other");
@@ -99,7 +99,7 @@ fn writes_double_their_waits_up_to_thirty_seconds_and_spread() {
     expect_doubling(&sim, "partner", is_write, from);
     expect_doubling(&sim, "other", is_write, from);
     expect_apart(&sim, is_write, from);
-    sim.writes_fail = false;
+    sim.refuses = |_| false;
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.expect_attached("other", "b");
@@ -177,28 +177,35 @@ fn a_call_that_waits_is_made_at_once_when_the_wish_changes() {
 #[test]
 fn a_write_that_waits_is_made_at_once_when_a_pod_of_the_ip_changes() {
     let mut sim = world();
-    sim.writes_fail = true;
+    sim.refuses = |_| true;
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(200));
-    sim.writes_fail = false;
+    sim.refuses = |_| false;
     sim.containers_ready("a");
     sim.wait(Millis(100));
     sim.expect_attached("partner", "a");
 }
 
 #[test]
-fn a_write_that_waits_keeps_no_other_write_waiting() {
-    let mut sim = world();
-    sim.writes_fail = true;
-    sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(200));
-    sim.writes_fail = false;
-    let from = sim.now;
-    sim.delete_ip("partner");
-    sim.wait(Millis(100));
-    let released = |step: &Step| matches!(step, Step::Write(Write::Release(_)));
-    let released = times(&sim, "partner", released, from);
-    assert_eq!(released.len(), 1, "{}", sim.story());
+fn a_write_that_is_never_taken_keeps_no_other_write_and_no_moment_waiting() {
+    for seconds in 60..90 {
+        let mut sim = world();
+        sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+        sim.settle();
+        sim.pod("b").on("n2").of_replica_set("rs1", 1, "dep");
+        sim.pod("c").on("n2").of_replica_set("rs1", 1, "dep");
+        sim.delete_pod("a");
+        sim.refuses = |write| matches!(write, Write::Label(..));
+        sim.remove_annotation("c");
+        sim.wait(Millis::seconds(seconds));
+        sim.change_node("n1", |node| node.ready = false);
+        let due = sim.now.plus(Millis::seconds(30));
+        sim.wait(Millis::seconds(40));
+        let claim = |step: &Step| matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim);
+        let claims = times(&sim, "partner", claim, due);
+        let at_once = claims.first().is_some_and(|at| at - due.0 < 100);
+        assert!(at_once, "{due:?} {claims:?}\n{}", sim.story());
+    }
 }
 
 #[test]

@@ -149,11 +149,7 @@ fn whatever_changes_no_third_call_is_made_in_a_minute() {
     for round in 0..60 {
         match round % 4 {
             0 => sim.edit("partner", "203.0.113.20"),
-            1 => sim
-                .pod("b")
-                .on("n2")
-                .replica_set("rs2", 2, "dep")
-                .is_ready(),
+            1 => sim.pod("b").on("n2").replica_set("rs2", 2, "dep").ready(),
             2 => sim.edit("partner", "203.0.113.10"),
             _ => sim.pod_goes("b"),
         }

@@ -16,7 +16,7 @@ impl Sim {
             Step::Read(read) => self.read(name, read),
             Step::Write(write) => {
                 let lost = self.lost_answers.pop_front().unwrap_or(false);
-                let outcome = if self.writes_fail {
+                let outcome = if (self.refuses)(&write) {
                     WriteOutcome::Unknown
                 } else {
                     self.write(write.clone())

@@ -369,7 +369,7 @@ impl Described<'_> {
     }
 
     /// Its containers run and are ready.
-    pub fn is_ready(self) {
+    pub fn ready(self) {
         self.so(|pod| {
             pod.containers_ready = true;
             pod.containers_running = true;

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{Facts, Kind, Settings};
 use mooring_plan::names::{InstanceId, IpName, Millis, PodKey};
-use mooring_plan::step::{Decision, Step};
+use mooring_plan::step::{Decision, Step, Write};
 
 pub use cast::{address, interface_of};
 pub use ec2::{Ec2, Fault};
@@ -80,8 +80,8 @@ pub struct Sim {
     pub describe_fails: Option<Outcome>,
     /// Does the API server answer no read?
     pub reads_fail: bool,
-    /// Does the API server take no write?
-    pub writes_fail: bool,
+    /// The writes that the API server does not take.
+    pub refuses: fn(&Write) -> bool,
     /// Every step that was taken, and when.
     pub taken: Vec<(Millis, IpName, Step)>,
     /// Whether a write's answer is lost, for each of the next writes.
@@ -115,7 +115,7 @@ impl Sim {
             trace: Vec::new(),
             describe_fails: None,
             reads_fail: false,
-            writes_fail: false,
+            refuses: |_| false,
             taken: Vec::new(),
             lost_answers: std::collections::VecDeque::default(),
             rules: Rules::default(),
