@@ -32,6 +32,8 @@ pub struct MooringOptions {
     pub register_webhooks: bool,
     /// Wait for `/readyz`; default true.
     pub wait: bool,
+    /// The API server's URL in its kubeconfig, such as a [`Proxy`](crate::Proxy)'s; default: the server's own.
+    pub api_server: Option<String>,
     /// More arguments of `mooring run`.
     pub arguments: Vec<String>,
     /// More environment.
@@ -47,6 +49,7 @@ impl Default for MooringOptions {
             drain: Duration::ZERO,
             register_webhooks: true,
             wait: true,
+            api_server: None,
             arguments: Vec::new(),
             environment: Vec::new(),
         }
@@ -86,9 +89,10 @@ impl Mooring {
         std::fs::write(certificates.join("tls.key"), leaf.key).expect("a key can be written");
         let token = service_account_token(cluster).await;
         let config = folder.join("kubeconfig");
+        let api_server = options.api_server.as_deref().unwrap_or(cluster.url());
         std::fs::write(
             &config,
-            kubeconfig(cluster.url(), cluster.authority(), &token).to_string(),
+            kubeconfig(api_server, cluster.authority(), &token).to_string(),
         )
         .expect("a kubeconfig can be written");
 

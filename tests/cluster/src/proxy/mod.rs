@@ -1,0 +1,164 @@
+//! A proxy in front of the API server that knows what a request is: it records every write that comes through,
+//! and lets a chosen one fail as a network or a crash would have it.
+//!
+//! ```no_run
+//! # use mooring_cluster::{Cluster, Proxy, Rule};
+//! # async fn scene(cluster: Cluster) {
+//! let proxy = Proxy::start(&cluster).await;
+//! let rule = proxy.order(Rule::hold_before(|write| write.resource == "ips" && write.subresource == "status"));
+//! // ... until `proxy.struck(rule)` is there: it has come, and is not carried out.
+//! proxy.drop_held(rule); // nor is it ever; or `release`: it is, now
+//! # }
+//! ```
+//!
+//! Credentials pass through, so that rights count as without it. It speaks plain HTTP on loopback.
+
+mod rule;
+mod serve;
+mod write;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use k8s_openapi::ByteString;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+pub use rule::{Rule, RuleId};
+pub use write::ProxiedWrite;
+
+use crate::cluster::Cluster;
+use rule::{Ordered, Release};
+
+/// A running proxy; it ends when it is dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    url: String,
+    shared: Shared,
+    task: JoinHandle<()>,
+}
+
+/// What every connection shares.
+#[derive(Clone, Debug, Default)]
+struct Shared(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    writes: Vec<ProxiedWrite>,
+    rules: BTreeMap<RuleId, Ordered>,
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Proxy {
+    /// Starts a proxy in front of this cluster's API server.
+    ///
+    /// # Panics
+    /// When it cannot listen on loopback.
+    pub async fn start(cluster: &Cluster) -> Self {
+        let upstream = upstream(cluster).await;
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a loopback port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let shared = Shared::default();
+        let task = tokio::spawn(serve::serve(listener, upstream, shared.clone()));
+        Self {
+            url: format!("http://{address}"),
+            shared,
+            task,
+        }
+    }
+
+    /// Its URL, for a kubeconfig's `server`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Every write that has come, in the order in which they came.
+    pub fn writes(&self) -> Vec<ProxiedWrite> {
+        self.shared.lock().writes.clone()
+    }
+
+    /// Those that have come after the first `count`.
+    pub fn writes_since(&self, count: usize) -> Vec<ProxiedWrite> {
+        let state = self.shared.lock();
+        state.writes.iter().skip(count).cloned().collect()
+    }
+
+    /// So many writes have come.
+    pub fn count(&self) -> usize {
+        self.shared.lock().writes.len()
+    }
+
+    /// Orders a fault for the writes that come from now on.
+    pub fn order(&self, rule: Rule) -> RuleId {
+        let mut state = self.shared.lock();
+        let id = RuleId(state.rules.len());
+        state.rules.insert(id, Ordered::new(rule));
+        id
+    }
+
+    /// The writes on which a rule has taken its effect: held ones are held by now, lost ones carried out and lost.
+    pub fn all_struck(&self, id: RuleId) -> Vec<ProxiedWrite> {
+        let state = self.shared.lock();
+        let numbers = state.rules[&id].struck.iter();
+        numbers
+            .map(|number| state.writes[*number].clone())
+            .collect()
+    }
+
+    /// The first of [`Proxy::all_struck`].
+    pub fn struck(&self, id: RuleId) -> Option<ProxiedWrite> {
+        self.all_struck(id).into_iter().next()
+    }
+
+    /// Lets what a rule holds go on, also when its client waits no longer; the rule strikes no more.
+    pub fn release(&self, id: RuleId) {
+        self.end(id, Release::GoOn);
+    }
+
+    /// Closes the connection of what a rule holds; what was not carried out never is. The rule strikes no more.
+    pub fn drop_held(&self, id: RuleId) {
+        self.end(id, Release::Drop);
+    }
+
+    fn end(&self, id: RuleId, release: Release) {
+        let mut state = self.shared.lock();
+        let ordered = state.rules.get_mut(&id).expect("it was ordered here");
+        ordered.end(release);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A client without credentials of its own.
+async fn upstream(cluster: &Cluster) -> kube::Client {
+    let authority = ByteString(cluster.authority().as_bytes().to_vec());
+    let config: Kubeconfig = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "proxy",
+        "clusters": [{"name": "proxy", "cluster": {
+            "server": cluster.url(), "certificate-authority-data": authority,
+        }}],
+        "users": [{"name": "proxy", "user": {}}],
+        "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "proxy"}}],
+    }))
+    .expect("this is a kubeconfig");
+    let mut config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
+        .await
+        .expect("the kubeconfig is complete");
+    // Watches are silent for as long as nothing happens; and what is repeated is a rule's decision.
+    config.read_timeout = None;
+    config.default_retry = false;
+    kube::Client::try_from(config).expect("a client can be made of it")
+}
