@@ -6,10 +6,9 @@ use super::conditions::{Attachment, Trouble, build};
 use super::edit::trouble_of;
 use super::holder::Holder;
 use super::refused::refused_for_good;
-use super::trouble::{call_or_say, foreign, previous_full};
+use super::trouble::{call_or_say, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::cloud::Reassign;
-use crate::names::Millis;
 use crate::objects::{Claim, Hold, Pod, Target};
 use crate::reason::Reason;
 use crate::step::{Call, StatusWrite};
@@ -60,7 +59,7 @@ pub(crate) fn claimed(
     };
     let location = world.locate(address);
     if !location.fresh {
-        return Next::At(world.now.plus(Millis::seconds(1)));
+        return unseen(world, reserved, notices);
     }
     if super::held::on_another_machine(world, holder, target) {
         return elsewhere(world, holder, target, notices);

@@ -3,7 +3,7 @@
 use super::conditions::{Attachment, build};
 use super::edit::LATE_CALL;
 use super::places::entry_of;
-use super::trouble::{call_or_say, previous_full};
+use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::names::Millis;
 use crate::objects::{Claim, Hold, IpStatus};
@@ -51,6 +51,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
     if let Some(next) = first {
         return match next {
             Next::Do(Step::Call(call), _) => call_or_say(world, call, Ok(()), notices),
+            Next::At(_) if !world.locate(address).fresh => unseen(world, Ok(()), notices),
             next => next,
         };
     }

@@ -6,19 +6,18 @@ use core::net::Ipv4Addr;
 use super::choose::Choice;
 use super::conditions::{Attachment, Trouble, build};
 use super::reserve::{ASK_AGAIN, Unreserved};
-use super::trouble::previous_full;
+use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::facts::SubnetFacts;
-use crate::names::Millis;
 use crate::objects::{Block, BlockSpec, IpStatus, Reservation};
 use crate::reason::Reason;
-use crate::step::{Call, Read, StatusWrite, Write};
+use crate::step::{Call, Read, StatusWrite, Step, Write};
 
 /// The next step of an IP that nobody holds.
 pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
     if ip.deleting {
-        return teardown(world);
+        return teardown(world, notices);
     }
     if !ip.finalizer {
         return Next::write(Write::AddFinalizer(ip.name.clone(), ip.version));
@@ -89,7 +88,7 @@ fn assign_to_somebody(
             }
         }
         // Without a fresh location there is no claim; an inventory is on its way.
-        Some(_) => Next::At(world.now.plus(Millis::seconds(1))),
+        Some(_) => unseen(world, reserved, notices),
         None => {
             // A late call of another process put it where we once had it: nobody wants it there.
             if let Some(on) = location
@@ -108,7 +107,7 @@ fn assign_to_somebody(
 }
 
 /// Reservations first, the finalizer last.
-fn teardown(world: &World<'_>) -> Next {
+fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
     let listed = world
         .facts
@@ -124,6 +123,10 @@ fn teardown(world: &World<'_>) -> Next {
     match (reservation, listed) {
         (Some(reservation), _) => match world.off(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
+            Err(Next::Do(Step::Call(call), _)) => call_or_say(world, call, Ok(()), notices),
+            Err(Next::At(_)) if !world.locate(reservation.address).fresh => {
+                unseen(world, Ok(()), notices)
+            }
             Err(next) => next,
         },
         (None, None) => Next::read(Read::Reservations(ip.uid.clone())),

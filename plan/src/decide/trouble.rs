@@ -6,8 +6,8 @@ use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, Trouble};
 use super::{Next, Notices, World};
-use crate::classify::Outcome;
-use crate::names::InterfaceId;
+use crate::classify::{Action, Outcome};
+use crate::names::{InterfaceId, Millis};
 use crate::reason::Reason;
 use crate::step::Call;
 
@@ -26,6 +26,26 @@ pub(crate) fn call_or_say(
         }
     }
     Next::call(call)
+}
+
+/// It is not known where the address is: an inventory is on its way, or EC2 does not permit one, and
+/// then the user hears of it. (An EC2 that is merely away is no state of an IP.)
+pub(crate) fn unseen(
+    world: &World<'_>,
+    reserved: Result<(), Trouble>,
+    notices: &mut Notices,
+) -> Next {
+    let soon = Next::At(world.now.plus(Millis::seconds(1)));
+    if !world.subnet().is_some_and(|subnet| subnet.denied) {
+        return soon;
+    }
+    let message = format!(
+        "EC2 does not permit ec2:{}, so that nobody knows where the address is: allow it in the controller's IAM policy",
+        Action::DescribeInterfaces
+    );
+    notices.push(world.on_ip(Reason::AccessDenied, message.clone()));
+    let trouble = Trouble::new(Reason::AccessDenied, message);
+    world.say(reserved, &Attachment::Kept(trouble)).or(|| soon)
 }
 
 /// Throttling passes by itself: an Event, and no condition.

@@ -108,6 +108,8 @@ pub struct SubnetFacts {
     pub(crate) tried: Option<Millis>,
     /// It failed: the interval may be shorter, EC2's patience is not.
     pub(crate) failed: Option<Backoff>,
+    /// EC2 did not permit it.
+    pub(crate) denied: bool,
     pub(crate) own: BTreeMap<Ipv4Addr, OwnWrite>,
     /// Addresses of which a call's outcome is not known, since when.
     pub(crate) unknown: BTreeMap<Ipv4Addr, Millis>,
@@ -140,6 +142,7 @@ impl SubnetFacts {
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Millis) {
         let failed = Backoff::after(self.failed.as_ref(), id.as_str(), Some(outcome), now);
         self.failed = Some(failed);
+        self.denied = outcome == Outcome::Denied;
     }
 
     pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Millis) {
@@ -152,6 +155,7 @@ impl SubnetFacts {
             self.wanted = None;
         }
         self.failed = None;
+        self.denied = false;
         self.unknown.retain(|_, since| *since >= inventory.begun);
         self.before = self.last.take();
         let began = inventory.begun;

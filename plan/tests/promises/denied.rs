@@ -247,3 +247,26 @@ fn not_permitted_once_it_has_left_it_waits_where_it_is() {
     sim.settle();
     sim.expect_attached("partner", "b");
 }
+
+#[test]
+fn without_a_look_at_ec2_an_attach_and_a_deletion_wait_and_say_so() {
+    let mut sim = attached();
+    sim.describe_fails = Some(Outcome::Denied);
+    sim.wait(Millis::seconds(130));
+    // One that is attached is no worse for it.
+    sim.expect_attached("partner", "a");
+    sim.ip("other", "203.0.113.20");
+    sim.pod("b").on("n2").asks("other");
+    sim.delete_ip("partner");
+    sim.count_from_here();
+    sim.wait(Millis::seconds(600));
+    for ip in ["partner", "other"] {
+        sim.expect_reason(ip, Reason::AccessDenied);
+        sim.expect_event(&format!("IP {ip}"), Reason::AccessDenied);
+    }
+    expect_action_named(&sim, "ec2:DescribeNetworkInterfaces");
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    permissions_return(&mut sim);
+    sim.expect_gone("partner");
+    sim.expect_attached("other", "b");
+}
