@@ -15,6 +15,7 @@ mod annotation;
 mod any_order;
 mod attach;
 mod backoff;
+mod blocks;
 mod brake;
 mod delete;
 mod denied;

@@ -1,0 +1,80 @@
+//! Which nodes carry the label of a block.
+
+use std::collections::BTreeMap;
+
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{Millis, NodeName, SubnetId};
+
+use super::{LABEL, labels_of, mind, steps, world};
+use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
+
+fn labelled(sim: &Sim, node: &str) -> bool {
+    let node = &sim.kube.nodes[&NodeName::from(node)];
+    node.labels.contains_key(LABEL)
+}
+
+#[test]
+fn nodes_that_can_carry_its_addresses_get_its_label_and_others_do_not() {
+    let mut sim = world();
+    sim.node("far");
+    sim.ec2.interfaces.remove(&interface_of("far"));
+    sim.wait(INTERVAL);
+    mind(&mut sim);
+    assert!(labelled(&sim, "n1") && labelled(&sim, "n2"));
+    assert!(!labelled(&sim, "far"));
+    sim.change_node("far", |node| node.instance = None);
+    assert_eq!(labels_of(&steps(&mut sim)), []);
+    sim.change_node("far", |node| {
+        node.labels.insert(LABEL.to_owned(), String::new());
+    });
+    assert_eq!(labels_of(&steps(&mut sim)), [("far", false)]);
+}
+
+#[test]
+fn one_inventory_without_the_interface_takes_no_label_off_but_two_do() {
+    let mut sim = world();
+    mind(&mut sim);
+    let gone = sim.ec2.interfaces.remove(&interface_of("n2")).unwrap();
+    let begun = sim.counts.inventories;
+    while sim.counts.inventories == begun {
+        sim.wait(Millis(500));
+    }
+    assert_eq!(labels_of(&steps(&mut sim)), [], "after one");
+    sim.wait(INTERVAL);
+    assert_eq!(
+        labels_of(&steps(&mut sim)),
+        [("n2", false)],
+        "after another"
+    );
+    mind(&mut sim);
+    sim.ec2.interfaces.insert(gone.id.clone(), gone);
+    sim.wait(INTERVAL);
+    assert_eq!(labels_of(&steps(&mut sim)), [("n2", true)]);
+}
+
+#[test]
+fn before_the_first_inventory_no_label_is_touched() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.change_node("n1", |node| {
+        node.labels.insert(LABEL.to_owned(), String::new());
+    });
+    let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
+    sim.tell(0);
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::SubnetRead(SubnetId::from(SUBNET), cidrs), now, now);
+    assert_eq!(labels_of(&steps(&mut sim)), []);
+}
+
+#[test]
+fn an_administrator_s_labels_are_never_touched() {
+    let mut sim = world();
+    let own = BTreeMap::from([("role".to_owned(), "edge".to_owned())]);
+    sim.change_block("block", |block| {
+        if let Ok(spec) = &mut block.spec {
+            spec.node_selector = Some(own);
+        }
+    });
+    assert_eq!(labels_of(&steps(&mut sim)), []);
+}

@@ -1,0 +1,234 @@
+//! What is done for a block by itself: its finalizer, its status, the labels of its nodes, and what
+//! has to be asked of EC2 for it.
+
+mod labels;
+mod status;
+
+use std::collections::BTreeSet;
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{BlockName, InstanceType, IpName, Millis, SubnetId};
+use mooring_plan::objects::BlockStatus;
+use mooring_plan::step::{BlockStep, Notice};
+
+use crate::sim::{SUBNET, Sim};
+
+const LABEL: &str = "block.ip.wgtwo.com/block";
+
+fn name() -> BlockName {
+    BlockName::from("block")
+}
+
+/// What is to be done and said for the block now.
+fn look(sim: &mut Sim) -> (Vec<BlockStep>, Vec<Notice>) {
+    sim.tell(0);
+    sim.controllers[0].facts.block_steps(&name(), sim.now)
+}
+
+fn steps(sim: &mut Sim) -> Vec<BlockStep> {
+    look(sim).0
+}
+
+/// Does what is to be done for the block, until nothing is.
+fn mind(sim: &mut Sim) {
+    for _ in 0..5 {
+        let steps = steps(sim);
+        if steps.is_empty() {
+            return;
+        }
+        for step in steps {
+            carry_out(sim, step);
+        }
+    }
+    panic!("never at rest: {:?}", steps(sim));
+}
+
+fn carry_out(sim: &mut Sim, step: BlockStep) {
+    match step {
+        BlockStep::Status(_, _, status) => sim.change_block("block", |block| block.status = status),
+        BlockStep::Label(node, _, on) => sim.change_node(node.as_str(), |node| {
+            node.labels.remove(LABEL);
+            if on {
+                node.labels.insert(LABEL.to_owned(), String::new());
+            }
+        }),
+        BlockStep::AddFinalizer(..) => sim.change_block("block", |block| block.finalizer = true),
+        BlockStep::RemoveFinalizer(..) => {
+            sim.change_block("block", |block| block.finalizer = false);
+        }
+        BlockStep::DropReleaseBrake(..) => {
+            sim.change_block("block", |block| block.release_brake = false);
+        }
+        BlockStep::ReadSubnet(_) | BlockStep::ReadLimits(_) => panic!("{step:?} was answered"),
+    }
+}
+
+fn status(sim: &mut Sim) -> BlockStatus {
+    mind(sim);
+    sim.kube.blocks[&name()].status.clone()
+}
+
+fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
+    let labels = steps.iter().filter_map(|step| match step {
+        BlockStep::Label(node, _, on) => Some((node.as_str(), *on)),
+        _ => None,
+    });
+    labels.collect()
+}
+
+/// Two nodes, one IP that a pod of the first holds, and one that nobody asks for.
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.ip("partner", "203.0.113.10");
+    sim.ip("spare", "203.0.113.20");
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim
+}
+
+#[test]
+fn the_finalizer_comes_first() {
+    let mut sim = world();
+    sim.change_block("block", |block| block.finalizer = false);
+    let version = sim.kube.blocks[&name()].version;
+    assert_eq!(
+        steps(&mut sim),
+        [BlockStep::AddFinalizer(name(), version)],
+        "and nothing beside it"
+    );
+}
+
+#[test]
+fn a_block_that_is_as_it_should_be_is_left_alone() {
+    let mut sim = world();
+    mind(&mut sim);
+    assert_eq!(steps(&mut sim), []);
+}
+
+#[test]
+fn a_block_goes_only_when_nothing_lies_in_it_and_its_labels_are_off() {
+    let mut sim = world();
+    mind(&mut sim);
+    sim.change_block("block", |block| block.deleting = true);
+    mind(&mut sim);
+    assert!(sim.kube.blocks[&name()].finalizer, "an IP lies in it");
+    sim.pod_goes("a");
+    sim.delete_ip("partner");
+    sim.delete_ip("spare");
+    sim.settle();
+    sim.expect_gone("partner");
+    let taken_off = [("n1", false), ("n2", false)];
+    assert_eq!(labels_of(&steps(&mut sim)), taken_off);
+    assert_eq!(steps(&mut sim).len(), 2, "only the labels, at first");
+    for step in steps(&mut sim) {
+        carry_out(&mut sim, step);
+    }
+    let version = sim.kube.blocks[&name()].version;
+    assert_eq!(
+        steps(&mut sim),
+        [BlockStep::RemoveFinalizer(name(), version)]
+    );
+}
+
+#[test]
+fn another_s_finalizer_is_not_ours_to_wait_for() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.settle();
+    sim.change_block("block", |block| {
+        block.deleting = true;
+        block.finalizer = false;
+    });
+    let finalizers = |step: &BlockStep| {
+        matches!(
+            step,
+            BlockStep::RemoveFinalizer(..) | BlockStep::AddFinalizer(..)
+        )
+    };
+    assert!(!steps(&mut sim).iter().any(finalizers));
+}
+
+#[test]
+fn a_subnet_that_is_not_known_is_asked_for_again_after_its_wait_and_never_once_known() {
+    let mut sim = Sim::new();
+    let asks = |sim: &mut Sim| {
+        let asking = BlockStep::ReadSubnet(SubnetId::from(SUBNET));
+        steps(sim).contains(&asking)
+    };
+    assert!(asks(&mut sim), "at once");
+    let failed = Fact::SubnetFailed(SubnetId::from(SUBNET), Outcome::Unknown);
+    let now = sim.now;
+    sim.controllers[0].facts.apply(failed, now, now);
+    assert!(!asks(&mut sim), "not in the same moment again");
+    sim.now = sim.now.plus(Millis::seconds(30));
+    assert!(asks(&mut sim), "no wait is longer");
+    let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
+    let read = Fact::SubnetRead(SubnetId::from(SUBNET), cidrs);
+    let now = sim.now;
+    sim.controllers[0].facts.apply(read, now, now);
+    sim.now = sim.now.plus(Millis::seconds(3600));
+    assert!(!asks(&mut sim));
+}
+
+#[test]
+fn limits_that_ec2_did_not_name_are_asked_for_again_after_a_minute() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.tell(0);
+    let kinds = BTreeSet::from([InstanceType::from("m5.large")]);
+    let asks = |sim: &mut Sim| {
+        let asked = steps(sim).into_iter().find_map(|step| match step {
+            BlockStep::ReadLimits(kinds) => Some(kinds),
+            _ => None,
+        });
+        asked.unwrap_or_default()
+    };
+    assert_eq!(asks(&mut sim), kinds);
+    let (began, now) = (sim.now, sim.now);
+    let failed = Fact::LimitsFailed(kinds.clone());
+    sim.controllers[0].facts.apply(failed, now, now);
+    assert_eq!(asks(&mut sim), BTreeSet::new());
+    sim.now = began.plus(Millis(59_999));
+    assert_eq!(asks(&mut sim), BTreeSet::new());
+    sim.now = began.plus(Millis::seconds(60));
+    assert_eq!(asks(&mut sim), kinds);
+    let limits = kinds.iter().map(|kind| (kind.clone(), 10)).collect();
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::LimitsRead(limits), now, now);
+    sim.now = sim.now.plus(Millis::seconds(3600));
+    assert_eq!(asks(&mut sim), BTreeSet::new(), "it is known");
+}
+
+#[test]
+fn what_is_reserved_claimed_or_attached_can_be_counted() {
+    let mut sim = world();
+    sim.ip("coming", "203.0.113.30");
+    sim.settle();
+    sim.pod("b").on("n2").asks("coming");
+    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    let facts = &sim.controllers[0].facts;
+    let counts = facts.addresses_by_state();
+    let count = |state| counts[&(name(), state)];
+    assert_eq!(["reserved", "claimed", "attached"].map(count), [1, 1, 1]);
+    assert_eq!(facts.block_of(&IpName::from("spare")), Some(name()));
+    assert_eq!(facts.block_of(&IpName::from("nobody")), None);
+}
+
+#[test]
+fn a_block_in_which_nothing_lies_is_counted_too() {
+    let mut sim = Sim::new();
+    sim.settle();
+    mind(&mut sim);
+    let facts = &sim.controllers[0].facts;
+    assert_eq!(facts.addresses_by_state()[&(name(), "attached")], 0);
+    let counts = facts.counts_of_blocks();
+    let count = |state| counts[&(name(), state)];
+    assert_eq!(
+        ["capacity", "reserved", "attached", "free"].map(count),
+        [251, 0, 0, 251]
+    );
+}

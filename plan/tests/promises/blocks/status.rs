@@ -1,0 +1,222 @@
+//! What the status of a block says, and which of it is an Event.
+
+use std::collections::BTreeMap;
+
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::{ResourceVersion, SubnetId};
+use mooring_plan::objects::{BlockStatus, Condition};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::BlockStep;
+
+use super::{look, mind, name, status, steps, world};
+use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
+
+fn condition(sim: &mut Sim, kind: &str) -> Condition {
+    status(sim).conditions[kind].clone()
+}
+
+#[test]
+fn a_spec_that_cannot_be_read_is_said_and_what_was_counted_stays() {
+    let mut sim = world();
+    let before = status(&mut sim);
+    sim.change_block("block", |block| {
+        block.generation = 7;
+        block.spec = Err("203.0.113.5/24 has bits set".to_owned());
+    });
+    let after = status(&mut sim);
+    let ready = Condition {
+        status: false,
+        reason: Reason::Invalid,
+        message: "203.0.113.5/24 has bits set".to_owned(),
+        generation: 7,
+    };
+    assert_eq!(
+        after,
+        BlockStatus {
+            conditions: BTreeMap::from([("Ready".to_owned(), ready)]),
+            ..before
+        }
+    );
+}
+
+#[test]
+fn the_status_counts_what_is_reserved_attached_and_free() {
+    let mut sim = world();
+    sim.interface("eni-far", "n3");
+    sim.block("other", "198.51.100.0/24");
+    sim.ip("of-another", "198.51.100.9");
+    sim.settle();
+    let status = status(&mut sim);
+    assert_eq!(status.subnet_cidrs, ["203.0.113.0/24"]);
+    let counted = (
+        status.capacity,
+        status.reserved,
+        status.attached,
+        status.free,
+        status.nodes,
+    );
+    assert_eq!(counted, (251, 2, 1, 249, 2));
+    for (kind, on, reason) in [
+        ("Ready", true, Reason::Ready),
+        ("SharedWithCNI", false, Reason::NoneSeen),
+        ("OrphanedAddress", false, Reason::NoneSeen),
+        ("BrakeEngaged", false, Reason::NoneSeen),
+    ] {
+        let said = &status.conditions[kind];
+        assert_eq!((said.status, said.reason), (on, reason), "{kind}");
+        assert!(!said.message.is_empty(), "{kind}");
+        assert_eq!(said.generation, 1, "{kind}");
+    }
+    assert_eq!(look(&mut sim).1, [], "nothing of it is an Event");
+}
+
+#[test]
+fn a_block_waits_for_its_subnet_and_then_lies_in_it_or_not() {
+    let mut sim = world();
+    let subnet = |sim: &mut Sim, cidr: &str| {
+        let cidrs = vec![cidr.parse().unwrap()];
+        let fact = Fact::SubnetRead(SubnetId::from(SUBNET), cidrs);
+        let now = sim.now;
+        sim.controllers[0].facts.apply(fact, now, now);
+        let ready = condition(sim, "Ready");
+        (ready.status, ready.reason, look(sim).1)
+    };
+    // The block within its subnet, or the subnet within the block.
+    for cidr in ["203.0.112.0/20", "203.0.113.128/25"] {
+        assert_eq!(
+            subnet(&mut sim, cidr),
+            (true, Reason::Ready, vec![]),
+            "{cidr}"
+        );
+    }
+    let (status, reason, notices) = subnet(&mut sim, "198.51.100.0/24");
+    assert_eq!((status, reason), (false, Reason::SubnetMismatch));
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert_eq!(notices[0].reason, Reason::SubnetMismatch);
+    assert!(
+        notices[0].message.contains("correct spec.cidr"),
+        "{notices:?}"
+    );
+}
+
+#[test]
+fn a_block_whose_subnet_ec2_does_not_know_says_what_to_check() {
+    let mut sim = Sim::new();
+    sim.change_block("block", |block| {
+        if let Ok(spec) = &mut block.spec {
+            spec.subnet = SubnetId::from("subnet-nobody-knows");
+        }
+    });
+    let status = steps(&mut sim).into_iter().find_map(|step| match step {
+        BlockStep::Status(_, _, status) => Some(status),
+        _ => None,
+    });
+    let ready = status.unwrap().conditions["Ready"].clone();
+    assert_eq!((ready.status, ready.reason), (false, Reason::Waiting));
+    assert!(ready.message.contains("subnet-nobody-knows"));
+    assert!(ready.message.contains("ec2:DescribeSubnets"));
+}
+
+#[test]
+fn an_address_that_no_ip_explains_is_said_with_a_way_out() {
+    let mut sim = world();
+    sim.found_on("203.0.113.77", Some("eni-n2"));
+    sim.wait(INTERVAL);
+    let said = condition(&mut sim, "OrphanedAddress");
+    assert_eq!((said.status, said.reason), (true, Reason::OrphanedAddress));
+    let notices = look(&mut sim).1;
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    let sentence = "no IP explains 203.0.113.77 on eni-n2: take it off there";
+    assert!(notices[0].message.starts_with(sentence), "{notices:?}");
+    // An IP of that address explains it as soon as it has reserved it.
+    sim.ip("late", "203.0.113.77");
+    sim.settle();
+    assert!(!condition(&mut sim, "OrphanedAddress").status);
+}
+
+#[test]
+fn what_lies_outside_the_block_is_no_orphan_of_it() {
+    let mut sim = world();
+    sim.change_block("block", |block| {
+        if let Ok(spec) = &mut block.spec {
+            spec.range =
+                mooring_plan::block::BlockRange::parse("203.0.113.0/26", ["203.0.113.60"]).unwrap();
+        }
+    });
+    sim.found_on("203.0.113.77", Some("eni-n2"));
+    sim.found_on("203.0.113.60", Some("eni-n2"));
+    sim.wait(INTERVAL);
+    assert!(!condition(&mut sim, "OrphanedAddress").status);
+}
+
+#[test]
+fn a_sentence_names_five_and_counts_the_rest() {
+    let mut sim = world();
+    for last in 71..=75 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
+    }
+    sim.wait(INTERVAL);
+    let five = condition(&mut sim, "OrphanedAddress").message;
+    assert!(five.contains("203.0.113.75 on eni-n2: "), "{five}");
+    assert!(!five.contains("more"), "{five}");
+    sim.found_on("203.0.113.76", Some("eni-n2"));
+    sim.found_on("203.0.113.77", Some("eni-n2"));
+    sim.wait(INTERVAL);
+    let seven = condition(&mut sim, "OrphanedAddress").message;
+    assert!(
+        seven.contains("203.0.113.75 on eni-n2 and 2 more"),
+        "{seven}"
+    );
+    assert!(!seven.contains("203.0.113.76"), "{seven}");
+}
+
+#[test]
+fn an_interface_that_the_cni_manages_is_said_with_the_nodes_that_have_it() {
+    let mut sim = world();
+    let interface = sim.ec2.interfaces.get_mut(&interface_of("n2")).unwrap();
+    interface.tags.clear();
+    sim.wait(INTERVAL);
+    let said = condition(&mut sim, "SharedWithCNI");
+    assert_eq!((said.status, said.reason), (true, Reason::SharedWithCNI));
+    assert!(said.message.contains("to pods: n2. Tag"), "{said:?}");
+    assert_eq!(look(&mut sim).1.len(), 1);
+}
+
+#[test]
+fn the_brake_is_said_with_how_to_let_it_go() {
+    let mut sim = world();
+    for n in 1..=3 {
+        sim.ip(&format!("ip{n}"), &format!("203.0.113.{}", 100 + n));
+        sim.pod(&format!("p{n}")).on("n2").asks(&format!("ip{n}"));
+    }
+    sim.settle();
+    sim.kube.pods.clear();
+    sim.relist(0);
+    sim.wait(INTERVAL);
+    let said = condition(&mut sim, "BrakeEngaged");
+    assert_eq!((said.status, said.reason), (true, Reason::BrakeEngaged));
+    assert!(said.message.starts_with("4 pods"), "{said:?}");
+    assert!(said.message.contains("ip.wgtwo.com/release-brake"));
+    // The word that it may go stays until it was heeded.
+    sim.change_block("block", |block| block.release_brake = true);
+    let dropped = |sim: &mut Sim| {
+        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake(..));
+        steps(sim).iter().any(dropping)
+    };
+    assert!(!dropped(&mut sim), "four wait");
+    sim.settle();
+    sim.expect_free("partner");
+    assert!(dropped(&mut sim), "none waits");
+    mind(&mut sim);
+    assert!(!sim.kube.blocks[&name()].release_brake);
+    assert!(!dropped(&mut sim), "once");
+}
+
+#[test]
+fn a_restored_api_server_alone_brakes_nothing_while_nobody_is_missed() {
+    let mut sim = world();
+    let (now, old) = (sim.now, ResourceVersion(1));
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::Listed(Kind::Pod, old), now, now);
+    assert!(!condition(&mut sim, "BrakeEngaged").status);
+}
