@@ -60,6 +60,7 @@ mod process;
 mod proxy;
 mod runtime;
 mod topology;
+mod toxiproxy;
 mod webhooks;
 
 pub use audit::AuditEvent;
@@ -79,3 +80,4 @@ pub use process::Process;
 pub use proxy::{ProxiedWrite, Proxy, Rule, RuleId};
 pub use runtime::run;
 pub use topology::{InterfaceSpec, Node, NodeSpec, Subnet};
+pub use toxiproxy::{Toxic, Toxiproxy};
