@@ -1,9 +1,12 @@
 //! When many pods vanish and nobody saw them go, it is more likely that the API server lost its
 //! memory: nothing is released.
 
-use mooring_plan::names::Millis;
+use std::net::Ipv4Addr;
 
-use crate::sim::Sim;
+use mooring_plan::block::BlockRange;
+use mooring_plan::names::{BlockName, Millis};
+
+use crate::sim::{Sim, address};
 
 fn ten() -> Sim {
     let mut sim = Sim::new();
@@ -99,4 +102,76 @@ fn a_move_to_a_successor_does_not_wait_for_it() {
     sim.wait(Millis::seconds(5));
     sim.expect_attached("ip0", "next");
     assert_eq!(sim.counts.calls(), 2, "{}", sim.story());
+}
+
+fn engaged(sim: &Sim) -> bool {
+    sim.controllers[0]
+        .facts
+        .brake_engaged(&BlockName::from("block"))
+}
+
+#[test]
+fn a_drain_of_many_moves_is_no_alarm() {
+    const MOVES: u32 = 64;
+    let mut sim = Sim::new();
+    sim.range = "203.0.112.0/22";
+    sim.ec2.limit = 1000;
+    sim.change_block("block", |block| {
+        let range = BlockRange::parse("203.0.112.0/23", []).unwrap();
+        block.spec.as_mut().unwrap().range = range;
+    });
+    sim.node("n1");
+    sim.node("n2");
+    for n in 0..MOVES {
+        let address = Ipv4Addr::from_bits(address("203.0.112.10").to_bits() + n);
+        sim.ip(&format!("ip{n}"), &address.to_string());
+        sim.pod(&format!("old{n}")).on("n1").asks(&format!("ip{n}"));
+    }
+    sim.wait(Millis::seconds(120));
+    for n in 0..MOVES {
+        sim.delete_pod(&format!("old{n}"));
+        sim.pod(&format!("new{n}")).on("n2").asks(&format!("ip{n}"));
+    }
+    sim.wait(Millis::seconds(1));
+    for n in 0..MOVES {
+        sim.pod_goes(&format!("old{n}"));
+        if n % 16 == 0 {
+            sim.wait(Millis(50));
+            assert!(!engaged(&sim), "after {n}");
+        }
+    }
+    sim.wait(Millis::seconds(10));
+    for n in 0..MOVES {
+        sim.expect_attached(&format!("ip{n}"), &format!("new{n}"));
+    }
+}
+
+#[test]
+fn an_api_server_restored_without_its_pods_releases_none_however_few_they_are() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.settle();
+    let backup = sim.kube.clone();
+    sim.change_node("n1", |node| node.ready = false);
+    sim.change_node("n1", |node| node.ready = true);
+    // Each list's version is asked for now and then.
+    sim.relist(0);
+    sim.wait(Millis::seconds(1));
+    sim.count_from_here();
+    sim.kube = backup;
+    let pods = std::mem::take(&mut sim.kube.pods);
+    sim.relist(0);
+    sim.wait(Millis::seconds(3600));
+    assert!(engaged(&sim), "{}", sim.story());
+    sim.expect_cost(0, 0, 0);
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    // The pods are there again, and the alarm is over.
+    sim.kube.pods = pods;
+    sim.relist(0);
+    sim.settle();
+    assert!(!engaged(&sim), "{}", sim.story());
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
 }

@@ -215,6 +215,73 @@ fn while_describe_is_away_nothing_changes_hands() {
     sim.expect_attached("partner", "b");
 }
 
+/// EC2 answers nothing at all, or as before.
+fn ec2_is_away(sim: &mut Sim, away: bool) {
+    sim.describe_fails = away.then_some(Outcome::Unknown);
+    sim.ec2.faults.clear();
+    if away {
+        sim.ec2.faults.extend([Fault::RequestLost; 10_000]);
+    }
+}
+
+#[test]
+fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() {
+    const IPS: u32 = 16;
+    let mut sim = Sim::new();
+    sim.ec2.limit = 100;
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    for n in 0..IPS {
+        sim.ip(&format!("ip{n}"), &format!("203.0.113.{}", 10 + n));
+        sim.pod(&format!("old{n}")).on("n1").asks(&format!("ip{n}"));
+    }
+    sim.settle();
+    ec2_is_away(&mut sim, true);
+    sim.count_from_here();
+    sim.wait(Millis::seconds(130));
+    // A node dies, and a user deletes one IP, while nobody knows where anything is.
+    sim.node_goes("n1");
+    for n in 0..IPS {
+        sim.delete_pod(&format!("old{n}"));
+        sim.pod(&format!("new{n}")).on("n2").asks(&format!("ip{n}"));
+    }
+    sim.delete_ip("ip0");
+    let before = sim.kube.ips.clone();
+    sim.wait(Millis::seconds(1800));
+    for (name, ip) in &sim.kube.ips {
+        let held = |ip: &mooring_plan::objects::Ip| {
+            ip.status.claim.as_ref().map(|claim| claim.uid.clone())
+        };
+        assert_eq!(held(ip), held(&before[name]), "{}", sim.story());
+    }
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    let asked = sim.counts.inventories;
+    assert!(asked < 100, "{asked} inventories");
+    ec2_is_away(&mut sim, false);
+    sim.count_from_here();
+    sim.wait(Millis::seconds(45));
+    for n in 1..IPS {
+        sim.expect_attached(&format!("ip{n}"), &format!("new{n}"));
+    }
+    sim.expect_gone("ip0");
+    assert_eq!(sim.counts.calls(), 2 * IPS - 1, "{}", sim.story());
+}
+
+#[test]
+fn calls_that_were_begun_when_ec2_went_away_stay_few() {
+    let mut sim = attached();
+    next(&mut sim);
+    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    ec2_is_away(&mut sim, true);
+    sim.count_from_here();
+    sim.wait(Millis::seconds(1800));
+    assert!(sim.counts.calls() <= 10, "{:?}", sim.counts);
+    ec2_is_away(&mut sim, false);
+    sim.wait(Millis::seconds(45));
+    sim.expect_attached("partner", "b");
+}
+
 #[test]
 fn a_describe_that_lags_costs_no_second_call() {
     let mut sim = attached();

@@ -159,7 +159,7 @@ impl Sim {
                     let fact = if let Some(outcome) = self.describe_fails {
                         Fact::SubnetFailed(id, outcome)
                     } else {
-                        let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
+                        let cidrs = vec![self.range.parse().unwrap()];
                         Fact::SubnetRead(id, cidrs)
                     };
                     facts.apply(fact, now, now);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{InterfaceId, IpName, Millis, NodeName, PodKey, PodUid};
+use mooring_plan::names::{InterfaceId, IpName, IpUid, Millis, NodeName, PodKey, PodUid};
 use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Pod};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Notice, Read, Regarding, Step, Write};
@@ -221,26 +221,24 @@ impl Sim {
                 .written
                 .insert((controller, name.clone()), self.now);
         }
-        for ip in self.kube.ips.values() {
-            let saying: Vec<&PodUid> = self.saying_attached(ip).map(|pod| &pod.uid).collect();
-            assert!(
-                saying.len() <= 1,
-                "{}: {saying:?} say True\n{}",
-                ip.name,
-                self.story()
-            );
+        let mut saying: BTreeMap<&IpUid, Vec<&PodUid>> = BTreeMap::new();
+        for pod in self.kube.pods.values().filter(|pod| says_attached(pod)) {
+            let ip = pod.ip.as_ref().expect("only a pod that asks is told True");
+            saying.entry(ip).or_default().push(&pod.uid);
+        }
+        for (ip, pods) in saying {
+            assert!(pods.len() <= 1, "{ip}: {pods:?} say True\n{}", self.story());
         }
     }
 
     /// The pods whose condition says that they have this IP's address.
     pub fn saying_attached<'a>(&'a self, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
-        let attached = Reason::Attached.as_str();
-        self.kube.pods.values().filter(move |pod| {
-            pod.ip.as_ref() == Some(&ip.uid)
-                && pod
-                    .gate
-                    .as_ref()
-                    .is_some_and(|gate| gate.status && gate.reason == attached)
-        })
+        let pods = self.kube.pods.values();
+        pods.filter(|pod| pod.ip.as_ref() == Some(&ip.uid) && says_attached(pod))
     }
+}
+
+fn says_attached(pod: &Pod) -> bool {
+    let gate = pod.gate.as_ref();
+    gate.is_some_and(|gate| gate.status && gate.reason == Reason::Attached.as_str())
 }

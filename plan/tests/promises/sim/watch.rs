@@ -3,47 +3,61 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mooring_plan::facts::{Fact, Facts, Kind};
-use mooring_plan::names::{Millis, PodUid, ResourceVersion};
-use mooring_plan::objects::{Pod, Reservation};
+use mooring_plan::names::{BlockName, IpName, Millis, NodeName, PodUid, ResourceVersion};
+use mooring_plan::objects::{Block, Ip, Node, Pod, Reservation};
 
 use super::kube::Kube;
 
 /// What one controller's watches have shown it.
 #[derive(Clone, Default)]
 pub struct Shown {
-    kube: Kube,
+    ips: BTreeMap<IpName, Ip>,
+    blocks: BTreeMap<BlockName, Block>,
+    pods: BTreeMap<PodUid, Pod>,
+    nodes: BTreeMap<NodeName, Node>,
+    reservations: BTreeMap<std::net::Ipv4Addr, Reservation>,
     listed: bool,
     /// The version that everything was shown up to.
     upto: Option<ResourceVersion>,
 }
 
-fn labelled(kube: &Kube) -> BTreeMap<PodUid, Pod> {
-    kube.pods
-        .values()
-        .filter(|pod| pod.label.is_some())
-        .map(|pod| (pod.uid.clone(), pod.clone()))
+fn labelled(kube: &Kube) -> BTreeMap<PodUid, &Pod> {
+    let pods = kube.pods.values().filter(|pod| pod.label.is_some());
+    pods.map(|pod| (pod.uid.clone(), pod)).collect()
+}
+
+fn managed(kube: &Kube) -> BTreeMap<std::net::Ipv4Addr, &Reservation> {
+    let held = kube.reservations.iter().filter(|(_, held)| held.managed);
+    held.map(|(address, held)| (*address, held)).collect()
+}
+
+fn all<K: Ord + Clone, V>(map: &BTreeMap<K, V>) -> BTreeMap<K, &V> {
+    map.iter()
+        .map(|(key, value)| (key.clone(), value))
         .collect()
 }
 
-fn managed(kube: &Kube) -> BTreeMap<std::net::Ipv4Addr, Reservation> {
-    kube.reservations
-        .iter()
-        .filter(|(_, held)| held.managed)
-        .map(|(address, held)| (*address, held.clone()))
-        .collect()
-}
-
-/// The keys that are no more, and the values that are new or others.
-fn differences<K: Ord + Clone, V: PartialEq + Clone>(
-    before: &BTreeMap<K, V>,
-    now: &BTreeMap<K, V>,
+/// The keys that are no more, and the values that are new or others; they are shown by that.
+fn news<K: Ord + Clone, V: PartialEq + Clone>(
+    shown: &mut BTreeMap<K, V>,
+    now: &BTreeMap<K, &V>,
 ) -> (Vec<K>, Vec<V>) {
-    let gone = before.keys().filter(|key| !now.contains_key(*key));
-    let changed = now
-        .iter()
-        .filter(|(key, value)| before.get(*key) != Some(*value))
-        .map(|(_, value)| value.clone());
-    (gone.cloned().collect(), changed.collect())
+    let gone: Vec<K> = shown
+        .keys()
+        .filter(|key| !now.contains_key(*key))
+        .cloned()
+        .collect();
+    for key in &gone {
+        shown.remove(key);
+    }
+    let mut changed = Vec::new();
+    for (key, value) in now {
+        if shown.get(key) != Some(*value) {
+            shown.insert(key.clone(), (*value).clone());
+            changed.push((*value).clone());
+        }
+    }
+    (gone, changed)
 }
 
 impl Shown {
@@ -59,45 +73,40 @@ impl Shown {
         if self.upto == Some(kube.newest()) && !relist {
             return;
         }
-        let mut news = Vec::new();
+        let mut told = Vec::new();
         if kinds.contains(&Kind::Block) {
-            let (gone, new) = differences(&self.kube.blocks, &kube.blocks);
-            news.extend(gone.into_iter().map(Fact::BlockGone));
-            news.extend(new.into_iter().map(Fact::Block));
-            self.kube.blocks.clone_from(&kube.blocks);
+            let (gone, new) = news(&mut self.blocks, &all(&kube.blocks));
+            told.extend(gone.into_iter().map(Fact::BlockGone));
+            told.extend(new.into_iter().map(Fact::Block));
         }
         if kinds.contains(&Kind::Ip) {
-            let (gone, new) = differences(&self.kube.ips, &kube.ips);
-            news.extend(gone.into_iter().map(Fact::IpGone));
-            news.extend(new.into_iter().map(Fact::Ip));
-            self.kube.ips.clone_from(&kube.ips);
+            let (gone, new) = news(&mut self.ips, &all(&kube.ips));
+            told.extend(gone.into_iter().map(Fact::IpGone));
+            told.extend(new.into_iter().map(Fact::Ip));
         }
         if kinds.contains(&Kind::Node) {
-            let (gone, new) = differences(&self.kube.nodes, &kube.nodes);
-            news.extend(gone.into_iter().map(Fact::NodeGone));
-            news.extend(new.into_iter().map(Fact::Node));
-            self.kube.nodes.clone_from(&kube.nodes);
+            let (gone, new) = news(&mut self.nodes, &all(&kube.nodes));
+            told.extend(gone.into_iter().map(Fact::NodeGone));
+            told.extend(new.into_iter().map(Fact::Node));
         }
         if kinds.contains(&Kind::Pod) {
-            let (gone, new) = differences(&labelled(&self.kube), &labelled(kube));
-            news.extend(gone.into_iter().map(|uid| {
+            let (gone, new) = news(&mut self.pods, &labelled(kube));
+            told.extend(gone.into_iter().map(|uid| {
                 if relist {
                     Fact::PodVanished(uid)
                 } else {
                     Fact::PodDeleted(uid)
                 }
             }));
-            news.extend(new.into_iter().map(Fact::Pod));
-            self.kube.pods.clone_from(&kube.pods);
+            told.extend(new.into_iter().map(Fact::Pod));
         }
         if kinds.contains(&Kind::Reservation) {
-            let (gone, new) = differences(&managed(&self.kube), &managed(kube));
-            news.extend(gone.into_iter().map(Fact::ReservationGone));
-            news.extend(new.into_iter().map(Fact::Reservation));
-            self.kube.reservations.clone_from(&kube.reservations);
+            let (gone, new) = news(&mut self.reservations, &managed(kube));
+            told.extend(gone.into_iter().map(Fact::ReservationGone));
+            told.extend(new.into_iter().map(Fact::Reservation));
         }
         self.upto = (kinds.len() == Kind::ALL.len()).then(|| kube.newest());
-        for fact in news {
+        for fact in told {
             facts.apply(fact, now, now);
         }
         if !self.listed || relist {
