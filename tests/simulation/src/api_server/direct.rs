@@ -9,6 +9,7 @@ use super::kinds::{self, Kind};
 use super::patch::PatchKind;
 use super::refusal::Refusal;
 use super::request::Request;
+use super::store::Key;
 use super::{ApiServer, unlocked};
 
 /// An object, as the world names it: `pods`, `default`, `app-0`. No namespace: an empty one.
@@ -79,9 +80,10 @@ impl ApiServer {
     /// The object as it is now. It is not noted in the history, nor is a list.
     #[must_use]
     pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
-        let mut found = self.list(resource, namespace, "");
-        found.retain(|object| object["metadata"]["name"] == name);
-        found.pop()
+        let key = Key::new(known(resource), namespace, name);
+        let state = unlocked(&self.inner.state);
+        let found = state.objects.store.get(&key);
+        found.map(|object| object.value.clone())
     }
 
     /// The objects that a label selector takes, of one namespace or, with an empty one, of all.

@@ -80,6 +80,15 @@ impl Kind {
             format!("{}.{}", self.plural, self.group)
         }
     }
+
+    /// As other messages name it.
+    pub(super) fn full_name(&self) -> String {
+        if self.group.is_empty() {
+            self.name.to_owned()
+        } else {
+            format!("{}.{}", self.name, self.group)
+        }
+    }
 }
 
 /// The kind at this place of the API.

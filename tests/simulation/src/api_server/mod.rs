@@ -15,6 +15,7 @@
 )]
 
 mod clock;
+mod delete;
 mod direct;
 mod gate;
 mod kinds;
@@ -111,6 +112,12 @@ impl ApiServer {
         let start = usize::try_from(sequence).unwrap_or(usize::MAX);
         let state = unlocked(&self.inner.state);
         state.history.get(start..).unwrap_or_default().to_vec()
+    }
+
+    /// How many requests there were so far.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        unlocked(&self.inner.state).history.len() as u64
     }
 
     /// The newest version.

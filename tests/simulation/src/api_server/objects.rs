@@ -9,7 +9,7 @@ use super::kinds::{Kind, Trait};
 use super::patch::{PatchKind, patched};
 use super::refusal::Refusal;
 use super::store::{Key, Object, Store};
-use super::write::{Part, count, created, finalizers, updated};
+use super::write::{Part, created, finalizers, updated};
 
 /// What a write answers with.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn key(&self) -> Key {
+    pub(super) fn key(&self) -> Key {
         Key::new(self.kind, self.namespace, self.name)
     }
 }
@@ -65,13 +65,25 @@ impl Objects {
         &mut self,
         kind: &'static Kind,
         namespace: &str,
-        mut object: Value,
+        object: Value,
     ) -> Result<Written, Refusal> {
         let version = object["metadata"]["resourceVersion"].as_str();
         if version.is_some_and(|version| !version.is_empty()) {
             let message = "resourceVersion should not be set on objects to be created";
-            return Err(Refusal::new(500, message));
+            return Err(Refusal {
+                reason: "",
+                ..Refusal::new(500, message)
+            });
         }
+        self.make(kind, namespace, object)
+    }
+
+    fn make(
+        &mut self,
+        kind: &'static Kind,
+        namespace: &str,
+        mut object: Value,
+    ) -> Result<Written, Refusal> {
         self.identities += 1;
         let name = if let Some(name) = object["metadata"]["name"].as_str() {
             name.to_owned()
@@ -110,17 +122,17 @@ impl Objects {
                 return Err(Refusal::not_found(kind, name));
             }
             if !uid.is_empty() {
-                return Err(mismatch(kind, name, uid, ""));
+                return Err(mismatch(place, uid, ""));
             }
-            return self.create(kind, place.namespace, object);
+            return self.make(kind, place.namespace, object);
         };
         let current = before.value["metadata"]["uid"].as_str().unwrap_or_default();
         if !uid.is_empty() && uid != current {
-            return Err(mismatch(kind, name, uid, current));
+            return Err(mismatch(place, uid, current));
         }
         if version.is_empty() && kind.is(Trait::VersionNeeded) {
             let why = "Invalid value: 0: must be specified for an update";
-            return Err(Refusal::invalid(
+            return Err(Refusal::invalid_resource(
                 kind,
                 name,
                 "metadata.resourceVersion",
@@ -151,14 +163,13 @@ impl Objects {
                 "pod {} is being deleted, cannot be assigned to a host",
                 place.name
             );
-            return Err(Refusal::conflict(place.kind, place.name, &why));
+            return Err(Refusal::conflict_on("pods/binding", place.name, &why));
         }
         if let Some(node) = pod["spec"]["nodeName"].as_str() {
             let why = format!("pod {} is already assigned to node \"{node}\"", place.name);
-            return Err(Refusal::conflict(place.kind, place.name, &why));
+            return Err(Refusal::conflict_on("pods/binding", place.name, &why));
         }
         pod["spec"]["nodeName"] = binding["target"]["name"].clone();
-        count(&mut pod);
         let scheduled = json!({"status": {"conditions": [{
             "type": "PodScheduled", "status": "True", "lastTransitionTime": self.clock.now(),
         }]}});
@@ -199,85 +210,25 @@ impl Objects {
         }
         Ok(Written::Object(self.store.put(place.key(), after)))
     }
-
-    pub(super) fn delete(&mut self, place: Place<'_>, options: &Value) -> Result<Written, Refusal> {
-        let (kind, name) = (place.kind, place.name);
-        let before = self.get(place)?;
-        let meta = &before.value["metadata"];
-        for (field, wanted) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
-            if let Some(asked) = options["preconditions"][field].as_str()
-                && meta[field] != asked
-            {
-                let found = meta[field].as_str().unwrap_or_default();
-                let why = format!(
-                    "the {wanted} in the precondition ({asked}) does not match the {wanted} in record ({found}). \
-                     The object might have been deleted and then recreated"
-                );
-                return Err(Refusal::conflict(kind, name, &why));
-            }
-        }
-        let mut after = before.value.clone();
-        let held = match options["propagationPolicy"].as_str() {
-            Some("Foreground") => Some("foregroundDeletion"),
-            Some("Orphan") => Some("orphan"),
-            _ => None,
-        };
-        if let Some(held) = held
-            && !finalizers(&after).contains(&held)
-        {
-            let mut list: Vec<Value> = finalizers(&after).into_iter().map(Value::from).collect();
-            list.push(json!(held));
-            after["metadata"]["finalizers"] = json!(list);
-        }
-        let grace = grace(kind, &after, options);
-        if grace == 0 && finalizers(&after).is_empty() {
-            self.store.remove(&place.key());
-            if kind.is(Trait::EndsGracefully) {
-                return Ok(Written::Object(before));
-            }
-            let mut details = json!({"name": name, "kind": kind.plural, "uid": meta["uid"]});
-            if !kind.group.is_empty() {
-                details["group"] = json!(kind.group);
-            }
-            return Ok(Written::Success(json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
-            })));
-        }
-        let already = meta["deletionGracePeriodSeconds"].as_u64();
-        if already.is_none_or(|already| grace < already) {
-            if already.is_none() {
-                count(&mut after);
-            }
-            after["metadata"]["deletionTimestamp"] = json!(self.clock.after(grace));
-            after["metadata"]["deletionGracePeriodSeconds"] = json!(grace);
-        }
-        if after == before.value {
-            return Ok(Written::Object(before));
-        }
-        Ok(Written::Object(self.store.put(place.key(), after)))
-    }
 }
 
-/// How long a pod may take to end; everything else ends at once.
-fn grace(kind: &Kind, object: &Value, options: &Value) -> u64 {
-    let ended = matches!(
-        object["status"]["phase"].as_str(),
-        Some("Succeeded" | "Failed")
+fn mismatch(place: Place<'_>, asked: &str, found: &str) -> Refusal {
+    let Place {
+        kind,
+        namespace,
+        name,
+    } = place;
+    let group = if kind.schema.is_some() {
+        kind.group
+    } else {
+        ""
+    };
+    let path = [group, kind.plural, namespace, name];
+    let path: Vec<&str> = path.into_iter().filter(|part| !part.is_empty()).collect();
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {asked}, UID in object meta: {found}",
+        path.join("/")
     );
-    let bound = object["spec"]["nodeName"]
-        .as_str()
-        .is_some_and(|node| !node.is_empty());
-    if !kind.is(Trait::EndsGracefully) || ended || !bound {
-        return 0;
-    }
-    let asked = options["gracePeriodSeconds"].as_u64();
-    asked
-        .or_else(|| object["spec"]["terminationGracePeriodSeconds"].as_u64())
-        .unwrap_or(30)
-}
-
-fn mismatch(kind: &Kind, name: &str, asked: &str, found: &str) -> Refusal {
-    let why =
-        format!("Precondition failed: UID in precondition: {asked}, UID in object meta: {found}");
     Refusal::conflict(kind, name, &why)
 }

@@ -1,6 +1,6 @@
 //! The three ways to patch.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::kinds::Kind;
 use super::refusal::Refusal;
@@ -46,24 +46,29 @@ pub(super) fn patched(
     match how {
         PatchKind::Merge => json_patch::merge(&mut after, patch),
         PatchKind::Strategic if kind.schema.is_some() => {
-            let message = "the body of the request was in an unknown format - accepted media types include: \
-                           application/json-patch+json, application/merge-patch+json, \
-                           application/apply-patch+yaml, application/apply-patch+cbor";
-            return Err(Refusal::new(415, message));
+            return Err(unknown_format());
         }
         PatchKind::Strategic => strategic(&mut after, patch),
         PatchKind::Json => {
             let patch: json_patch::Patch = serde_json::from_value(patch.clone())
                 .map_err(|error| Refusal::bad_request(error.to_string()))?;
             json_patch::patch(&mut after, &patch).map_err(|_| {
-                Refusal::new(
-                    422,
-                    "the server rejected our request due to an error in our request",
-                )
+                let message = "the server rejected our request due to an error in our request";
+                Refusal {
+                    details: json!({}),
+                    ..Refusal::new(422, message)
+                }
             })?;
         }
     }
     Ok(after)
+}
+
+/// It is none of the kinds that are taken.
+pub(super) fn unknown_format() -> Refusal {
+    let message = "the body of the request was in an unknown format - accepted media types include: \
+                   application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+    Refusal::new(415, message)
 }
 
 /// The key that the items of a list are told apart by, for the lists that are merged.
@@ -114,34 +119,43 @@ fn strategic(object: &mut Value, patch: &Value) {
     }
 }
 
-fn merged(mut list: Vec<Value>, items: &[Value], key: &str) -> Vec<Value> {
-    for item in items {
-        let place = list.iter().position(|old| old[key] == item[key]);
-        match (place, item["$patch"] == "delete") {
-            (Some(place), true) => {
-                list.remove(place);
-            }
-            (None, true) => {}
-            (Some(place), false) => {
-                if let Some(old) = list.get_mut(place) {
-                    strategic(old, item);
-                }
-            }
-            (None, false) => {
-                let mut new = Value::Null;
-                strategic(&mut new, item);
-                list.push(new);
-            }
-        }
+fn merged(list: Vec<Value>, items: &[Value], key: &str) -> Vec<Value> {
+    let mut changed = Vec::new();
+    for item in items.iter().filter(|item| item["$patch"] != "delete") {
+        let old = list.iter().find(|old| old[key] == item[key]);
+        let mut new = old.cloned().unwrap_or_default();
+        strategic(&mut new, item);
+        changed.push(new);
     }
-    list
+    ordered(list, changed, items, |one, other| one[key] == other[key])
 }
 
-fn joined(mut list: Vec<Value>, items: &[Value]) -> Vec<Value> {
-    for item in items {
-        if !list.contains(item) {
-            list.push(item.clone());
+fn joined(list: Vec<Value>, items: &[Value]) -> Vec<Value> {
+    ordered(list, items.to_vec(), items, |one, other| one == other)
+}
+
+/// What stays as it was and what the patch speaks of, both in their own order; what is new comes before
+/// what stays.
+fn ordered(
+    list: Vec<Value>,
+    changed: Vec<Value>,
+    items: &[Value],
+    same: impl Fn(&Value, &Value) -> bool,
+) -> Vec<Value> {
+    let before = list.clone();
+    let place = |item: &Value| before.iter().position(|old| same(old, item));
+    let stays = list
+        .into_iter()
+        .filter(|old| !items.iter().any(|item| same(old, item)));
+    let (mut stays, mut after) = (stays.peekable(), Vec::new());
+    for item in changed {
+        let here = place(&item);
+        while let Some(old) = stays.next_if(|old| here.is_some_and(|here| place(old) < Some(here)))
+        {
+            after.push(old);
         }
+        after.push(item);
     }
-    list
+    after.extend(stays);
+    after
 }

@@ -71,7 +71,7 @@ impl Store {
             ),
             Some(token) => {
                 let (version, after) = continued(kind, token)?;
-                (self.continuable(version)?, Some(after))
+                (self.continuable(version, &after)?, Some(after))
             }
         };
         let mut items: Vec<(Key, Arc<Object>)> = self
@@ -98,26 +98,41 @@ impl Store {
         })
     }
 
-    fn continuable(&self, version: u64) -> Result<u64, Refusal> {
-        if version < self.oldest() || version > self.version() {
-            let message = "The provided continue parameter is too old to display a consistent list result. You can \
-                           start a new list without the continue parameter.";
-            return Err(Refusal::expired(message));
+    fn continuable(&self, version: Option<u64>, after: &Key) -> Result<u64, Refusal> {
+        let current = self.version();
+        match version {
+            None => Ok(current),
+            Some(version) if (self.oldest()..=current).contains(&version) => Ok(version),
+            Some(_) => {
+                let message = "The provided continue parameter is too old to display a consistent list result. You can \
+                               start a new list without the continue parameter, or use the continue token in this \
+                               response to retrieve the remainder of the results. Continuing with the provided \
+                               token results in an inconsistent list - objects that were created, modified, or \
+                               deleted between the time the first chunk was returned and now may show up in the \
+                               list.";
+                let next = format!("{NEWEST}/{}/{}", after.namespace, after.name);
+                Err(Refusal::expired(message).with_continue(next))
+            }
         }
-        Ok(version)
     }
 }
 
-/// Where a list goes on.
-fn continued(kind: &Kind, token: &str) -> Result<(u64, Key), Refusal> {
+/// In place of a version, in where a list goes on: whichever is newest.
+const NEWEST: &str = "newest";
+
+/// Where a list goes on, and at which version; None: at the newest.
+fn continued(kind: &Kind, token: &str) -> Result<(Option<u64>, Key), Refusal> {
+    let invalid = || Refusal::bad_request("continue key is not valid");
     let mut parts = token.splitn(3, '/');
-    let version = parts.next().and_then(|version| version.parse().ok());
-    match (version, parts.next(), parts.next()) {
-        (Some(version), Some(namespace), Some(name)) => {
-            Ok((version, Key::new(kind, namespace, name)))
-        }
-        _ => Err(Refusal::bad_request("continue key is not valid")),
-    }
+    let (Some(version), Some(namespace), Some(name)) = (parts.next(), parts.next(), parts.next())
+    else {
+        return Err(invalid());
+    };
+    let version = match version {
+        NEWEST => None,
+        version => Some(version.parse().map_err(|_| invalid())?),
+    };
+    Ok((version, Key::new(kind, namespace, name)))
 }
 
 impl List {
@@ -139,19 +154,26 @@ impl List {
         } else {
             (kind.name, kind.api_version())
         };
+        let mut metadata = self.metadata();
+        if kind.schema.is_some() && self.next.is_none() && !metadata_only {
+            metadata["continue"] = json!("");
+        }
         let mut text = format!(
-            "{{\"kind\":\"{name}List\",\"apiVersion\":\"{version}\",\"metadata\":{},\"items\":[",
-            self.metadata()
+            "{{\"kind\":\"{name}List\",\"apiVersion\":\"{version}\",\"metadata\":{metadata},\"items\":["
         );
         for (number, item) in self.items.iter().enumerate() {
             let comma = if number == 0 { "" } else { "," };
             let _ = if metadata_only {
                 write!(text, "{comma}{}", partial(&item.value))
             } else {
-                write!(text, "{comma}{}", item.text())
+                write!(text, "{comma}{}", item.item(kind))
             };
         }
         text.push_str("]}");
+        if metadata_only && self.items.is_empty() {
+            // Go's way to say that there are none.
+            return text.replace("\"items\":[]", "\"items\":null");
+        }
         text
     }
 

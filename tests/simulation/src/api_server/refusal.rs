@@ -9,12 +9,14 @@ use super::kinds::Kind;
 pub struct Refusal {
     /// The HTTP code.
     pub code: u16,
-    /// One word, for programs.
+    /// One word, for programs; empty: none.
     pub reason: &'static str,
     /// For people.
     pub message: String,
     /// What it is about.
     pub details: Value,
+    /// Where a list can go on all the same.
+    pub(super) next: Option<String>,
 }
 
 impl std::fmt::Display for Refusal {
@@ -32,36 +34,56 @@ impl Refusal {
             reason: reason(code),
             message: message.into(),
             details: Value::Null,
+            next: None,
         }
     }
 
-    fn about(mut self, kind: &Kind, name: &str) -> Self {
-        self.details = json!({"name": name, "kind": kind.plural});
-        if !kind.group.is_empty() {
-            self.details["group"] = json!(kind.group);
+    /// With what it is about: a resource, or a kind, with its group.
+    fn about(mut self, what: &str, group: &str, name: &str) -> Self {
+        self.details = json!({"kind": what});
+        for (field, text) in [("name", name), ("group", group)] {
+            if !text.is_empty() {
+                self.details[field] = json!(text);
+            }
         }
         self
     }
 
     pub(super) fn not_found(kind: &Kind, name: &str) -> Self {
         let message = format!("{} \"{name}\" not found", kind.resource());
-        Self::new(404, message).about(kind, name)
+        Self::new(404, message).about(kind.plural, kind.group, name)
+    }
+
+    /// There is nothing at that path.
+    pub(super) fn nowhere() -> Self {
+        let refusal = Self::new(404, "the server could not find the requested resource");
+        Self {
+            details: json!({}),
+            ..refusal
+        }
     }
 
     pub(super) fn already_exists(kind: &Kind, name: &str) -> Self {
         let message = format!("{} \"{name}\" already exists", kind.resource());
+        let refusal = Self::new(409, message).about(kind.plural, kind.group, name);
         Self {
             reason: "AlreadyExists",
-            ..Self::new(409, message).about(kind, name)
+            ..refusal
         }
     }
 
     pub(super) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
-        let message = format!(
-            "Operation cannot be fulfilled on {} \"{name}\": {why}",
-            kind.resource()
-        );
-        Self::new(409, message).about(kind, name)
+        conflict(&kind.resource(), name, why).about(kind.plural, kind.group, name)
+    }
+
+    /// Of a subresource, such as `pods/binding`.
+    pub(super) fn conflict_on(what: &str, name: &str, why: &str) -> Self {
+        conflict(what, name, why).about(what, "", name)
+    }
+
+    /// As a delete says it.
+    pub(super) fn conflict_on_kind(kind: &Kind, name: &str, why: &str) -> Self {
+        conflict(&kind.full_name(), name, why).about(kind.name, kind.group, name)
     }
 
     /// The version is not the newest.
@@ -71,17 +93,12 @@ impl Refusal {
     }
 
     pub(super) fn invalid(kind: &Kind, name: &str, field: &str, why: &str) -> Self {
-        let full = if kind.group.is_empty() {
-            kind.name.to_owned()
-        } else {
-            format!("{}.{}", kind.name, kind.group)
-        };
-        let mut refusal = Self::new(422, format!("{full} \"{name}\" is invalid: {field}: {why}"));
-        refusal.details = json!({"name": name, "kind": kind.name});
-        if !kind.group.is_empty() {
-            refusal.details["group"] = json!(kind.group);
-        }
-        refusal
+        invalid(&kind.full_name(), name, field, why).about(kind.name, kind.group, name)
+    }
+
+    /// As it is said before the object is looked at.
+    pub(super) fn invalid_resource(kind: &Kind, name: &str, field: &str, why: &str) -> Self {
+        invalid(&kind.resource(), name, field, why).about(kind.plural, kind.group, name)
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
@@ -91,6 +108,11 @@ impl Refusal {
     /// A version that is no longer known.
     pub(super) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, message)
+    }
+
+    pub(super) fn with_continue(mut self, next: String) -> Self {
+        self.next = Some(next);
+        self
     }
 
     /// A version that is not there yet.
@@ -114,14 +136,28 @@ impl Refusal {
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
             "code": self.code,
         });
+        if let Some(next) = &self.next {
+            status["metadata"]["continue"] = json!(next);
+        }
+        if !self.reason.is_empty() {
+            status["reason"] = json!(self.reason);
+        }
         if !self.details.is_null() {
             status["details"] = self.details.clone();
         }
         status
     }
+}
+
+fn conflict(what: &str, name: &str, why: &str) -> Refusal {
+    let message = format!("Operation cannot be fulfilled on {what} \"{name}\": {why}");
+    Refusal::new(409, message)
+}
+
+fn invalid(what: &str, name: &str, field: &str, why: &str) -> Refusal {
+    Refusal::new(422, format!("{what} \"{name}\" is invalid: {field}: {why}"))
 }
 
 /// The word that goes with a code.

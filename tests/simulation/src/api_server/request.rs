@@ -7,7 +7,7 @@ use http::request::Parts;
 
 use super::gate::{RequestInfo, Verb};
 use super::kinds::{self, Kind};
-use super::patch::PatchKind;
+use super::patch::{PatchKind, unknown_format};
 use super::read::Asked;
 use super::refusal::Refusal;
 use super::selector::Selector;
@@ -100,16 +100,11 @@ impl Request {
     }
 
     pub(super) fn kind(&self) -> Result<&'static Kind, Refusal> {
-        kinds::at(&self.info.group, &self.info.resource)
-            .ok_or_else(|| Refusal::new(404, "the server could not find the requested resource"))
+        kinds::at(&self.info.group, &self.info.resource).ok_or_else(Refusal::nowhere)
     }
 
     pub(super) fn patch_kind(&self) -> Result<PatchKind, Refusal> {
-        PatchKind::of(&self.content_type).ok_or_else(|| {
-            let message = "the body of the request was in an unknown format - accepted media types include: \
-                           application/json-patch+json, application/merge-patch+json";
-            Refusal::new(415, message)
-        })
+        PatchKind::of(&self.content_type).ok_or_else(unknown_format)
     }
 
     fn text(&self, name: &str) -> &str {

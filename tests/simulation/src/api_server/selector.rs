@@ -142,12 +142,13 @@ fn field(kind: &Kind, term: &str) -> Result<Field, Refusal> {
         || (kind.is(Trait::Namespaced) && path == "metadata.namespace")
         || kind.fields.contains(&path);
     if !known {
-        let message = format!(
-            "Unable to find \"{}, Resource={}\" that match label selector \"\", field selector \"{term}\": \
-             field label not supported: {path}",
-            kind.api_version(),
-            kind.plural
-        );
+        let message = if kind.schema.is_some() || !kind.fields.is_empty() {
+            format!("field label not supported: {path}")
+        } else {
+            format!(
+                "\"{path}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+            )
+        };
         return Err(Refusal::bad_request(message));
     }
     Ok(Field {

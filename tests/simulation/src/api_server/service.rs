@@ -28,8 +28,7 @@ pub(super) async fn serve(
     let (parts, body) = request.into_parts();
     let body = body.collect_bytes().await.map_err(io::Error::other)?;
     let Some(request) = Request::parse(&user, &parts, &body) else {
-        let nowhere = Refusal::new(404, "the server could not find the requested resource");
-        return Ok(sent(&server, nowhere.into(), silence));
+        return Ok(sent(&server, Refusal::nowhere().into(), silence));
     };
     let handled = handle(&server, request, silence);
     tokio::time::timeout(silence, handled)

@@ -126,10 +126,7 @@ impl State {
             "binding" if kind.plural == "pods" && info.verb == Verb::Create => {
                 return Ok(written(self.objects.bind(place, &info.body)?, false));
             }
-            _ => {
-                let message = "the server could not find the requested resource";
-                return Err(Refusal::new(404, message));
-            }
+            _ => return Err(Refusal::nowhere()),
         };
         let body = || Value::clone(&info.body);
         let done = match info.verb {

@@ -14,6 +14,7 @@ use super::kinds::Kind;
 pub(super) struct Object {
     pub(super) value: Value,
     text: OnceLock<String>,
+    item: OnceLock<String>,
 }
 
 impl Object {
@@ -21,12 +22,26 @@ impl Object {
         Arc::new(Self {
             value,
             text: OnceLock::new(),
+            item: OnceLock::new(),
         })
     }
 
     /// As JSON; made once, however many are shown it.
     pub(super) fn text(&self) -> &str {
         self.text.get_or_init(|| self.value.to_string())
+    }
+
+    /// As an item of a list, where only custom kinds say what they are.
+    pub(super) fn item(&self, kind: &Kind) -> &str {
+        if kind.schema.is_some() {
+            return self.text();
+        }
+        self.item.get_or_init(|| {
+            let fields = self.value.as_object().into_iter().flatten();
+            let kept = fields.filter(|(name, _)| *name != "kind" && *name != "apiVersion");
+            let kept: BTreeMap<_, _> = kept.collect();
+            json!(kept).to_string()
+        })
     }
 
     /// The same at a later version: what a watch shows of an object that it shows no more.

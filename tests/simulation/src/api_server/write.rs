@@ -31,7 +31,6 @@ pub(super) fn created(kind: &Kind, mut object: Value, uid: &str, now: &str) -> V
     for name in KEPT {
         remove(meta, name);
     }
-    remove(meta, "generateName");
     meta["uid"] = json!(uid);
     meta["creationTimestamp"] = json!(now);
     if kind.is(Trait::Generation) {

@@ -1,0 +1,119 @@
+//! Watches: every change in order, as the selector sees it.
+
+use serde_json::json;
+
+use crate::objects::{IPS, PODS, ip, lease, pod};
+use crate::servers::both_answer_alike;
+use crate::talk::{Talk, version};
+
+#[test]
+fn a_watch_shows_each_change_after_its_version() {
+    both_answer_alike(&async |talk: &mut Talk| {
+        let first = talk.post(IPS, ip("seen-1")).await;
+        talk.post(IPS, ip("seen-2")).await;
+        let changed = talk
+            .merge(
+                &format!("{IPS}/seen-1"),
+                json!({"spec": {"reassign": true}}),
+            )
+            .await;
+        talk.merge(
+            &format!("{IPS}/seen-1/status"),
+            json!({"status": {"claimed": true}}),
+        )
+        .await;
+        talk.merge(
+            &format!("{IPS}/seen-1/status"),
+            json!({"status": {"claimed": true}}),
+        )
+        .await;
+        talk.delete(&format!("{IPS}/seen-1"), json!({})).await;
+        let again = talk.post(IPS, ip("seen-1")).await;
+        for (since, count) in [(&first, 3), (&changed, 2), (&again, 0)] {
+            let one = "fieldSelector=metadata.name%3Dseen-1";
+            let since = version(since);
+            talk.watch(&format!("{IPS}?{one}&resourceVersion={since}"), count)
+                .await;
+        }
+    });
+}
+
+#[test]
+fn a_watch_without_a_version_begins_with_what_is_there() {
+    both_answer_alike(&async |talk: &mut Talk| {
+        for name in ["there-1", "there-2"] {
+            let mut object = ip(name);
+            object["metadata"]["labels"] = json!({"conversation": "there"});
+            talk.post(IPS, object).await;
+        }
+        let chosen = format!("{IPS}?labelSelector=conversation%3Dthere");
+        talk.watch(&chosen, 2).await;
+        talk.watch(&format!("{chosen}&resourceVersion=0"), 2).await;
+        talk.watch_metadata(&chosen, 2).await;
+    });
+}
+
+#[test]
+fn what_is_no_longer_chosen_is_deleted_for_a_watch() {
+    both_answer_alike(&async |talk: &mut Talk| {
+        let place = format!("{PODS}/chosen");
+        let made = talk.post(PODS, pod("chosen")).await;
+        for label in [
+            json!("yes"),
+            json!("no"),
+            json!("yes"),
+            json!("yes"),
+            json!(null),
+        ] {
+            talk.merge(&place, json!({"metadata": {"labels": {"chosen": label}}}))
+                .await;
+        }
+        talk.merge(&place, json!({"metadata": {"labels": {"chosen": "yes"}}}))
+            .await;
+        talk.merge(&place, json!({"metadata": {"annotations": {"a": "1"}}}))
+            .await;
+        talk.delete(&place, json!({})).await;
+        let since = format!("{PODS}?resourceVersion={}", version(&made));
+        talk.watch(&format!("{since}&labelSelector=chosen%3Dyes"), 7)
+            .await;
+        talk.watch(&format!("{since}&labelSelector=chosen"), 7)
+            .await;
+        talk.watch_metadata(&format!("{since}&labelSelector=chosen%3Dno"), 2)
+            .await;
+    });
+}
+
+#[test]
+fn a_version_that_is_forgotten_cannot_be_watched_from() {
+    both_answer_alike(&async |talk: &mut Talk| {
+        talk.post(IPS, ip("forgotten")).await;
+        talk.compact(IPS).await;
+        let all = talk
+            .watch_to_the_end(&format!("{IPS}?resourceVersion=1"))
+            .await;
+        assert_eq!(all[0]["object"]["code"], 410);
+    });
+}
+
+#[test]
+fn a_watch_ends_when_it_was_told_to_and_says_before_where_it_stands() {
+    both_answer_alike(&async |talk: &mut Talk| {
+        talk.namespace("timed").await;
+        let path = "/apis/coordination.k8s.io/v1/namespaces/timed/leases";
+        let made = talk.post(path, lease("timed", "a")).await;
+        talk.merge(
+            &format!("{path}/timed"),
+            json!({"spec": {"holderIdentity": "b"}}),
+        )
+        .await;
+        let since = format!("{path}?resourceVersion={}", version(&made));
+        talk.watch_to_the_end(&format!("{since}&timeoutSeconds=1"))
+            .await;
+        let events = talk
+            .watch_to_the_end(&format!(
+                "{since}&timeoutSeconds=8&allowWatchBookmarks=true"
+            ))
+            .await;
+        assert_eq!(events.last().unwrap()["type"], "BOOKMARK");
+    });
+}
