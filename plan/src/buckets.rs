@@ -90,7 +90,7 @@ impl Bucket {
             .checked_shl(self.throttled.min(20))
             .unwrap_or(LONGEST_WAIT.0);
         let longest = longest.min(LONGEST_WAIT.0);
-        let wait = longest / 2 + jitter % (longest / 2 + 1);
+        let wait = longest / 2 + jitter % (longest / 2);
         // A second refusal of calls that were sent together does not open it again earlier.
         self.closed_until = self.closed_until.max(now.plus(Millis(wait)));
         self.throttled = self.throttled.saturating_add(1);
@@ -160,13 +160,13 @@ impl Buckets {
         }
     }
 
-    /// A linear congruential step with the high bits folded in: spread is all that is asked of it.
+    /// A linear congruential step, its high bits first: spread is all that is asked of it.
     const fn next_jitter(&mut self) -> u64 {
         self.jitter = self
             .jitter
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        self.jitter ^ (self.jitter >> 33)
+        self.jitter.rotate_left(31)
     }
 }
 
@@ -181,7 +181,8 @@ mod tests {
     /// Calls that get a token between `from` and `to`, asking whenever the bucket says to.
     fn calls(buckets: &mut Buckets, action: Action, from: Millis, to: Millis) -> u64 {
         let (mut now, mut made) = (from, 0);
-        while now < to {
+        // A bucket that never said no would not end.
+        while now < to && made < 100_000 {
             match buckets.take(action, now) {
                 Ok(()) => made += 1,
                 Err(when) => now = when,

@@ -50,9 +50,8 @@ pub struct Timings {
 impl Timings {
     /// No mutating call is begun with less than this left: 5 s, or a third of a lease so short that it
     /// could never have them.
-    const fn margin(&self) -> Millis {
-        let third = self.duration.0 / 3;
-        if third < CALL.0 { Millis(third) } else { CALL }
+    fn margin(&self) -> Millis {
+        CALL.min(Millis(self.duration.0 / 3))
     }
 
     /// `spec.leaseDurationSeconds`: whole seconds, never none.

@@ -103,6 +103,28 @@ fn the_lowest_free_address_is_given_out_first() {
 }
 
 #[test]
+fn a_block_knows_its_range_and_what_it_excludes() {
+    let block = block("10.0.0.0/28", &["10.0.0.8/31", "10.0.0.4", "10.0.0.4"]);
+    assert_eq!(block.cidr(), net("10.0.0.0/28"));
+    assert_eq!(block.excluded(), [net("10.0.0.4/32"), net("10.0.0.8/31")]);
+    assert_eq!(block.to_string(), "10.0.0.0/28");
+}
+
+#[test]
+fn a_subnet_of_several_ranges_gives_the_addresses_of_each_once() {
+    let block = block("10.0.0.0/23", &[]);
+    // Each keeps five: the one within another keeps its own beside the other's.
+    assert_eq!(
+        block.capacity(&[net("10.0.0.0/24"), net("10.0.1.0/24")]),
+        502
+    );
+    assert_eq!(
+        block.capacity(&[net("10.0.0.0/24"), net("10.0.0.0/25")]),
+        256 - 5 - 1
+    );
+}
+
+#[test]
 fn the_ends_of_the_address_space_are_no_trap() {
     let block = block("0.0.0.0/0", &["255.255.255.255", "0.0.0.0"]);
     let everything = [net("0.0.0.0/0")];

@@ -1,6 +1,8 @@
 //! At most one replica leads, whatever their clocks show and however long one of them sleeps.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod alone;
+
 use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
 use mooring_plan::names::{Millis, ResourceVersion};
 use proptest::prelude::*;

@@ -1,0 +1,91 @@
+//! Whether a block may be as it is asked to be.
+
+use std::collections::BTreeSet;
+
+use mooring_plan::admission::Because::{Forbidden, Invalid};
+use mooring_plan::admission::address::Other;
+use mooring_plan::admission::block::{check_delete, check_range, check_shrink, narrows};
+use mooring_plan::block::BlockRange;
+use mooring_plan::names::BlockName;
+
+use super::{block, ip, range, refused, wishing};
+
+#[test]
+fn two_blocks_have_no_address_in_common() {
+    let one = BlockName::from("one");
+    let there = |other: &_| {
+        let others = std::slice::from_ref(other);
+        check_range(&one, &range("203.0.113.0/25"), others)
+    };
+    let mut around = block("all", "203.0.113.0/24");
+    refused(
+        there(&around),
+        Invalid,
+        &["overlaps IPBlock \"all\" (203.0.113.0/24)", "apart from it"],
+    );
+    around.deleting = true;
+    refused(there(&around), Invalid, &["try again once it is gone"]);
+    assert!(there(&block("half", "203.0.113.128/25")).is_ok());
+    assert!(there(&block("one", "203.0.113.0/24")).is_ok(), "itself");
+}
+
+#[test]
+fn a_block_does_not_shrink_away_from_an_address_that_an_ip_has() {
+    let name = BlockName::from("a");
+    let from = BlockRange::parse("203.0.113.0/24", ["203.0.113.250"]).unwrap();
+    let shrunk = |to: &str, other: &Other| {
+        let ips = std::slice::from_ref(other);
+        check_shrink(&name, &from, &range(to), ips)
+    };
+    let wishes = wishing("partner", "203.0.113.200");
+    let lost = &["would lose", "partner (203.0.113.200)"];
+    refused(shrunk("203.0.113.0/25", &wishes), Forbidden, lost);
+    assert!(shrunk("203.0.113.128/25", &wishes).is_ok(), "it keeps it");
+    // What it has counts, and not what it wishes for next.
+    let mut moving = wishing("partner", "203.0.113.7");
+    moving.reserved = wishes.wished;
+    refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);
+    // Named or reserved in a block of its own, though the address lies in this range as well.
+    let mut elsewhere = wishes.clone();
+    elsewhere.block = Some(BlockName::from("b"));
+    assert!(shrunk("203.0.113.0/25", &elsewhere).is_ok());
+    elsewhere.block = Some(name.clone());
+    refused(shrunk("203.0.113.0/25", &elsewhere), Forbidden, lost);
+    // What could not be had before is no loss.
+    let never = wishing("partner", "203.0.113.250");
+    assert!(shrunk("203.0.113.0/25", &never).is_ok());
+    assert!(shrunk("203.0.113.0/25", &ip("partner")).is_ok());
+}
+
+#[test]
+fn a_block_is_not_deleted_under_an_ip() {
+    let block = block("a", "203.0.113.0/24");
+    let deleted = |other: &Other| check_delete(&block, std::slice::from_ref(other));
+    let mut named = ip("partner");
+    named.block = Some(block.name.clone());
+    let inside = wishing("partner", "203.0.113.7");
+    for other in [&named, &inside] {
+        refused(deleted(other), Forbidden, &["has IPs: partner"]);
+        let mut going = other.clone();
+        going.deleting = true;
+        assert!(deleted(&going).is_ok(), "it goes as well");
+    }
+    assert!(deleted(&wishing("far", "198.51.100.7")).is_ok());
+    assert!(deleted(&ip("none")).is_ok());
+}
+
+#[test]
+fn fewer_namespaces_than_before_is_a_narrowing() {
+    let names = |names: &[&'static str]| names.iter().copied().collect::<BTreeSet<_>>();
+    let (one, two) = (names(&["a"]), names(&["a", "b"]));
+    for (before, after, narrower) in [
+        (None, None, false),
+        (Some(&one), None, false),
+        (None, Some(&two), true),
+        (Some(&two), Some(&one), true),
+        (Some(&one), Some(&two), false),
+        (Some(&one), Some(&one), false),
+    ] {
+        assert_eq!(narrows(before, after), narrower, "{before:?} {after:?}");
+    }
+}

@@ -1,0 +1,81 @@
+//! What may come in: what is admitted, and what a refusal says.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod address;
+mod block;
+mod placement;
+mod pod;
+
+use mooring_plan::admission::address::{Block, Other};
+use mooring_plan::admission::{Because, Denial};
+use mooring_plan::block::BlockRange;
+use mooring_plan::names::{BlockName, IpName};
+
+fn range(cidr: &str) -> BlockRange {
+    BlockRange::parse(cidr, []).unwrap()
+}
+
+/// A block in a subnet that is as large.
+fn block(name: &str, cidr: &str) -> Block {
+    Block {
+        name: BlockName::from(name),
+        range: range(cidr),
+        subnets: vec![cidr.parse().unwrap()],
+        deleting: false,
+    }
+}
+
+/// An IP that wishes for nothing yet.
+fn ip(name: &str) -> Other {
+    Other {
+        name: IpName::from(name),
+        wished: None,
+        reserved: None,
+        block: None,
+        deleting: false,
+    }
+}
+
+fn wishing(name: &str, address: &str) -> Other {
+    Other {
+        wished: Some(address.parse().unwrap()),
+        ..ip(name)
+    }
+}
+
+/// Refused for this, with all of these words.
+fn refused<T>(result: Result<T, Denial>, because: Because, words: &[&str]) -> Denial {
+    let denial = result.err().expect("a refusal");
+    assert_eq!(denial.because(), because, "{denial}");
+    let said = denial.to_string();
+    for part in words {
+        assert!(said.contains(part), "{part:?} is not in: {said}");
+    }
+    denial
+}
+
+#[test]
+fn a_refusal_says_what_is_wrong_and_then_the_way_out() {
+    let own = Denial::new(Because::Invalid, "it is too small", "make it larger");
+    assert_eq!(own.to_string(), "it is too small: make it larger");
+    assert_eq!(
+        (own.what(), own.way_out()),
+        ("it is too small", "make it larger")
+    );
+    assert!(!own.is_hearsay(), "the request alone says so");
+    let others = Denial::from_others(Because::Forbidden, "it is taken", "take another");
+    assert!(others.is_hearsay(), "a cache may be behind");
+    assert_eq!(others.because(), Because::Forbidden);
+}
+
+#[test]
+fn a_refusal_is_told_in_the_words_of_http_and_of_kubernetes() {
+    for (because, code, reason) in [
+        (Because::BadRequest, 400, "BadRequest"),
+        (Because::Forbidden, 403, "Forbidden"),
+        (Because::Invalid, 422, "Invalid"),
+        (Because::Unavailable, 503, "ServiceUnavailable"),
+    ] {
+        assert_eq!((because.code(), because.reason()), (code, reason));
+    }
+}

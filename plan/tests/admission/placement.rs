@@ -1,0 +1,122 @@
+//! Where a pod may run: at a node that carries its address, and for how long when that is away.
+
+use std::collections::BTreeMap;
+
+use mooring_plan::admission::placement::{Compare, Requirement, Term, contradiction};
+use mooring_plan::admission::tolerations::{KEYS, Toleration};
+
+fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let owned = pairs
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    owned.collect()
+}
+
+fn rule(key: &str, compare: Compare) -> Requirement {
+    Requirement {
+        key: key.to_owned(),
+        compare,
+    }
+}
+
+fn values(values: &[&str]) -> std::collections::BTreeSet<String> {
+    values.iter().map(|value| (*value).to_owned()).collect()
+}
+
+#[test]
+fn a_selector_for_another_value_of_a_node_s_label_rules_the_node_out() {
+    let node = labels(&[("role", "edge"), ("zone", "a")]);
+    let found = |selector: &[(&str, &str)]| {
+        contradiction(&node, &labels(selector), &[]).map(|label| (label.key, label.value))
+    };
+    assert_eq!(found(&[("role", "edge"), ("disk", "ssd")]), None);
+    let against = Some(("zone".to_owned(), "a".to_owned()));
+    assert_eq!(found(&[("zone", "b")]), against);
+}
+
+#[test]
+fn a_term_rules_a_node_out_by_what_it_says_of_a_label_that_the_node_has() {
+    let node = labels(&[("role", "edge")]);
+    for (compare, out) in [
+        (Compare::In(values(&["edge", "core"])), false),
+        (Compare::In(values(&["core"])), true),
+        (Compare::NotIn(values(&["edge"])), true),
+        (Compare::NotIn(values(&["core"])), false),
+        (Compare::Exists, false),
+        (Compare::DoesNotExist, true),
+        (Compare::Other, false),
+    ] {
+        let term = vec![rule("role", compare.clone())];
+        let found = contradiction(&node, &labels(&[]), &[term]);
+        assert_eq!(found.is_some(), out, "{compare:?}");
+        let of_another = vec![rule("disk", compare.clone())];
+        let found = contradiction(&node, &labels(&[]), &[of_another]);
+        assert_eq!(found, None, "{compare:?} of a label that it has not");
+    }
+}
+
+#[test]
+fn one_term_that_fits_is_enough_and_all_of_it_has_to() {
+    let node = labels(&[("role", "edge")]);
+    let fits: Term = vec![rule("role", Compare::Exists)];
+    let other: Term = vec![
+        rule("role", Compare::Exists),
+        rule("role", Compare::DoesNotExist),
+    ];
+    let found = |terms: &[Term]| contradiction(&node, &labels(&[]), terms).map(|label| label.key);
+    assert_eq!(found(&[other.clone(), fits]), None);
+    assert_eq!(found(&[other.clone(), other]), Some("role".to_owned()));
+    assert_eq!(found(&[]), None);
+}
+
+#[test]
+fn only_the_very_toleration_that_the_plugin_adds_is_not_the_user_s_own() {
+    let plugins = Toleration {
+        key: Some(KEYS[0]),
+        operator: Some("Exists"),
+        value: None,
+        effect: Some("NoExecute"),
+        seconds: Some(300),
+    };
+    let of = |toleration: Toleration<'_>| toleration.is_the_plugins(300);
+    assert!(of(plugins));
+    let key = Some(KEYS[1]);
+    let value = Some("");
+    assert!(of(Toleration {
+        key,
+        value,
+        ..plugins
+    }));
+    for own in [
+        Toleration {
+            key: Some("gpu"),
+            ..plugins
+        },
+        Toleration {
+            key: None,
+            ..plugins
+        },
+        Toleration {
+            operator: Some("Equal"),
+            ..plugins
+        },
+        Toleration {
+            value: Some("true"),
+            ..plugins
+        },
+        Toleration {
+            effect: Some("NoSchedule"),
+            ..plugins
+        },
+        Toleration {
+            seconds: Some(60),
+            ..plugins
+        },
+        Toleration {
+            seconds: None,
+            ..plugins
+        },
+    ] {
+        assert!(!of(own), "{own:?}");
+    }
+}

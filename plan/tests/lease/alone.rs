@@ -1,0 +1,86 @@
+//! What one replica does with what it is told.
+
+use mooring_plan::lease::{Answer, Election, Identity, Step, Timings};
+use mooring_plan::names::Millis;
+
+use super::{Server, TIMINGS};
+
+/// A replica that leads since a renewal begun at 0.
+fn leading(timings: Timings) -> (Election, Server) {
+    let mut election = Election::new(Identity::from("a"), timings);
+    let mut server = Server::default();
+    for _ in 0..2 {
+        let answer = server.carry_out(&election.step(Millis(0)));
+        election.apply(answer, Millis(0), Millis(0));
+    }
+    assert!(election.leads(Millis(0)));
+    (election, server)
+}
+
+#[test]
+fn an_identity_reads_as_it_was_given() {
+    let name = Identity::new("mooring-0_uid");
+    assert_eq!(name.as_str(), "mooring-0_uid");
+    assert_eq!(name.to_string(), "mooring-0_uid");
+}
+
+#[test]
+fn a_leader_leads_until_its_deadline_and_not_at_it() {
+    let (election, _) = leading(TIMINGS);
+    assert_eq!(election.leads_until(), Some(Millis(10_000)));
+    assert!(election.leads(Millis(9_999)));
+    assert!(!election.leads(Millis(10_000)));
+    let follower = Election::new(Identity::from("b"), TIMINGS);
+    assert_eq!(follower.leads_until(), None);
+}
+
+#[test]
+fn a_lease_too_short_to_spare_five_seconds_spares_a_third() {
+    let calls_until = |duration, renew_deadline| {
+        let timings = Timings {
+            duration: Millis::seconds(duration),
+            renew_deadline: Millis::seconds(renew_deadline),
+            ..TIMINGS
+        };
+        leading(timings).0.calls_until()
+    };
+    assert_eq!(calls_until(6, 5), Some(Millis(4_000)));
+    assert_eq!(calls_until(60, 58), Some(Millis(55_000)));
+}
+
+#[test]
+fn a_renewal_that_fails_is_tried_again_and_takes_nothing_before_the_deadline() {
+    let (mut election, _) = leading(TIMINGS);
+    let now = Millis(2_000);
+    election.apply(Answer::Failed, now, now);
+    assert_eq!(election.step(now), Step::Wait(Millis(4_000)));
+    assert!(election.leads(Millis(9_999)));
+    assert!(election.calls_until().is_some());
+}
+
+#[test]
+fn a_leader_that_finds_the_lease_still_its_own_goes_on_and_else_ends_at_once() {
+    let (mut election, mut server) = leading(TIMINGS);
+    let now = Millis(2_000);
+    election.apply(Answer::Conflict, now, now);
+    assert_eq!(election.step(now), Step::Read);
+    let mut other = election.clone();
+    election.apply(server.carry_out(&Step::Read), now, now);
+    assert!(election.leads(now));
+    assert!(matches!(election.step(now), Step::Update(..)), "and renews");
+    let mut taken = server.lease.take().unwrap();
+    taken.holder = Some(Identity::from("b"));
+    other.apply(Answer::Read(Some(taken)), now, now);
+    assert!(!other.leads(now));
+    assert_eq!(other.calls_until(), None);
+}
+
+#[test]
+fn who_does_not_lead_looks_again_later_and_takes_the_lease_when_it_has_expired() {
+    let (_, mut server) = leading(TIMINGS);
+    let mut other = Election::new(Identity::from("b"), TIMINGS);
+    other.apply(server.carry_out(&Step::Read), Millis(0), Millis(0));
+    assert_eq!(other.step(Millis(0)), Step::Wait(Millis(2_000)));
+    assert_eq!(other.step(Millis(14_999)), Step::Read);
+    assert!(matches!(other.step(Millis(15_000)), Step::Update(..)));
+}

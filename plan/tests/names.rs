@@ -1,0 +1,76 @@
+//! How what Mooring names is written, and read again.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use mooring_plan::classify::Action;
+use mooring_plan::cloud::{InstanceState, Reassign};
+use mooring_plan::names::{BlockName, InstanceId, InterfaceId, Millis, PodKey, ResourceVersion};
+use mooring_plan::step::Call;
+
+#[test]
+fn a_pod_s_key_is_written_as_namespace_and_name_and_read_again() {
+    let key = PodKey::new("shop", "web-0");
+    assert_eq!(key.to_string(), "shop/web-0");
+    assert_eq!(PodKey::parse("shop/web-0"), Some(key));
+    for text in ["", "/", "web-0", "/web-0", "shop/"] {
+        assert_eq!(PodKey::parse(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn a_node_s_instance_is_the_end_of_its_provider_id_where_ec2_is_the_provider() {
+    let instance = |id: &str| InstanceId::from_provider_id(id);
+    let found = Some(InstanceId::from("i-0123"));
+    assert_eq!(instance("aws:///eu-west-1a/i-0123"), found);
+    assert_eq!(instance("aws://i-0123"), found);
+    for other in [
+        "",
+        "gce://project/zone/i-0123",
+        "aws:///eu-west-1a/fargate-ip-10-0-0-1",
+        "kind://docker/kind/node",
+    ] {
+        assert_eq!(instance(other), None, "{other}");
+    }
+}
+
+#[test]
+fn a_block_s_label_has_its_name_under_our_domain() {
+    let label = BlockName::from("office").node_label();
+    assert_eq!(label, "block.ip.wgtwo.com/office");
+}
+
+#[test]
+fn a_version_is_written_as_its_number() {
+    assert_eq!(ResourceVersion(42).to_string(), "42");
+}
+
+#[test]
+fn time_never_runs_backwards() {
+    let (early, late) = (Millis::seconds(1), Millis::seconds(3));
+    assert_eq!(late.since(early), Millis(2000));
+    assert_eq!(early.since(late), Millis(0));
+    assert_eq!(early.plus(late), Millis(4000));
+    assert_eq!(Millis(u64::MAX).plus(late), Millis(u64::MAX));
+}
+
+#[test]
+fn a_call_is_named_as_the_permission_that_it_needs() {
+    let (eni, address) = (InterfaceId::from("eni-1"), "203.0.113.7".parse().unwrap());
+    let assign = Call::Assign(eni.clone(), address, Reassign::Refuse);
+    let unassign = Call::Unassign(eni.clone(), address);
+    assert_eq!(assign.action_name(), Action::Assign.name());
+    assert_eq!(unassign.action_name(), Action::Unassign.name());
+    for call in [assign, unassign] {
+        assert_eq!((call.interface(), call.address()), (&eni, address));
+    }
+}
+
+#[test]
+fn an_instance_that_can_run_nothing_much_longer_is_ending() {
+    use InstanceState as S;
+    for state in [S::ShuttingDown, S::Terminated, S::Stopping, S::Stopped] {
+        assert!(state.is_ending(), "{state:?}");
+    }
+    for state in [S::Pending, S::Running] {
+        assert!(!state.is_ending(), "{state:?}");
+    }
+}
