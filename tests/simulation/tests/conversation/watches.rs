@@ -96,6 +96,20 @@ fn a_version_that_is_forgotten_cannot_be_watched_from() {
 }
 
 #[test]
+fn a_watch_from_a_version_that_is_not_there_yet_hears_nothing() {
+    both_answer_alike(&async |talk: &mut Talk| {
+        talk.namespace("ahead").await;
+        let path = "/apis/coordination.k8s.io/v1/namespaces/ahead/leases";
+        talk.post(path, lease("ahead", "a")).await;
+        let ahead = format!("{path}?timeoutSeconds=2&resourceVersion=999999999");
+        talk.watch_to_the_end(&ahead).await;
+        let ahead = format!("{IPS}?timeoutSeconds=2&resourceVersion=999999999");
+        talk.watch_to_the_end(&ahead).await;
+        talk.get(&format!("{path}/ahead")).await;
+    });
+}
+
+#[test]
 fn a_watch_ends_when_it_was_told_to_and_says_before_where_it_stands() {
     both_answer_alike(&async |talk: &mut Talk| {
         talk.namespace("timed").await;
