@@ -136,17 +136,9 @@ impl<'a> World<'a> {
                 format!("block {name} is gone: create it again"),
             ));
         };
-        match self.own_reservation(address) {
-            // Deleted by hand: its finalizer still reserves. It is made anew when nobody holds it.
-            Some(reservation) if reservation.deleting && self.ip.status.claim.is_none() => {
-                Err(Unreserved::Do(match self.off(address) {
-                    Ok(()) => Next::write(Write::Release(reservation.clone())),
-                    Err(next) => next,
-                }))
-            }
-            Some(reservation) if reservation.deleting => Ok(()),
-            _ => self.reserve(block, address),
-        }
+        // One that was deleted by hand stays, since its finalizer still reserves the address: to make it
+        // anew would leave a moment in which another IP could take the address.
+        self.reserve(block, address)
     }
 
     /// Makes an address ours, or says who has it.

@@ -210,16 +210,20 @@ fn deleting_it_by_hand_detaches_nothing() {
     sim.settle();
     sim.expect_attached("partner", "a");
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
-    // After the next detach it is whole again.
+    // It still reserves when nobody holds the address any more, and goes with its IP.
     sim.delete_pod("a");
     sim.pod_goes("a");
     sim.settle();
     sim.expect_free("partner");
-    assert!(
-        !sim.kube.reservations[&address("203.0.113.10")].deleting,
-        "{}",
-        sim.story()
-    );
+    sim.ip("thief", "203.0.113.10");
+    sim.pod("b").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.expect_not_reserved("thief", Reason::AddressInUse);
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.expect_free("thief");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::names::{InterfaceId, PodKey};
 use mooring_plan::objects::{Claim, Ip};
-use mooring_plan::reason::Reason;
 
 use super::Sim;
 use super::rules::explains;
@@ -25,16 +24,8 @@ impl Sim {
             let Some(address) = ip.status.address else {
                 continue;
             };
-            if self.reserved_for(ip, address) {
-                ours.extend(self.expect_its_wish(ip, address));
-            } else {
-                // Deleted by hand, and somebody else was faster.
-                let in_use = said.is_some_and(|said| said.reason == Reason::AddressInUse);
-                self.must(
-                    in_use && ip.status.claim.is_none(),
-                    "an address is not reserved",
-                );
-            }
+            self.must(self.reserved_for(ip, address), "an address is not reserved");
+            ours.extend(self.expect_its_wish(ip, address));
         }
         self.expect_nothing_left(&ours);
     }
