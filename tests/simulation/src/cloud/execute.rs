@@ -1,0 +1,290 @@
+//! The way of a call, from where it is sent to where its answer arrives. Whoever sent it may be gone by
+//! then: what is on its way still lands.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use ec2_emulator::front::buckets::Bucket;
+use ec2_emulator::state::request::{Change, Request, Response, Wanted};
+use ec2_emulator::wire::action::Kind;
+use ec2_emulator::wire::{Action, Form, Refusal, answer, request};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::{Call, Cloud, Execution, Fate};
+
+/// What comes back.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Xml(u16, String),
+    /// The connection broke.
+    Broken,
+}
+
+/// A call on its way.
+struct Incoming {
+    client: String,
+    action: Action,
+    form: Form,
+    /// Where it stands among the mutating ones.
+    entry: Option<usize>,
+    /// In words.
+    text: String,
+}
+
+/// How long nothing is heard before even the most patient client has given up.
+const SILENCE: Duration = Duration::from_secs(3600);
+
+impl Cloud {
+    /// Takes a call; its answer comes over the channel, if one comes.
+    pub(super) fn begin(&self, client: &str, body: &[u8]) -> oneshot::Receiver<Answer> {
+        let (sender, receiver) = oneshot::channel();
+        let form = Form::parse(body);
+        let action = form.required("Action").map(str::parse::<Action>);
+        let Ok(Ok(action)) = action else {
+            panic!("the SDK sent what EC2 does not know: {form:?}");
+        };
+        let incoming = self.arrive(client, action, form);
+        let cloud = self.clone();
+        tokio::spawn(async move {
+            let answer = cloud.carry(&incoming, &sender).await;
+            cloud.hold_back(&incoming.client).await;
+            cloud.end(&incoming, answer, sender);
+        });
+        receiver
+    }
+
+    fn arrive(&self, client: &str, action: Action, form: Form) -> Incoming {
+        let interface = form.text("NetworkInterfaceId").unwrap_or_default();
+        let addresses = form.values::<Ipv4Addr>("PrivateIpAddress");
+        let addresses: Vec<Ipv4Addr> = addresses.unwrap_or_default().into_iter().collect();
+        let reassign = form.flag("AllowReassignment").unwrap_or_default();
+        let mut text = format!("{client} {action}");
+        let mut entry = None;
+        if action.kind() == Kind::Change {
+            text = format!("{text} {interface} {addresses:?} reassign={reassign}");
+            let call = Call {
+                client: client.to_owned(),
+                action,
+                interface: interface.to_owned(),
+                addresses,
+                reassign,
+                sent: self.log.moment(),
+                executed: Vec::new(),
+                answered: None,
+            };
+            let mut inside = self.lock();
+            entry = Some(inside.calls.len());
+            text = format!("#{} {text}", inside.calls.len());
+            inside.calls.push(call);
+        }
+        self.log.say(format!("cloud    sent {text}"));
+        Incoming {
+            client: client.to_owned(),
+            action,
+            form,
+            entry,
+            text,
+        }
+    }
+
+    async fn carry(&self, call: &Incoming, waiting: &oneshot::Sender<Answer>) -> Answer {
+        self.hold_back(&call.client).await;
+        let (fate, latency) = {
+            let mut guard = self.lock();
+            let inside = &mut *guard;
+            let fate = inside.weather.fate(call.action, &mut inside.chance);
+            let (from, to) = inside.weather.latency;
+            (fate, inside.chance.millis(from, to))
+        };
+        if fate != Fate::Served {
+            self.log
+                .fault(format!("cloud    fault {fate:?} for {}", call.text));
+        }
+        sleep(latency / 2).await;
+        let refused = |refusal: Refusal| {
+            let body = refusal.to_xml("00000000-0000-4000-8000-000000000000");
+            Answer::Xml(refusal.status, body)
+        };
+        let error = || {
+            refused(Refusal::new(
+                "InternalError",
+                "An internal error has occurred",
+            ))
+        };
+        let answer = match fate {
+            Fate::Served => self.serve(call, waiting),
+            Fate::LostBefore => return Answer::Broken,
+            Fate::Silence => {
+                sleep(SILENCE).await;
+                return Answer::Broken;
+            }
+            Fate::LostAfter => {
+                self.serve(call, waiting);
+                return Answer::Broken;
+            }
+            Fate::ErrorBefore => error(),
+            Fate::ErrorAfter => {
+                self.serve(call, waiting);
+                error()
+            }
+            Fate::Late(by) => {
+                sleep(by).await;
+                self.serve(call, waiting)
+            }
+            Fate::LateAnswer(by) => {
+                let answer = self.serve(call, waiting);
+                sleep(by).await;
+                answer
+            }
+            Fate::Twice(by) => {
+                let answer = self.serve(call, waiting);
+                let (cloud, again) = (self.clone(), call.again());
+                tokio::spawn(async move {
+                    sleep(by).await;
+                    let (nobody, _) = oneshot::channel();
+                    cloud.serve(&again, &nobody);
+                });
+                answer
+            }
+            Fate::Throttled => refused(Refusal::throttled()),
+            Fate::Denied => refused(Refusal::new(
+                "UnauthorizedOperation",
+                "You are not authorized to perform this operation.",
+            )),
+        };
+        sleep(latency / 2).await;
+        answer
+    }
+
+    /// A process that stands still neither sends nor hears.
+    async fn hold_back(&self, client: &str) {
+        loop {
+            let now = self.log.now();
+            let until = {
+                let mut inside = self.lock();
+                inside.paused.retain(|(_, until)| *until > now);
+                let of = inside.paused.iter().filter(|(paused, _)| paused == client);
+                of.map(|(_, until)| *until).max()
+            };
+            let Some(until) = until else { return };
+            sleep(until.saturating_sub(now)).await;
+        }
+    }
+
+    fn serve(&self, call: &Incoming, waiting: &oneshot::Sender<Answer>) -> Answer {
+        let body = self.execute(call, !waiting.is_closed());
+        match body {
+            Ok(body) => Answer::Xml(200, body),
+            Err(refusal) => {
+                let body = refusal.to_xml("00000000-0000-4000-8000-000000000000");
+                Answer::Xml(refusal.status, body)
+            }
+        }
+    }
+
+    fn execute(&self, call: &Incoming, awaited: bool) -> Result<String, Refusal> {
+        let action = call.action;
+        let narrowed = request::narrowed(&call.form);
+        let moment = self.log.moment();
+        let mut guard = self.lock();
+        let inside = &mut *guard;
+        if !inside.buckets.draw(Bucket { action, narrowed }, moment.at) {
+            return Err(Refusal::throttled());
+        }
+        let asked = request::read(action, &call.form)?;
+        let write = |ec2: &_, response| {
+            answer::write(
+                action,
+                ec2,
+                response,
+                &asked.page,
+                asked.narrowed,
+                "00000000-0000-4000-8000-000000000001",
+            )
+        };
+        match asked.request {
+            Request::Read(read) => {
+                let lag = inside.weather.lag;
+                let ec2 = inside.seen.seen(moment.at, lag);
+                write(&ec2, Response::Seen(ec2.read(&read)?))
+            }
+            Request::Change(change) => {
+                let found_on = found_on(&inside.ec2, &change);
+                let result = inside.ec2.change(change);
+                let refused = result.as_ref().err().map(|error| error.code.to_string());
+                let said = refused.as_deref().unwrap_or("done");
+                let line = format!("cloud    executed {}: {said}", call.text);
+                if let Some(entry) = call.entry.and_then(|entry| inside.calls.get_mut(entry)) {
+                    entry.executed.push(Execution {
+                        moment,
+                        awaited,
+                        found_on,
+                        refused,
+                    });
+                }
+                if result.is_ok() {
+                    inside.record(moment.at);
+                }
+                let written = result.map(|changed| write(&inside.ec2, Response::Changed(changed)));
+                drop(guard);
+                self.log.say(line);
+                written?
+            }
+        }
+    }
+
+    fn end(&self, call: &Incoming, answer: Answer, waiting: oneshot::Sender<Answer>) {
+        let said = match &answer {
+            Answer::Xml(status, body) => format!("{status} {:016x}", digest(body)),
+            Answer::Broken => "broken".to_owned(),
+        };
+        let heard = waiting.send(answer).is_ok();
+        let moment = self.log.moment();
+        if let Some(entry) = call.entry.filter(|_| heard)
+            && let Some(entry) = self.lock().calls.get_mut(entry)
+        {
+            entry.answered = Some(moment);
+        }
+        let heard = if heard { "" } else { ", and nobody waits" };
+        self.log
+            .say(format!("cloud    answered {}: {said}{heard}", call.text));
+    }
+}
+
+impl Incoming {
+    fn again(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            action: self.action,
+            form: self.form.clone(),
+            entry: self.entry,
+            text: format!("{} again", self.text),
+        }
+    }
+}
+
+/// The other interface that has what an Assign asks for.
+fn found_on(ec2: &ec2_emulator::state::Ec2, change: &Change) -> Option<String> {
+    let Change::AssignPrivateIpAddresses {
+        interface, wanted, ..
+    } = change
+    else {
+        return None;
+    };
+    let Wanted::Addresses(addresses) = wanted else {
+        return None;
+    };
+    let subnet = ec2.interface(*interface).ok()?.subnet;
+    addresses.iter().find_map(|address| {
+        let holder = ec2.holder(subnet, *address)?;
+        (holder.id != *interface).then(|| holder.id.to_string())
+    })
+}
+
+/// So that an answer that differs shows, however long it is.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,154 @@
+//! The histories of the API server and of EC2, laid into one order and gone through again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::objects::{is_end, text};
+use crate::api_server::{Entry, Outcome};
+use crate::cloud::{Call, Execution};
+use crate::log::Moment;
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// A write was carried out.
+    Wrote(&'a Entry, &'a Outcome),
+    /// A call was sent.
+    Sent(&'a Call),
+    /// A call was executed.
+    Executed(&'a Call, &'a Execution),
+}
+
+impl Event<'_> {
+    /// When, since the start.
+    #[must_use]
+    pub fn at(&self) -> Duration {
+        match self {
+            Self::Wrote(_, outcome) => outcome.at,
+            Self::Sent(call) => call.sent.at,
+            Self::Executed(_, execution) => execution.moment.at,
+        }
+    }
+}
+
+/// Everything in the order in which it happened. After a backup was restored, versions begin anew.
+#[must_use]
+pub fn in_order<'a>(
+    history: &'a [Entry],
+    calls: &'a [Call],
+    restored: Option<Duration>,
+) -> Vec<Event<'a>> {
+    let later = |at: Duration| restored.is_some_and(|restored| at > restored);
+    let mut events = Vec::new();
+    for entry in history {
+        let Some(outcome) = entry.outcome.as_ref() else {
+            continue;
+        };
+        if entry.request.verb.writes() && outcome.code < 300 {
+            let key = (
+                later(outcome.at),
+                outcome.version,
+                0,
+                entry.request.sequence,
+            );
+            events.push((key, Event::Wrote(entry, outcome)));
+        }
+    }
+    let place = |moment: &Moment| (later(moment.at), moment.after, 1, moment.count);
+    for call in calls {
+        events.push((place(&call.sent), Event::Sent(call)));
+        let executed = call.executed.iter();
+        events.extend(
+            executed.map(|execution| (place(&execution.moment), Event::Executed(call, execution))),
+        );
+    }
+    events.sort_by_key(|(key, _)| *key);
+    events.into_iter().map(|(_, event)| event).collect()
+}
+
+/// What a claim said.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Claim<'a> {
+    pub(super) address: &'a str,
+    pub(super) interface: &'a str,
+    pub(super) instance: &'a str,
+    pub(super) node: &'a str,
+    pub(super) pod: &'a str,
+}
+
+/// The objects as they were at one moment, and what has ever been.
+#[derive(Default)]
+pub(super) struct Replay<'a> {
+    /// By UID.
+    pub(super) ips: BTreeMap<&'a str, &'a Value>,
+    /// By UID.
+    pub(super) pods: BTreeMap<&'a str, &'a Value>,
+    /// Every claim that was ever written.
+    pub(super) claims: BTreeSet<Claim<'a>>,
+    /// Node and instance, as they ever went together.
+    machines: BTreeSet<(&'a str, &'a str)>,
+    /// Pod and node.
+    bound: BTreeSet<(&'a str, &'a str)>,
+    names: BTreeMap<(&'a str, &'a str), &'a str>,
+}
+
+impl<'a> Replay<'a> {
+    pub(super) fn apply(&mut self, entry: &'a Entry, outcome: &'a Outcome) {
+        let request = &entry.request;
+        let body: &Value = &outcome.body;
+        let of = match request.resource.as_str() {
+            "ips" => &mut self.ips,
+            "pods" => &mut self.pods,
+            "nodes" => {
+                let instance = text(body, "/spec/providerID")
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default();
+                self.machines
+                    .insert((text(body, "/metadata/name"), instance));
+                return;
+            }
+            _ => return,
+        };
+        if is_end(request, body) {
+            let name = (request.resource.as_str(), request.name.as_str());
+            if let Some(uid) = self.names.remove(&name) {
+                of.remove(uid);
+            }
+            return;
+        }
+        // A binding answers with a status.
+        if body["kind"] == "Status" {
+            if request.subresource == "binding"
+                && let Some(uid) = self.names.get(&("pods", request.name.as_str()))
+            {
+                self.bound
+                    .insert((uid, text(&request.body, "/target/name")));
+            }
+            return;
+        }
+        let uid = text(body, "/metadata/uid");
+        of.insert(uid, body);
+        let name = text(body, "/metadata/name");
+        self.names.insert((request.resource.as_str(), name), uid);
+        if request.resource == "pods" {
+            self.bound.insert((uid, text(body, "/spec/nodeName")));
+        } else if body["status"]["claimed"] == true {
+            self.claims.insert(Claim {
+                address: text(body, "/status/address"),
+                interface: text(body, "/status/networkInterfaceID"),
+                instance: text(body, "/status/instanceID"),
+                node: text(body, "/status/node"),
+                pod: text(body, "/status/podUID"),
+            });
+        }
+    }
+
+    /// Was the claim's pod ever bound to its node, and the node ever its instance's?
+    pub(super) fn is_where_its_pod_is(&self, claim: &Claim<'_>) -> bool {
+        self.bound.contains(&(claim.pod, claim.node))
+            && self.machines.contains(&(claim.node, claim.instance))
+    }
+}

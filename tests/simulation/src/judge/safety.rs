@@ -1,0 +1,195 @@
+//! The rules, one by one.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use ec2_emulator::state::request::{Change, Wanted};
+use ec2_emulator::wire::Action;
+use serde_json::Value;
+
+use super::Case;
+use super::objects::{address, explains, ip_of, says_attached};
+use super::replay::Replay;
+use crate::api_server::{Entry, Verb};
+use crate::cloud::{Call, Execution};
+use crate::replicas::is_ours;
+
+type Verdict = Result<(), String>;
+
+/// S1: at most one pod says True for an address, and for an IP.
+pub(super) fn one_holder(replay: &Replay<'_>) -> Verdict {
+    let mut by_ip: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut by_address: BTreeMap<&str, &str> = BTreeMap::new();
+    for (uid, pod) in replay.pods.iter().filter(|(_, pod)| says_attached(pod)) {
+        let ip = ip_of(pod);
+        if let Some(other) = by_ip.insert(ip, uid) {
+            return Err(format!(
+                "S1: pods {other} and {uid} both say True for the IP {ip}"
+            ));
+        }
+        let Some(address) = replay.ips.get(ip).map(|ip| address(ip)) else {
+            continue;
+        };
+        if let Some(other) = by_address
+            .insert(address, uid)
+            .filter(|_| !address.is_empty())
+        {
+            return Err(format!(
+                "S1: pods {other} and {uid} both say True for {address}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Is this write the opening of a gate by us?
+pub(super) fn opens(entry: &Entry) -> bool {
+    let request = &entry.request;
+    is_ours(&request.user)
+        && request.resource == "pods"
+        && request.subresource == "status"
+        && says_attached(&request.body)
+}
+
+/// S3 and S1: our status writes and the gates that we open are compare-and-swap.
+pub(super) fn guarded(entry: &Entry) -> Verdict {
+    let request = &entry.request;
+    if !is_ours(&request.user) || request.verb != Verb::Patch {
+        return Ok(());
+    }
+    let meta = &request.body["metadata"];
+    let (uid, version) = (!meta["uid"].is_null(), !meta["resourceVersion"].is_null());
+    match (request.resource.as_str(), request.subresource.as_str()) {
+        ("ips", _) if !version => Err(format!(
+            "S3: IP {} was written without a version to compare with: {}",
+            request.name, request.body
+        )),
+        ("pods", _) if !uid => Err(format!(
+            "S1: pod {} was written without its UID",
+            request.name
+        )),
+        ("pods", "status") if opens(entry) && !version => Err(format!(
+            "S1: the gate of pod {} was opened without a version to compare with",
+            request.name
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The IPs that explain the address there, as they are now.
+fn explained(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
+    replay
+        .ips
+        .values()
+        .any(|ip| explains(ip, address, interface))
+}
+
+/// S1: nobody says True for it.
+fn silent(replay: &Replay<'_>, of: Ipv4Addr, call: &Call, when: &str) -> Verdict {
+    let of = of.to_string();
+    let speaks = replay.pods.iter().find(|(_, pod)| {
+        let ip: Option<&&Value> = replay.ips.get(ip_of(pod));
+        says_attached(pod) && ip.is_some_and(|ip| address(ip) == of)
+    });
+    match speaks {
+        Some((uid, _)) => Err(format!(
+            "S1: pod {uid} says True for {of} when {} is {when}",
+            say(call)
+        )),
+        None => Ok(()),
+    }
+}
+
+fn say(call: &Call) -> String {
+    let (client, action, addresses) = (&call.client, call.action, &call.addresses);
+    format!(
+        "{client}'s {action} of {addresses:?} for {}",
+        call.interface
+    )
+}
+
+/// S1, S2 and S3 when a call is sent.
+pub(super) fn sent(case: &Case<'_>, replay: &Replay<'_>, call: &Call) -> Verdict {
+    for address in &call.addresses {
+        let text = address.to_string();
+        if call.action == Action::AssignPrivateIpAddresses {
+            let mut claims = replay
+                .claims
+                .iter()
+                .filter(|claim| claim.address == text && claim.interface == call.interface)
+                .peekable();
+            if claims.peek().is_none() {
+                return Err(format!("S3: {} is sent, and no claim names it", say(call)));
+            }
+            if !claims.any(|claim| replay.is_where_its_pod_is(claim)) {
+                return Err(format!(
+                    "S2: {} is sent, and its claim's pod was never there",
+                    say(call)
+                ));
+            }
+        }
+        if case.one_at_a_time {
+            if !explained(replay, *address, &call.interface) {
+                return Err(format!(
+                    "S3: {} is sent, and no status explains it",
+                    say(call)
+                ));
+            }
+            silent(replay, *address, call, "sent")?;
+        }
+    }
+    Ok(())
+}
+
+/// S1, S2 and S4 when a call is executed.
+pub(super) fn executed(
+    case: &Case<'_>,
+    replay: &Replay<'_>,
+    call: &Call,
+    execution: &Execution,
+) -> Verdict {
+    if execution.refused.is_some() {
+        return Ok(());
+    }
+    // Longer than a call is ever on its way: a process stood still, which is seen and repaired.
+    let paused = execution.moment.at > call.sent.at + Duration::from_secs(10);
+    for address in &call.addresses {
+        if !paused && !explained(replay, *address, &call.interface) {
+            return Err(format!(
+                "S2: {} is executed, and no status explains it",
+                say(call)
+            ));
+        }
+        if case.one_at_a_time && execution.awaited && !paused {
+            silent(replay, *address, call, "executed")?;
+        }
+        if let Some(from) = &execution.found_on
+            && !explained(replay, *address, from)
+            && !was_put_there(case, *address, from, call)
+        {
+            return Err(format!(
+                "S4: {} takes it from {from}, which no status explains",
+                say(call)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Did somebody put the address there so lately that nobody can have seen it?
+fn was_put_there(case: &Case<'_>, address: Ipv4Addr, interface: &str, call: &Call) -> bool {
+    let unseen = case.interval * 2 + Duration::from_secs(20);
+    case.foreign.iter().any(|(moment, change)| match change {
+        Change::AssignPrivateIpAddresses {
+            interface: to,
+            wanted: Wanted::Addresses(addresses),
+            ..
+        } => {
+            to.to_string() == interface
+                && addresses.contains(&address)
+                && moment.at + unseen >= call.sent.at
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,244 @@
+//! Histories that break a rule are found to, and one that keeps them passes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ec2_emulator::wire::Action;
+use serde_json::{Value, json};
+
+use super::{Case, Seen, judge};
+use crate::api_server::{Entry, Fate, Outcome, RequestInfo, Verb};
+use crate::cloud::{Call, Execution};
+use crate::log::Moment;
+
+const ADDRESS: &str = "10.0.1.40";
+
+fn write(
+    version: u64,
+    resource: &str,
+    name: &str,
+    subresource: &str,
+    body: Value,
+    answer: Value,
+) -> Entry {
+    let request = RequestInfo {
+        sequence: version,
+        user: "mooring-0".to_owned(),
+        verb: Verb::Patch,
+        group: String::new(),
+        resource: resource.to_owned(),
+        namespace: String::new(),
+        name: name.to_owned(),
+        subresource: subresource.to_owned(),
+        query: String::new(),
+        body: Arc::new(body),
+    };
+    let at = Duration::from_secs(version);
+    Entry {
+        request,
+        fate: Fate::Serve,
+        outcome: Some(Outcome {
+            code: 200,
+            body: Arc::new(answer),
+            at,
+            version,
+        }),
+        arrived: at,
+        answered: Some(at),
+    }
+}
+
+fn guarded() -> Value {
+    json!({"metadata": {"uid": "u", "resourceVersion": "1"}})
+}
+
+fn node() -> Entry {
+    let node =
+        json!({"metadata": {"name": "a", "uid": "n"}, "spec": {"providerID": "aws:///z/i-1"}});
+    write(1, "nodes", "a", "", guarded(), node)
+}
+
+fn pod(version: u64, uid: &str, attached: bool) -> Entry {
+    let conditions = json!([{
+        "type": "ip.wgtwo.com/attached", "status": if attached { "True" } else { "False" }, "reason": "Attached",
+    }]);
+    let metadata = json!({"name": uid, "uid": uid, "annotations": {"ip.wgtwo.com/ip-uid": "ip"}});
+    let answer = json!({"metadata": metadata, "spec": {"nodeName": "a"}, "status": {"conditions": conditions}});
+    let mut body = guarded();
+    body["status"] = json!({"conditions": conditions});
+    write(version, "pods", uid, "status", body, answer)
+}
+
+fn claim(version: u64, pod: &str, interface: &str, assigned: bool, previous: Value) -> Entry {
+    let status = json!({
+        "address": ADDRESS, "claimed": true, "assigned": assigned, "podUID": pod, "node": "a", "instanceID": "i-1",
+        "networkInterfaceID": interface, "previous": previous,
+    });
+    let answer = json!({"metadata": {"name": "web", "uid": "ip"}, "status": status});
+    write(version, "ips", "web", "status", guarded(), answer)
+}
+
+fn moment(after: u64) -> Moment {
+    Moment {
+        after,
+        count: after,
+        at: Duration::from_secs(after),
+    }
+}
+
+fn assign(after: u64, interface: &str, found_on: Option<&str>) -> Call {
+    Call {
+        client: "mooring-0".to_owned(),
+        action: Action::AssignPrivateIpAddresses,
+        interface: interface.to_owned(),
+        addresses: vec![ADDRESS.parse().unwrap()],
+        reassign: true,
+        sent: moment(after),
+        executed: vec![Execution {
+            moment: moment(after),
+            awaited: true,
+            found_on: found_on.map(str::to_owned),
+            refused: None,
+        }],
+        answered: Some(moment(after)),
+    }
+}
+
+fn judged(history: &[Entry], calls: &[Call]) -> Result<Seen, String> {
+    let case = Case {
+        history,
+        calls,
+        foreign: &[],
+        one_at_a_time: true,
+        interval: Duration::from_secs(10),
+        restored: None,
+    };
+    judge(&case).map_err(|broken| broken.sentence)
+}
+
+fn found(history: &[Entry], calls: &[Call], what: &str) {
+    let verdict = judged(history, calls);
+    assert!(
+        verdict
+            .as_ref()
+            .is_err_and(|sentence| sentence.starts_with(what)),
+        "{what} was to be found: {verdict:?}"
+    );
+}
+
+fn none() -> Value {
+    json!([])
+}
+
+#[test]
+fn a_history_that_keeps_the_rules_passes_and_its_move_is_counted() {
+    let before = json!([{"address": ADDRESS, "networkInterfaceID": "eni-1"}]);
+    let history = [
+        node(),
+        pod(2, "one", false),
+        claim(3, "one", "eni-1", false, none()),
+        claim(4, "one", "eni-1", true, none()),
+        pod(5, "one", true),
+        pod(6, "one", false),
+        pod(7, "two", false),
+        claim(8, "two", "eni-2", false, before.clone()),
+        claim(9, "two", "eni-2", true, before),
+        pod(10, "two", true),
+    ];
+    let calls = [assign(3, "eni-1", None), assign(8, "eni-2", Some("eni-1"))];
+    assert_eq!(
+        judged(&history, &calls),
+        Ok(Seen {
+            moves: 1,
+            attached: 2
+        })
+    );
+}
+
+#[test]
+fn an_empty_history_is_no_proof() {
+    found(&[], &[], "nothing happened");
+    found(&[node(), pod(2, "one", true)], &[], "nothing happened");
+}
+
+#[test]
+fn two_pods_that_say_true_at_once_are_found() {
+    let history = [
+        claim(2, "one", "eni-1", true, none()),
+        pod(3, "one", true),
+        pod(4, "two", true),
+    ];
+    found(&history, &[], "S1");
+}
+
+#[test]
+fn a_call_behind_an_open_gate_is_found() {
+    let history = [
+        node(),
+        pod(2, "one", true),
+        claim(3, "one", "eni-1", false, none()),
+    ];
+    found(&history, &[assign(3, "eni-1", None)], "S1");
+}
+
+#[test]
+fn a_call_without_a_claim_is_found() {
+    found(
+        &[node(), pod(2, "one", false)],
+        &[assign(3, "eni-1", None)],
+        "S3",
+    );
+}
+
+#[test]
+fn a_claim_after_its_call_is_found() {
+    let history = [
+        node(),
+        pod(2, "one", false),
+        claim(5, "one", "eni-1", false, none()),
+    ];
+    found(&history, &[assign(4, "eni-1", None)], "S3");
+}
+
+#[test]
+fn a_claim_for_a_pod_that_is_elsewhere_is_found() {
+    let history = [
+        pod(2, "one", false),
+        claim(3, "one", "eni-1", false, none()),
+    ];
+    found(&history, &[assign(3, "eni-1", None)], "S2");
+}
+
+#[test]
+fn a_call_that_no_status_explains_any_more_is_found() {
+    let history = [
+        node(),
+        pod(2, "one", false),
+        claim(3, "one", "eni-1", false, none()),
+        claim(5, "one", "eni-2", false, none()),
+    ];
+    let mut late = assign(3, "eni-1", None);
+    late.executed[0].moment = moment(6);
+    found(&history, &[late], "S2");
+}
+
+#[test]
+fn an_address_that_is_taken_from_a_stranger_is_found() {
+    let history = [
+        node(),
+        pod(2, "one", false),
+        claim(3, "one", "eni-1", false, none()),
+    ];
+    found(&history, &[assign(3, "eni-1", Some("eni-9"))], "S4");
+}
+
+#[test]
+fn a_write_that_compares_with_nothing_is_found() {
+    let mut claim = claim(3, "one", "eni-1", false, none());
+    claim.request.body = Arc::new(json!({"metadata": {"uid": "ip"}}));
+    found(&[claim], &[], "S3");
+    let mut gate = pod(4, "one", true);
+    let conditions = gate.request.body["status"].clone();
+    gate.request.body = Arc::new(json!({"metadata": {"uid": "one"}, "status": conditions}));
+    found(&[gate], &[], "S1");
+}

@@ -1,0 +1,45 @@
+//! A seed in a fresh process: no hasher's seed, thread's name or generator's state comes from another.
+
+use std::process::{Command, Stdio};
+
+use mooring_simulation::play::Scenario;
+
+use crate::tamed::Outcome;
+
+/// What a process said.
+#[derive(Clone, Debug)]
+pub struct Child {
+    /// Its first line.
+    pub outcome: Outcome,
+    /// The rest.
+    pub trace: String,
+}
+
+/// Plays a seed in a process of its own.
+///
+/// # Errors
+/// It did not say what came of it.
+pub fn run(scenario: Scenario, seed: u64, traced: bool) -> Result<Child, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command
+        .args(["--child", "--seed", &seed.to_string()])
+        .args(["--scenario", super::name(scenario)])
+        .env_clear()
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
+    if traced {
+        command.arg("--trace");
+    }
+    let output = command.output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let (first, trace) = said.split_once('\n').unwrap_or((&said, ""));
+    let outcome = serde_json::from_str(first).map_err(|_| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        format!("its process ended with {}: {first}{errors}", output.status)
+    })?;
+    Ok(Child {
+        outcome,
+        trace: trace.to_owned(),
+    })
+}

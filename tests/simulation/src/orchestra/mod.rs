@@ -1,0 +1,174 @@
+//! Many seeds: each in a fresh process, a few at once, some twice.
+
+mod child;
+mod clock;
+mod tally;
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, mpsc};
+
+use mooring_simulation::play::Scenario;
+
+use child::{Child, run};
+use clock::{cpu, real};
+use tally::Tally;
+
+/// So many lines of a trace are shown when something went wrong.
+const SHOWN: usize = 60;
+
+/// What is to be played.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// What.
+    pub scenario: Scenario,
+    /// The first seed.
+    pub from: u64,
+    /// How many.
+    pub seeds: u64,
+    /// How many of them twice.
+    pub twice: u64,
+    /// How many at once.
+    pub at_once: usize,
+}
+
+/// Plays one seed, and shows all of it or its end.
+pub fn one(scenario: Scenario, seed: u64, trace: bool) -> ExitCode {
+    let played = run(scenario, seed, trace);
+    match played {
+        Ok(child) => {
+            if trace {
+                println!("{}", child.trace);
+            }
+            println!("{:?}", child.outcome);
+            match &child.outcome.failed {
+                Some(_) => fail(scenario, seed, &child),
+                None => ExitCode::SUCCESS,
+            }
+        }
+        Err(why) => {
+            eprintln!("seed {seed}: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn name(scenario: Scenario) -> &'static str {
+    let found = Scenario::ALL.iter().find(|(_, known)| *known == scenario);
+    found.map_or("?", |(name, _)| name)
+}
+
+fn fail(scenario: Scenario, seed: u64, child: &Child) -> ExitCode {
+    let lines: Vec<&str> = child.trace.lines().collect();
+    let end = lines
+        .get(lines.len().saturating_sub(SHOWN)..)
+        .unwrap_or_default();
+    for line in end {
+        let short: String = line.chars().take(400).collect();
+        eprintln!("{short}");
+    }
+    let why = child.outcome.failed.as_deref().unwrap_or_default();
+    eprintln!("seed {seed} of {}: {why}", name(scenario));
+    repeat(scenario, seed);
+    ExitCode::FAILURE
+}
+
+fn repeat(scenario: Scenario, seed: u64) {
+    eprintln!(
+        "again: cargo run --profile optimised -p mooring-simulation -- --scenario {} --seed {seed} --trace",
+        name(scenario)
+    );
+}
+
+/// Plays many.
+pub fn many(order: &Order) -> ExitCode {
+    let begun = real();
+    let next = AtomicU64::new(0);
+    let failed: Mutex<Vec<(u64, Result<Child, String>)>> = Mutex::new(Vec::new());
+    let (sender, played) = mpsc::channel();
+    let mut tally = Tally::default();
+    std::thread::scope(|scope| {
+        for _ in 0..order.at_once.max(1) {
+            let (sender, next, failed) = (sender.clone(), &next, &failed);
+            scope.spawn(move || {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let ended = failed.lock().is_ok_and(|failed| !failed.is_empty());
+                    if number >= order.seeds || ended {
+                        return;
+                    }
+                    let seed = order.from + number;
+                    match play(order, seed, number < order.twice) {
+                        Ok(outcome) => sender.send(outcome).expect("the tally is kept"),
+                        Err(failure) => failed
+                            .lock()
+                            .expect("no thread panics")
+                            .push((seed, failure)),
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (outcome, twice) in played {
+            tally.add(&outcome, twice);
+            if tally.seeds.is_multiple_of(50) {
+                println!("{} of {} seeds", tally.seeds, order.seeds);
+            }
+        }
+    });
+    let mut failed = failed.into_inner().expect("no thread panics");
+    failed.sort_by_key(|(seed, _)| *seed);
+    println!("{}", tally.say(name(order.scenario), real() - begun, cpu()));
+    let Some((seed, failure)) = failed.into_iter().next() else {
+        return ExitCode::SUCCESS;
+    };
+    match failure {
+        Ok(child) => fail(order.scenario, seed, &child),
+        Err(why) => {
+            eprintln!("seed {seed} of {}: {why}", name(order.scenario));
+            repeat(order.scenario, seed);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Plays a seed once or twice.
+fn play(
+    order: &Order,
+    seed: u64,
+    twice: bool,
+) -> Result<(tally::Outcome, bool), Result<Child, String>> {
+    let first = run(order.scenario, seed, twice).map_err(Err)?;
+    if first.outcome.failed.is_some() {
+        return Err(Ok(first));
+    }
+    if twice {
+        let second = run(order.scenario, seed, twice).map_err(Err)?;
+        if first.trace != second.trace {
+            return Err(Err(difference(&first.trace, &second.trace)));
+        }
+        if first.trace.is_empty() {
+            return Err(Err("the trace is empty".to_owned()));
+        }
+    }
+    Ok((first.outcome, twice))
+}
+
+/// The first line in which two traces differ.
+fn difference(first: &str, second: &str) -> String {
+    let lines = first.lines().zip(second.lines()).enumerate();
+    let differing = lines.into_iter().find(|(_, (one, other))| one != other);
+    match differing {
+        Some((number, (one, other))) => {
+            format!(
+                "played twice, it differs first in line {}:\n  {one}\n  {other}",
+                number + 1
+            )
+        }
+        None => format!(
+            "played twice, it has {} and {} lines",
+            first.lines().count(),
+            second.lines().count()
+        ),
+    }
+}

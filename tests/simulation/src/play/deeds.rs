@@ -1,0 +1,229 @@
+//! What users, machines and strangers do while it storms.
+
+use std::time::Duration;
+
+use crate::chance::Chance;
+use crate::world::{Health, Kind, World};
+
+/// What comes of a deed later.
+#[derive(Clone, Debug)]
+enum Later {
+    /// A machine joins, perhaps under the name of one that is gone.
+    Join(String),
+    /// A machine is well again.
+    Wake(String),
+    /// Pods may come to a machine again.
+    Open(String),
+    /// Strangers take theirs away.
+    StrangersLeave,
+}
+
+/// Deeds, and what is still to come of them.
+pub struct Deeds {
+    chance: Chance,
+    later: Vec<(Duration, Later)>,
+    /// The last bytes of the addresses that can be asked for.
+    range: (u8, u8),
+}
+
+impl Deeds {
+    /// Those of a seed.
+    #[must_use]
+    pub fn new(seed: u64, range: (u8, u8)) -> Self {
+        Self {
+            chance: Chance::new(seed, "deeds"),
+            later: Vec::new(),
+            range,
+        }
+    }
+
+    /// What was to come by now, comes.
+    pub fn follow(&mut self, world: &mut World) {
+        let now = world.log.now();
+        self.renew(world);
+        let due = self.later.extract_if(.., |(at, _)| *at <= now);
+        for (_, later) in due.collect::<Vec<_>>() {
+            match later {
+                Later::Join(name) if world.machines.contains_key(&name) => {
+                    self.later
+                        .push((now + Duration::from_secs(5), Later::Join(name)));
+                }
+                Later::Join(name) => world.join(&name),
+                Later::Wake(name) => world.set_health(&name, |_| Health::Well),
+                Later::Open(name) => world.cordon(&name, false),
+                Later::StrangersLeave => world.strangers_leave(),
+            }
+        }
+    }
+
+    /// An IP that was told to go and has gone is made again, and its pods with it: they mean the old one.
+    fn renew(&mut self, world: &mut World) {
+        for name in world.gone() {
+            let address = self.chance.one_in(2).then(|| self.address());
+            let reassign = self.chance.one_in(2);
+            world.want(&name, "public", address, reassign);
+            world.restart_pods_of(&name);
+        }
+    }
+
+    fn then(&mut self, world: &World, from: u64, to: u64, later: Later) {
+        let at = world.log.now() + self.chance.millis(from * 1000, to * 1000);
+        self.later.push((at, later));
+    }
+
+    /// Something is done.
+    pub fn act(&mut self, world: &mut World) {
+        match self.chance.between(0, 25) {
+            0..=3 => self.roll_out(world),
+            4 => self.on_workload(world, World::undo),
+            5 | 6 => self.on_pod(world, |world, uid, _| world.delete_pod(uid, false)),
+            7 => self.on_pod(world, |world, uid, _| world.delete_pod(uid, true)),
+            8 => self.on_pod(world, |world, uid, chance| {
+                let phase = if chance.one_in(2) {
+                    "Succeeded"
+                } else {
+                    "Failed"
+                };
+                world.complete_pod(uid, phase);
+            }),
+            9 => self.on_pod(world, |world, uid, _| world.release(uid)),
+            10..=14 => self.on_machine(world),
+            15 | 16 => self.drain(world),
+            17 => {
+                let last = self.address();
+                world.occupy(last);
+                self.then(world, 20, 90, Later::StrangersLeave);
+            }
+            18 | 19 => {
+                let last = self.address();
+                self.on_ip(world, |world, name| world.edit(name, last));
+            }
+            20 => {
+                let reassign = self.chance.one_in(2);
+                self.on_ip(world, |world, name| world.set_reassign(name, reassign));
+            }
+            21 => self.on_ip(world, World::unwant),
+            22 => self.on_ip(world, |world, name| {
+                if let Some(address) = world.address_of(name) {
+                    world.delete_reservation(&address);
+                }
+            }),
+            _ => self.scale(world),
+        }
+    }
+
+    fn address(&mut self) -> u8 {
+        let (first, last) = self.range;
+        u8::try_from(self.chance.between(first.into(), last.into())).unwrap_or(first)
+    }
+
+    fn roll_out(&mut self, world: &mut World) {
+        let broken = self.chance.one_in(5);
+        self.on_workload(world, |world, index| world.roll_out(index, broken));
+    }
+
+    fn on_workload(&mut self, world: &mut World, act: impl FnOnce(&mut World, usize)) {
+        let count = world.workloads.len() as u64;
+        let index = usize::try_from(self.chance.between(0, count)).unwrap_or_default();
+        act(world, index);
+    }
+
+    fn scale(&mut self, world: &mut World) {
+        let two = self.chance.one_in(3);
+        self.on_workload(world, |world, index| {
+            let workload = &mut world.workloads[index];
+            if matches!(workload.kind, Kind::Rolling | Kind::Recreate) {
+                workload.replicas = if two { 2 } else { 1 };
+            }
+        });
+    }
+
+    fn on_pod(&mut self, world: &mut World, act: impl FnOnce(&mut World, &str, &mut Chance)) {
+        let uids: Vec<String> = world.pods.keys().cloned().collect();
+        if let Some(uid) = self.chance.pick(&uids) {
+            let uid = uid.clone();
+            act(world, &uid, &mut self.chance);
+        }
+    }
+
+    fn on_ip(&mut self, world: &mut World, act: impl FnOnce(&mut World, &str)) {
+        let names: Vec<String> = world.wishes.keys().cloned().collect();
+        if let Some(name) = self.chance.pick(&names) {
+            act(world, name);
+        }
+    }
+
+    fn well(&mut self, world: &World) -> Option<String> {
+        let well = world
+            .machines
+            .iter()
+            .filter(|(_, machine)| machine.health == Health::Well);
+        let names: Vec<String> = well.map(|(name, _)| name.clone()).collect();
+        // One is left, so that something can go on.
+        if names.len() < 2 {
+            None
+        } else {
+            self.chance.pick(&names).cloned()
+        }
+    }
+
+    fn on_machine(&mut self, world: &mut World) {
+        let Some(name) = self.well(world) else { return };
+        match self.chance.between(0, 7) {
+            0 => {
+                world.set_health(&name, Health::Gone);
+                self.then(world, 25, 60, Later::Join(name));
+            }
+            1 => {
+                world.set_health(&name, Health::Stopped);
+                self.then(world, 20, 150, Later::Wake(name));
+            }
+            2 => {
+                world.set_health(&name, Health::Silent);
+                self.then(world, 20, 150, Later::Wake(name));
+            }
+            3 => {
+                let until = world.log.now() + self.chance.millis(2000, 25_000);
+                world.blink(&name, until);
+            }
+            4 => {
+                world.fill(&name);
+                self.then(world, 20, 90, Later::StrangersLeave);
+            }
+            _ => world.replug(&name),
+        }
+    }
+
+    fn drain(&mut self, world: &mut World) {
+        let Some(name) = self.well(world) else { return };
+        world.cordon(&name, true);
+        let there: Vec<String> = world
+            .pods
+            .iter()
+            .filter(|(_, pod)| pod.node.as_ref() == Some(&name))
+            .map(|(uid, _)| uid.clone())
+            .collect();
+        for uid in there {
+            world.delete_pod(&uid, false);
+        }
+        world.log.say(format!("world    node {name} is drained"));
+        self.then(world, 10, 60, Later::Open(name));
+    }
+
+    /// Everything that was broken is whole again, and everybody has what they wish for.
+    pub fn heal(&mut self, world: &mut World) {
+        self.later
+            .retain(|(_, later)| matches!(later, Later::Join(_)));
+        world.strangers_leave();
+        let names: Vec<String> = world.machines.keys().cloned().collect();
+        for name in names {
+            world.set_health(&name, |_| Health::Well);
+            world.cordon(&name, false);
+        }
+        for index in 0..world.workloads.len() {
+            world.mend(index);
+            let workload = &mut world.workloads[index];
+            workload.replicas = workload.replicas.max(1);
+        }
+    }
+}

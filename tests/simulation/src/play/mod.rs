@@ -1,0 +1,149 @@
+//! One seed, from the first object to the last rest.
+
+mod deeds;
+mod outage;
+mod rest;
+mod storm;
+mod trace;
+mod troubles;
+mod wish;
+
+use std::time::Duration;
+
+use crate::api_server::ApiServer;
+use crate::chance::Chance;
+use crate::cloud::Cloud;
+use crate::judge::{Broken, Case, Seen, judge};
+use crate::log::Log;
+use crate::replicas::{Manner, Replicas};
+use crate::world::World;
+use troubles::Troubles;
+
+/// What is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    /// Everything at once, for minutes; then rest.
+    Storm,
+    /// EC2 is away for half an hour.
+    Outage,
+}
+
+impl Scenario {
+    /// Every scenario, by its name.
+    pub const ALL: [(&'static str, Self); 2] = [("storm", Self::Storm), ("outage", Self::Outage)];
+
+    /// The scenario of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, scenario)| *scenario)
+    }
+}
+
+/// What came of a seed.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How much time passed in it.
+    pub simulated: Duration,
+    /// How many faults took effect.
+    pub faults: u64,
+    /// How many processes were killed.
+    pub crashes: u64,
+    /// How many requests and calls were made.
+    pub requests: u64,
+    /// What the judge saw.
+    pub seen: Seen,
+    /// What went wrong.
+    pub failed: Option<String>,
+    /// Everything that happened, if it was asked for or something went wrong.
+    pub trace: Vec<String>,
+}
+
+/// Everything there is.
+struct Stage {
+    api: ApiServer,
+    cloud: Cloud,
+    log: Log,
+    world: World,
+    replicas: Replicas,
+    troubles: Troubles,
+    chance: Chance,
+}
+
+impl Stage {
+    fn new(seed: u64, manner: Manner) -> Self {
+        let api = ApiServer::new();
+        let log = Log::new(api.clone());
+        let cloud = Cloud::new(seed, log.clone());
+        Self {
+            world: World::new(seed, api.clone(), cloud.clone(), log.clone()),
+            replicas: Replicas::new(api.clone(), cloud.clone(), log.clone(), manner),
+            troubles: Troubles::new(seed, api.clone(), cloud.clone(), log.clone()),
+            chance: Chance::new(seed, "stage"),
+            api,
+            cloud,
+            log,
+        }
+    }
+
+    /// Time passes, and everybody does what is due.
+    async fn pass(&mut self, length: Duration) {
+        tokio::time::sleep(length).await;
+        self.world.turn();
+    }
+}
+
+/// Plays one seed.
+pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
+    let mut chance = Chance::new(seed, "manner");
+    let (processes, election) = match chance.between(0, 10) {
+        0..=5 => (2, true),
+        6 | 7 => (2, false),
+        _ => (1, true),
+    };
+    let manner = Manner {
+        processes,
+        election,
+        interval: Duration::from_secs(*chance.pick(&[10, 20, 30, 60]).expect("four")),
+    };
+    let mut stage = Stage::new(seed, manner);
+    stage
+        .log
+        .say(format!("seed     {seed}: {scenario:?}, {manner:?}"));
+    let story = match scenario {
+        Scenario::Storm => storm::play(&mut stage, seed).await,
+        Scenario::Outage => outage::play(&mut stage, seed).await,
+    };
+    let history = stage.api.history();
+    let (calls, foreign) = (stage.cloud.calls(), stage.cloud.foreign());
+    let case = Case {
+        history: &history,
+        calls: &calls,
+        foreign: &foreign,
+        one_at_a_time: manner.election || manner.processes == 1,
+        interval: manner.interval,
+        restored: None,
+    };
+    let judged = judge(&case);
+    let said = |Broken { at, sentence }: &Broken| format!("at {at:?}: {sentence}");
+    let failed = judged
+        .as_ref()
+        .err()
+        .map(said)
+        .or_else(|| stage.replicas.died())
+        .or(story.err());
+    let trace = if traced || failed.is_some() {
+        trace::lines(&history, &stage.log.lines())
+    } else {
+        Vec::new()
+    };
+    Report {
+        simulated: stage.log.now(),
+        faults: stage.log.faults(),
+        crashes: stage.log.crashes(),
+        requests: history.len() as u64,
+        seen: judged.unwrap_or_default(),
+        failed,
+        trace,
+    }
+}

@@ -1,0 +1,203 @@
+//! Is the state what is wished for?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::api_server::ApiServer;
+use crate::cloud::Cloud;
+use crate::replicas::is_ours;
+use crate::world::{Kind, World};
+
+/// Is the state what is wished for? If not, what is missing.
+///
+/// # Errors
+/// The first thing that is not as it is to be.
+pub fn as_wished(world: &World) -> Result<(), String> {
+    let ips = world.cluster.list("ips");
+    let pods = world.living();
+    let mut placed: BTreeMap<String, String> = BTreeMap::new();
+    let mut reserved = BTreeSet::new();
+    for ip in &ips {
+        let name = text(ip, "/metadata/name");
+        let told = || format!("IP {name}: {}", ip["status"]);
+        if !ip["metadata"]["deletionTimestamp"].is_null() {
+            return Err(format!("IP {name} is still there: {ip}"));
+        }
+        let address = text(ip, "/status/address");
+        if address.is_empty() {
+            let wished = &ip["spec"]["address"];
+            if ips
+                .iter()
+                .any(|other| &other["status"]["address"] == wished)
+            {
+                continue;
+            }
+            return Err(format!("nothing is reserved for {}", told()));
+        }
+        reserved.insert(address.to_owned());
+        let asking: Vec<&Value> = pods.iter().filter(|pod| asks(world, pod, ip)).collect();
+        let saying: Vec<&str> = asking
+            .iter()
+            .filter(|pod| attached(pod))
+            .map(|pod| text(pod, "/metadata/name"))
+            .collect();
+        if asking.is_empty() {
+            if ip["status"]["claimed"] == true {
+                return Err(format!("nobody asks for {}", told()));
+            }
+            continue;
+        }
+        let holder = asking
+            .iter()
+            .find(|pod| pod["metadata"]["uid"] == ip["status"]["podUID"]);
+        let Some(holder) = holder else {
+            return Err(format!("{} pods ask for {}", asking.len(), told()));
+        };
+        let node = text(holder, "/spec/nodeName");
+        let interface = world
+            .machines
+            .get(node)
+            .and_then(|machine| machine.interface);
+        let interface = interface
+            .map(|(interface, _)| interface.to_string())
+            .unwrap_or_default();
+        if ip["status"]["assigned"] != true || text(ip, "/status/networkInterfaceID") != interface {
+            return Err(format!("its pod is on {node} with {interface}: {}", told()));
+        }
+        if saying != [text(holder, "/metadata/name")] {
+            return Err(format!("{saying:?} say True for {}", told()));
+        }
+        placed.insert(address.to_owned(), interface);
+    }
+    let there = world.cloud.look(|ec2| {
+        let interfaces = ec2.interfaces().flat_map(|interface| {
+            let id = interface.id.to_string();
+            interface
+                .secondary
+                .iter()
+                .map(move |address| (address.to_string(), id.clone()))
+        });
+        interfaces.collect::<BTreeMap<String, String>>()
+    });
+    if there != placed {
+        return Err(format!("EC2 has {there:?}, and it should be {placed:?}"));
+    }
+    let left = world.cluster.list("ipaddresses");
+    let left: BTreeSet<String> = left
+        .iter()
+        .map(|one| text(one, "/metadata/name").to_owned())
+        .collect();
+    if left != reserved {
+        return Err(format!(
+            "reserved is {left:?}, and it should be {reserved:?}"
+        ));
+    }
+    rolled_out(world)
+}
+
+/// Each workload whose pods have the address for themselves runs as its template says, and only so.
+fn rolled_out(world: &World) -> Result<(), String> {
+    for (index, workload) in world.workloads.iter().enumerate() {
+        let alone = world
+            .workloads
+            .iter()
+            .filter(|other| other.ip == workload.ip)
+            .count()
+            == 1;
+        let Some(newest) = workload
+            .templates
+            .last()
+            .filter(|_| workload.kind != Kind::Bare)
+        else {
+            continue;
+        };
+        if world.cluster.get("ips", "", &workload.ip).is_none() {
+            continue;
+        }
+        let of = || {
+            world
+                .pods
+                .values()
+                .filter(|pod| pod.workload == index && pod.counts())
+        };
+        let ready = of()
+            .filter(|pod| pod.revision == newest.number && pod.ready)
+            .count();
+        let released = of().any(|pod| pod.revision == newest.number && !pod.ready) && !alone;
+        if alone && workload.replicas == 1 && ready == 0 && !released {
+            return Err(format!(
+                "{} does not run as template {} says",
+                workload.name, newest.number
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What Mooring wrote since then, the `Lease` aside.
+#[must_use]
+pub fn written_since(api: &ApiServer, cloud: &Cloud, sequence: u64, sent: usize) -> Vec<String> {
+    let mut written: Vec<String> = api
+        .history_since(sequence)
+        .iter()
+        .map(|entry| &entry.request)
+        .filter(|request| {
+            is_ours(&request.user) && request.verb.writes() && request.resource != "leases"
+        })
+        .map(|request| {
+            format!(
+                "{} {} {} {}: {}",
+                request.user, request.verb, request.resource, request.name, request.body
+            )
+        })
+        .collect();
+    let calls = cloud.calls();
+    written.extend(calls.iter().skip(sent).map(|call| format!("{call:?}")));
+    written
+}
+
+/// Does the pod ask for the IP, and can it have it?
+fn asks(world: &World, pod: &Value, ip: &Value) -> bool {
+    let annotations = &pod["metadata"]["annotations"];
+    let known = world.pods.get(text(pod, "/metadata/uid"));
+    annotations["ip.wgtwo.com/ip-uid"] == ip["metadata"]["uid"]
+        && !annotations["ip.wgtwo.com/ip"].is_null()
+        && known.is_some_and(|known| known.counts() && known.node.is_some())
+}
+
+fn attached(pod: &Value) -> bool {
+    let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.is_some_and(|conditions| {
+        conditions
+            .iter()
+            .any(|one| one["type"] == "ip.wgtwo.com/attached" && one["status"] == "True")
+    })
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Blocks whose brake waits for a person.
+#[must_use]
+pub fn braked(world: &World) -> Vec<String> {
+    let engaged = |block: &Value| {
+        let conditions = block
+            .pointer("/status/conditions")
+            .and_then(Value::as_array);
+        conditions.is_some_and(|conditions| {
+            conditions
+                .iter()
+                .any(|one| one["type"] == "BrakeEngaged" && one["status"] == "True")
+        })
+    };
+    let blocks = world.cluster.list("ipblocks");
+    let engaged = blocks.iter().filter(|block| engaged(block));
+    engaged
+        .map(|block| text(block, "/metadata/name").to_owned())
+        .collect()
+}

@@ -1,0 +1,106 @@
+//! The API server, as everybody but Mooring uses it: no request of theirs is ever lost.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use mooring::admission::pod::mutate_pod;
+use mooring::admission::{Catalog, Settings};
+use mooring::api::{Ip, IpBlock};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::api_server::{ApiServer, PatchKind, Refusal, Target};
+
+/// Who it is.
+const WORLD: &str = "world";
+
+/// The API server.
+#[derive(Clone)]
+pub struct Cluster(ApiServer);
+
+impl Cluster {
+    pub(super) const fn new(api: ApiServer) -> Self {
+        Self(api)
+    }
+
+    /// An object as it is.
+    #[must_use]
+    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
+        self.0.get(resource, namespace, name)
+    }
+
+    /// All objects of a kind.
+    #[must_use]
+    pub fn list(&self, resource: &str) -> Vec<Value> {
+        self.0.list(resource, "", "")
+    }
+
+    /// Makes an object.
+    ///
+    /// # Errors
+    /// The API server's refusal.
+    pub fn create(&self, resource: &str, object: Value) -> Result<Value, Refusal> {
+        let namespace = object["metadata"]["namespace"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        self.0.create(WORLD, resource, &namespace, object)
+    }
+
+    /// Merges something into an object; one that is gone stays so.
+    pub fn merge(&self, resource: &str, namespace: &str, name: &str, patch: Value) {
+        let target = Target::new(resource, namespace, name);
+        let _ = self.0.patch(WORLD, target, PatchKind::Merge, patch);
+    }
+
+    /// Merges something into an object's status.
+    pub fn merge_status(&self, resource: &str, namespace: &str, name: &str, status: Value) {
+        let target = Target::new(resource, namespace, name).status();
+        let _ = self
+            .0
+            .patch(WORLD, target, PatchKind::Merge, json!({"status": status}));
+    }
+
+    /// Merges something into a pod's status, its conditions by their types: others write some too.
+    pub fn merge_conditions(&self, namespace: &str, name: &str, uid: &str, status: Value) {
+        let target = Target::new("pods", namespace, name).status();
+        let patch = json!({"metadata": {"uid": uid}, "status": status});
+        let _ = self.0.patch(WORLD, target, PatchKind::Strategic, patch);
+    }
+
+    /// Deletes an object.
+    pub fn delete(&self, resource: &str, namespace: &str, name: &str, grace: Option<u64>) {
+        let options = grace.map_or(Value::Null, |grace| json!({"gracePeriodSeconds": grace}));
+        let _ = self
+            .0
+            .delete(WORLD, Target::new(resource, namespace, name), options);
+    }
+
+    /// Gives a pod its node.
+    pub fn bind(&self, namespace: &str, name: &str, node: &str) {
+        let _ = self.0.bind(WORLD, namespace, name, node);
+    }
+
+    /// Makes a pod as admission lets it pass.
+    ///
+    /// # Errors
+    /// Why it is not made.
+    pub fn admit_and_create(&self, mut manifest: Value) -> Result<Value, String> {
+        let pod = Pod::deserialize(&manifest).map_err(|error| error.to_string())?;
+        let namespace = pod.metadata.namespace.clone().unwrap_or_default();
+        let catalog = Catalog::new(self.read::<Ip>("ips"), self.read::<IpBlock>("ipblocks"));
+        let allowed = mutate_pod(&pod, &namespace, &catalog, Settings::default())
+            .map_err(|denial| denial.to_string())?;
+        json_patch::patch(&mut manifest, &allowed.patch.0).map_err(|error| error.to_string())?;
+        self.create("pods", manifest)
+            .map_err(|refusal| refusal.to_string())
+    }
+
+    fn read<K: DeserializeOwned>(&self, resource: &str) -> Vec<Arc<K>> {
+        let all = self.list(resource).into_iter();
+        all.filter_map(|object| serde_json::from_value(object).ok())
+            .map(Arc::new)
+            .collect()
+    }
+}

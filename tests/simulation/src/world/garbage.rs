@@ -1,0 +1,50 @@
+//! The garbage collectors: what belongs to nothing any more goes.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{NAMESPACE, World};
+
+impl World {
+    pub(super) fn sweep(&mut self, _now: Duration) {
+        // Pods of Nodes that are no longer there.
+        let orphans: Vec<(String, super::Pod)> = self
+            .pods
+            .iter()
+            .filter(|(_, pod)| {
+                let node = pod.node.as_ref();
+                node.is_some_and(|node| !self.machines.contains_key(node))
+            })
+            .map(|(uid, pod)| (uid.clone(), pod.clone()))
+            .collect();
+        for (uid, pod) in orphans {
+            self.remove_pod(&uid, &pod);
+        }
+        // Pods and sets of workloads that were deleted go with their owner, in `workloads`.
+        let ips: Vec<Value> = self.cluster.list("ips");
+        let lives = |uid: &Value| ips.iter().any(|ip| &ip["metadata"]["uid"] == uid);
+        for reservation in self.cluster.list("ipaddresses") {
+            let meta = &reservation["metadata"];
+            let owners = meta["ownerReferences"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            let orphaned = !owners.is_empty() && !owners.iter().any(|owner| lives(&owner["uid"]));
+            if orphaned && meta["deletionTimestamp"].is_null() {
+                let name = meta["name"].as_str().unwrap_or_default();
+                self.cluster.delete("ipaddresses", "", name, None);
+                self.say(format!("IPAddress {name} belongs to nothing"));
+            }
+        }
+    }
+
+    /// Everybody who lives in the cluster but Mooring's own objects.
+    #[must_use]
+    pub fn living(&self) -> Vec<Value> {
+        self.pods
+            .values()
+            .filter_map(|pod| self.cluster.get("pods", NAMESPACE, &pod.name))
+            .collect()
+    }
+}

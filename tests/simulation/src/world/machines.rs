@@ -1,0 +1,290 @@
+//! Machines: instances, their interfaces, and the Nodes that stand for them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ec2_emulator::state::id::{AttachmentId, InstanceId, NetworkInterfaceId, SubnetId};
+use ec2_emulator::state::instance_type::InstanceType;
+use ec2_emulator::state::request::{Change, Changed};
+use serde_json::json;
+
+use super::World;
+use crate::cloud::Cloud;
+
+/// The node controller gives a silent kubelet so long (Kubernetes, `--node-monitor-grace-period`).
+const GRACE: Duration = Duration::from_secs(40);
+/// The cloud's node controller takes the Node of an instance that is gone away after so long.
+const FORGOTTEN: Duration = Duration::from_secs(20);
+
+/// How a machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Its kubelet talks.
+    Well,
+    /// Its kubelet is not heard; pods run on.
+    Silent(Duration),
+    /// The instance was stopped.
+    Stopped(Duration),
+    /// The instance is gone for good.
+    Gone(Duration),
+}
+
+impl Health {
+    /// Since when it has been away.
+    const fn since(self) -> Option<Duration> {
+        match self {
+            Self::Well => None,
+            Self::Silent(since) | Self::Stopped(since) | Self::Gone(since) => Some(since),
+        }
+    }
+}
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its instance.
+    pub instance: InstanceId,
+    /// The interface that carries addresses, while it has one.
+    pub interface: Option<(NetworkInterfaceId, AttachmentId)>,
+    /// How it is.
+    pub health: Health,
+    /// New pods do not come here.
+    pub cordoned: bool,
+    /// Until when its kubelet says that it is not ready.
+    pub unready_until: Option<Duration>,
+    /// The Node says that it is not ready.
+    pub marked: bool,
+}
+
+/// A network with a subnet for the machines and one for the addresses.
+pub(super) fn network(cloud: &Cloud) -> (SubnetId, SubnetId) {
+    let vpc = Change::CreateVpc {
+        cidr: "10.0.0.0/16".parse().expect("a CIDR"),
+        tags: BTreeMap::new(),
+    };
+    let Ok(Changed::Vpc(vpc)) = cloud.change(vpc) else {
+        panic!("no VPC");
+    };
+    let subnet = |cidr: &str| {
+        let subnet = Change::CreateSubnet {
+            vpc: vpc.id,
+            cidr: cidr.parse().expect("a CIDR"),
+            zone: None,
+            tags: BTreeMap::new(),
+        };
+        let Ok(Changed::Subnet(subnet)) = cloud.change(subnet) else {
+            panic!("no subnet {cidr}");
+        };
+        subnet.id
+    };
+    (subnet("10.0.0.0/24"), subnet("10.0.1.0/24"))
+}
+
+impl World {
+    /// An instance with an interface for addresses.
+    fn launch(&self) -> (InstanceId, (NetworkInterfaceId, AttachmentId)) {
+        let run = Change::RunInstances {
+            subnet: self.primary,
+            kind: InstanceType::C5Large,
+            count: 1,
+            address: None,
+            delete_on_termination: true,
+            tags: BTreeMap::new(),
+            interface_tags: BTreeMap::new(),
+        };
+        let Ok(Changed::Instances(instances)) = self.cloud.change(run) else {
+            panic!("no instance");
+        };
+        let instance = instances.first().expect("one was asked for").id;
+        (instance, self.plug(instance))
+    }
+
+    /// Creates an interface for addresses and attaches it.
+    fn plug(&self, instance: InstanceId) -> (NetworkInterfaceId, AttachmentId) {
+        let subnet = *self.subnets.values().next().expect("there is one");
+        let create = Change::CreateNetworkInterface {
+            subnet,
+            address: None,
+            description: String::new(),
+            tags: BTreeMap::from([(
+                "node.k8s.amazonaws.com/no_manage".to_owned(),
+                "true".to_owned(),
+            )]),
+        };
+        let Ok(Changed::NetworkInterface(interface)) = self.cloud.change(create) else {
+            panic!("no interface");
+        };
+        (interface.id, self.attach(interface.id, instance))
+    }
+
+    fn attach(&self, interface: NetworkInterfaceId, instance: InstanceId) -> AttachmentId {
+        let attach = Change::AttachNetworkInterface {
+            interface,
+            instance,
+            device_index: 1,
+        };
+        let Ok(Changed::Attached(attachment)) = self.cloud.change(attach) else {
+            panic!("{interface} was not attached to {instance}");
+        };
+        attachment
+    }
+
+    /// A machine of this name joins the cluster, on an instance of its own.
+    pub fn join(&mut self, name: &str) {
+        let (instance, interface) = self.launch();
+        let machine = Machine {
+            instance,
+            interface: Some(interface),
+            health: Health::Well,
+            cordoned: false,
+            unready_until: None,
+            marked: false,
+        };
+        let node = json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "labels": {
+                "kubernetes.io/hostname": name,
+                "node.kubernetes.io/instance-type": InstanceType::C5Large.as_str(),
+            }},
+            "spec": {"providerID": format!("aws:///eu-north-1a/{instance}")},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        });
+        let _ = self.cluster.create("nodes", node);
+        // What a create says of the status does not count.
+        self.cluster.merge_status(
+            "nodes",
+            "",
+            name,
+            json!({"conditions": [{"type": "Ready", "status": "True"}]}),
+        );
+        self.machines.insert(name.to_owned(), machine);
+        self.say(format!("node {name} joins on {instance}"));
+    }
+
+    /// Something happens to a machine.
+    pub fn set_health(&mut self, name: &str, to: fn(Duration) -> Health) {
+        let now = self.log.now();
+        let Some(machine) = self.machines.get_mut(name) else {
+            return;
+        };
+        let (before, instance) = (machine.health, machine.instance);
+        if matches!(before, Health::Gone(_)) {
+            return;
+        }
+        machine.health = to(now);
+        let after = machine.health;
+        let ids = std::collections::BTreeSet::from([instance]);
+        match after {
+            Health::Stopped(_) => {
+                let _ = self.cloud.change(Change::StopInstances(ids));
+            }
+            Health::Gone(_) => {
+                machine.interface = None;
+                let _ = self.cloud.change(Change::TerminateInstances(ids));
+            }
+            Health::Well if matches!(before, Health::Stopped(_)) => {
+                let _ = self.cloud.change(Change::StartInstances(ids));
+            }
+            Health::Well | Health::Silent(_) => {}
+        }
+        self.log.fault(format!("world    node {name} is {after:?}"));
+    }
+
+    /// The machine's kubelet restarts: it is not ready for a while, and keeps talking.
+    pub fn blink(&mut self, name: &str, until: Duration) {
+        if let Some(machine) = self
+            .machines
+            .get_mut(name)
+            .filter(|machine| machine.health == Health::Well)
+        {
+            machine.unready_until = Some(until);
+            self.log
+                .fault(format!("world    node {name} is not ready for a while"));
+            self.ready(name, "False", false);
+        }
+    }
+
+    /// The interface for addresses is taken off the machine, and another is put on.
+    pub fn replug(&mut self, name: &str) {
+        let Some(machine) = self.machines.get(name) else {
+            return;
+        };
+        let (instance, Some((interface, attachment))) = (machine.instance, machine.interface)
+        else {
+            return;
+        };
+        let _ = self
+            .cloud
+            .change(Change::DetachNetworkInterface { attachment });
+        if self.chance.one_in(2) {
+            let _ = self
+                .cloud
+                .change(Change::DeleteNetworkInterface { interface });
+        }
+        let plugged = self.plug(instance);
+        if let Some(machine) = self.machines.get_mut(name) {
+            machine.interface = Some(plugged);
+        }
+        self.log.fault(format!(
+            "world    node {name} has {} instead of {interface}",
+            plugged.0
+        ));
+    }
+
+    /// Marks a Node so that nothing new comes there, or takes the mark off.
+    pub fn cordon(&mut self, name: &str, cordoned: bool) {
+        if let Some(machine) = self.machines.get_mut(name) {
+            machine.cordoned = cordoned;
+            self.cluster.merge(
+                "nodes",
+                "",
+                name,
+                json!({"spec": {"unschedulable": cordoned}}),
+            );
+        }
+    }
+
+    /// Says whether a Node is ready, and whether it is out of reach.
+    fn ready(&self, name: &str, status: &str, unreachable: bool) {
+        self.cluster.merge_status(
+            "nodes",
+            "",
+            name,
+            json!({"conditions": [{"type": "Ready", "status": status}]}),
+        );
+        let taints = if unreachable {
+            json!([{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}])
+        } else {
+            json!(null)
+        };
+        self.cluster
+            .merge("nodes", "", name, json!({"spec": {"taints": taints}}));
+    }
+
+    /// The node controllers: what is silent for long is marked, what is gone for good is removed.
+    pub(super) fn watch_machines(&mut self, now: Duration) {
+        let names: Vec<String> = self.machines.keys().cloned().collect();
+        for name in names {
+            let machine = self.machines.get(&name).cloned().expect("it was listed");
+            let since = machine.health.since();
+            let gone = matches!(machine.health, Health::Gone(since) if now >= since + FORGOTTEN);
+            if gone {
+                self.machines.remove(&name);
+                self.cluster.delete("nodes", "", &name, None);
+                self.say(format!("node {name} is forgotten"));
+                continue;
+            }
+            let mark = since.is_some_and(|since| now >= since + GRACE);
+            let rested = machine.unready_until.is_some_and(|until| now >= until);
+            if mark == machine.marked && !rested {
+                continue;
+            }
+            if let Some(machine) = self.machines.get_mut(&name) {
+                machine.marked = mark;
+                machine.unready_until = None;
+            }
+            self.ready(&name, if mark { "Unknown" } else { "True" }, mark);
+            self.say(format!("node {name} is marked unreachable: {mark}"));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The scheduler: a pod comes to a node that fits.
+
+use serde_json::Value;
+
+use super::pod::Stage;
+use super::{Health, NAMESPACE, World};
+
+impl World {
+    pub(super) fn schedule(&mut self) {
+        let waiting: Vec<(String, String)> = self
+            .pods
+            .iter()
+            .filter(|(_, pod)| pod.stage == Stage::Unbound && pod.ending.is_none())
+            .map(|(uid, pod)| (uid.clone(), pod.name.clone()))
+            .collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let nodes: Vec<Value> = self.cluster.list("nodes");
+        for (uid, name) in waiting {
+            let Some(object) = self.cluster.get("pods", NAMESPACE, &name) else {
+                continue;
+            };
+            let fitting: Vec<String> = nodes
+                .iter()
+                .filter(|node| self.takes_pods(node) && fits(&object, node))
+                .filter_map(|node| Some(node["metadata"]["name"].as_str()?.to_owned()))
+                .collect();
+            let Some(node) = self.chance.pick(&fitting).cloned() else {
+                continue;
+            };
+            self.cluster.bind(NAMESPACE, &name, &node);
+            let ready = self.log.now() + self.chance.millis(500, 4000);
+            if let Some(pod) = self.pods.get_mut(&uid) {
+                pod.node = Some(node.clone());
+                pod.stage = Stage::Starting(ready);
+            }
+            self.say(format!("pod {name} comes to {node}"));
+        }
+    }
+
+    /// Is it ready, and open?
+    fn takes_pods(&self, node: &Value) -> bool {
+        let machine = node["metadata"]["name"]
+            .as_str()
+            .and_then(|name| self.machines.get(name));
+        // A machine that has just gone silent still looks ready.
+        machine.is_some_and(|machine| {
+            !machine.cordoned && !machine.marked && !matches!(machine.health, Health::Gone(_))
+        })
+    }
+}
+
+/// Does the node have what the pod's node affinity asks for?
+fn fits(pod: &Value, node: &Value) -> bool {
+    let required = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+    let Some(terms) = pod.pointer(required).and_then(Value::as_array) else {
+        return true;
+    };
+    let labels = &node["metadata"]["labels"];
+    let meets = |rule: &Value| {
+        let label = rule["key"]
+            .as_str()
+            .map_or(&Value::Null, |key| &labels[key]);
+        match rule["operator"].as_str() {
+            Some("Exists") => !label.is_null(),
+            Some("In") => rule["values"]
+                .as_array()
+                .is_some_and(|values| values.contains(label)),
+            _ => false,
+        }
+    };
+    terms.iter().any(|term| {
+        let rules = term["matchExpressions"].as_array();
+        rules.is_some_and(|rules| !rules.is_empty() && rules.iter().all(meets))
+    })
+}
