@@ -1,44 +1,29 @@
 //! Every moment that facts remember, for a model checker: it has no clock, and forgets of time what no
 //! decision can tell apart.
 
-use super::Facts;
+use super::{Facts, Memory};
 use crate::names::Millis;
 
 impl Facts {
     /// Shows every moment to `change`, which may move it. Moved all alike, and `now` with them, they
     /// lead to the same decisions.
     pub fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
-        for seen in self.pods.values_mut() {
-            change(&mut seen.seen);
-            seen.deleting_since.iter_mut().for_each(&mut *change);
-        }
-        for seen in self.nodes.values_mut() {
-            seen.not_ready_since.iter_mut().for_each(&mut *change);
-        }
-        self.replica_sets
-            .values_mut()
-            .for_each(|(at, _)| change(at));
-        self.instances.values_mut().for_each(|(at, _)| change(at));
-        self.limits_asked.values_mut().for_each(&mut *change);
-        self.absent.values_mut().for_each(|(_, at)| change(at));
+        self.each_ordered_moment(change);
+        self.each_aged_moment(change);
+    }
+
+    /// Those of which it matters which was first: answers, and what reads and inventories were begun
+    /// before or after.
+    pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
         for subnet in self.subnets.values_mut() {
-            for at in [&mut subnet.wanted, &mut subnet.tried] {
-                at.iter_mut().for_each(&mut *change);
-            }
-            for backoff in [&mut subnet.unread, &mut subnet.failed]
-                .into_iter()
-                .flatten()
-            {
-                backoff.each_moment(change);
-            }
             for inventory in [&mut subnet.last, &mut subnet.before].into_iter().flatten() {
                 change(&mut inventory.begun);
             }
-            subnet
-                .own
-                .values_mut()
-                .for_each(|own| change(&mut own.answered));
+            for own in subnet.own.values_mut() {
+                change(&mut own.answered);
+            }
             subnet.unknown.values_mut().for_each(&mut *change);
+            subnet.wanted.iter_mut().for_each(&mut *change);
         }
         for memory in self.memory.values_mut() {
             change(&mut memory.round);
@@ -48,21 +33,71 @@ impl Facts {
                 change(at);
             }
             memory.refused.values_mut().for_each(&mut *change);
-            memory.taken.values_mut().for_each(|(at, _)| change(at));
             memory.failures.each_moment(change);
         }
         let reads = &mut self.reads;
-        reads.pods.values_mut().for_each(|(at, _)| change(at));
-        reads.ips.values_mut().for_each(|(at, _)| change(at));
+        for (at, _) in reads.pods.values_mut() {
+            change(at);
+        }
+        for (at, _) in reads.ips.values_mut() {
+            change(at);
+        }
         reads.nodes.values_mut().for_each(&mut *change);
         reads.replica_sets.values_mut().for_each(&mut *change);
-        reads
-            .reservations
-            .values_mut()
-            .for_each(|(at, _)| change(at));
-        reads
-            .own_reservations
-            .values_mut()
-            .for_each(|(at, _)| change(at));
+        for (at, _) in reads.reservations.values_mut() {
+            change(at);
+        }
+        for (at, _) in reads.own_reservations.values_mut() {
+            change(at);
+        }
+    }
+
+    /// Those of which it only matters how long ago they were.
+    pub fn each_aged_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        for seen in self.pods.values_mut() {
+            change(&mut seen.seen);
+            seen.deleting_since.iter_mut().for_each(&mut *change);
+        }
+        for seen in self.nodes.values_mut() {
+            seen.not_ready_since.iter_mut().for_each(&mut *change);
+        }
+        for (at, _) in self.replica_sets.values_mut() {
+            change(at);
+        }
+        for (at, _) in self.instances.values_mut() {
+            change(at);
+        }
+        for (_, at) in self.absent.values_mut() {
+            change(at);
+        }
+        self.limits_asked.values_mut().for_each(&mut *change);
+        for subnet in self.subnets.values_mut() {
+            subnet.tried.iter_mut().for_each(&mut *change);
+            let failures = [&mut subnet.unread, &mut subnet.failed];
+            for backoff in failures.into_iter().flatten() {
+                backoff.each_moment(change);
+            }
+        }
+        for memory in self.memory.values_mut() {
+            for (at, _) in memory.taken.values_mut() {
+                change(at);
+            }
+        }
+    }
+
+    /// Forgets the reads that are fresh for no IP any more, and never will be again.
+    pub fn forget_stale_reads(&mut self, now: Millis) {
+        let memory = &self.memory;
+        let fresh = |begun: Millis| {
+            memory
+                .values()
+                .any(|memory: &Memory| memory.fresh(begun, now))
+        };
+        let reads = &mut self.reads;
+        reads.pods.retain(|_, (begun, _)| fresh(*begun));
+        reads.ips.retain(|_, (begun, _)| fresh(*begun));
+        reads.nodes.retain(|_, begun| fresh(*begun));
+        reads.reservations.retain(|_, (begun, _)| fresh(*begun));
+        reads.own_reservations.retain(|_, (begun, _)| fresh(*begun));
     }
 }
