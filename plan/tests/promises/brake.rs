@@ -175,3 +175,47 @@ fn an_api_server_restored_without_its_pods_releases_none_however_few_they_are() 
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
 }
+
+/// This many IPs on two nodes, each held by a pod.
+fn held(sim: &mut Sim, count: u8) {
+    for node in ["n1", "n2", "n3"] {
+        sim.node(node);
+    }
+    for n in 0..count {
+        sim.ip(&format!("ip{n}"), &format!("203.0.113.{}", 10 + n));
+        let node = ["n1", "n2", "n3"][usize::from(n) % 3];
+        sim.pod(&format!("p{n}")).on(node).asks(&format!("ip{n}"));
+    }
+    sim.settle();
+}
+
+fn vanish(sim: &mut Sim, count: u8) {
+    for n in 0..count {
+        sim.pod_goes(&format!("p{n}"));
+    }
+    sim.relist(0);
+    sim.wait(Millis::seconds(600));
+}
+
+#[test]
+fn a_fifth_of_what_is_attached_may_vanish_at_once_and_no_more() {
+    for (vanishing, released) in [(3, true), (4, false)] {
+        let mut sim = Sim::new();
+        held(&mut sim, 15);
+        vanish(&mut sim, vanishing);
+        let free = sim.the_ip("ip0").status.claim.is_none();
+        assert_eq!(free, released, "{vanishing} of 15\n{}", sim.story());
+    }
+}
+
+#[test]
+fn what_nobody_holds_makes_no_fifth_larger() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    for n in 0..20 {
+        sim.ip(&format!("spare{n}"), &format!("203.0.113.{}", 100 + n));
+    }
+    sim.settle();
+    vanish(&mut sim, 3);
+    assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
+}
