@@ -5,7 +5,7 @@ use alloc::format;
 use super::conditions::{Attachment, Trouble, build};
 use super::edit::trouble_of;
 use super::holder::Holder;
-use super::refused::refused_for_good;
+use super::refused::{give_up, refused_for_good};
 use super::trouble::{call_or_say, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::cloud::Reassign;
@@ -62,7 +62,7 @@ pub(crate) fn claimed(
         return unseen(world, reserved, notices);
     }
     if super::held::on_another_machine(world, holder, target) {
-        return elsewhere(world, holder, target, notices);
+        return elsewhere(world, claim, holder, target, notices);
     }
     let reassign = world
         .ip
@@ -78,7 +78,7 @@ pub(crate) fn claimed(
             {
                 record(world, claim, target, holder)
             } else {
-                elsewhere(world, holder, target, notices)
+                elsewhere(world, claim, holder, target, notices)
             }
         }
         Some(on) if world.explained(address, on) => match reassign {
@@ -99,7 +99,7 @@ pub(crate) fn claimed(
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
             world.say(reserved, &Attachment::Kept(trouble))
         }
-        None if !there(world, target) => elsewhere(world, holder, target, notices),
+        None if !there(world, target) => elsewhere(world, claim, holder, target, notices),
         None => {
             let call = Call::Assign(target.place.interface.clone(), address, Reassign::Refuse);
             call_or_say(world, call, reserved, notices)
@@ -119,6 +119,7 @@ fn there(world: &World<'_>, target: &Target) -> bool {
 /// The target is no place any more: another interface of the holder's Node, if there is one.
 pub(crate) fn elsewhere(
     world: &World<'_>,
+    claim: &Claim,
     holder: &Pod,
     target: &Target,
     notices: &mut Notices,
@@ -132,6 +133,12 @@ pub(crate) fn elsewhere(
             .claim(holder, &seat.target, None)
             .unwrap_or_else(|_| previous_full(world, notices)),
         _ => {
+            // Where it was before nobody is served by it, unless the holder of then has it again.
+            if left_behind(world, target)
+                && let Some(next) = give_up(world, claim, target, Reason::AttachFailed, notices)
+            {
+                return next;
+            }
             let trouble = Trouble::new(
                 Reason::NoEligibleNode,
                 format!(
@@ -144,6 +151,15 @@ pub(crate) fn elsewhere(
             world.say(Ok(()), &Attachment::Kept(trouble))
         }
     }
+}
+
+/// Is the address still where we had it before this claim?
+fn left_behind(world: &World<'_>, target: &Target) -> bool {
+    let Some(address) = world.ip.status.address else {
+        return false;
+    };
+    let on = world.locate(address).on;
+    on.is_some_and(|on| on != target.place.interface && world.explained(address, &on))
 }
 
 /// EC2 has confirmed it.

@@ -8,7 +8,7 @@ use super::{Next, Notices, World, conditions};
 use crate::classify::Outcome;
 use crate::facts::SubnetFacts;
 use crate::names::Millis;
-use crate::objects::{Claim, Hold, IpStatus, Pod, Refused, Target};
+use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Refused, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
 
@@ -46,14 +46,7 @@ pub(crate) fn refused_for_good(
         |trouble| trouble.message,
     );
     notices.push(world.on_ip(reason, message));
-    let before = world.ip.status.previous.iter().rev().find(|entry| {
-        entry.address == address
-            && !world.refused_lately(&entry.interface)
-            && entry
-                .holder
-                .as_ref()
-                .is_some_and(|(_, uid)| uid != &claim.uid)
-    });
+    let before = before(world, claim);
     let seen = world
         .subnet()
         .and_then(SubnetFacts::inventory)
@@ -66,6 +59,31 @@ pub(crate) fn refused_for_good(
             return None;
         }
     }
+    give_up(world, claim, target, reason, notices)
+}
+
+/// The last place that another pod had the address at, and that EC2 has not refused lately.
+fn before<'a>(world: &World<'a>, claim: &Claim) -> Option<&'a Previous> {
+    world.ip.status.previous.iter().rev().find(|entry| {
+        Some(entry.address) == world.ip.status.address
+            && !world.refused_lately(&entry.interface)
+            && entry
+                .holder
+                .as_ref()
+                .is_some_and(|(_, uid)| uid != &claim.uid)
+    })
+}
+
+/// The address cannot come to this target: back to the holder before, if it still wants it, else free.
+pub(crate) fn give_up(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    reason: Reason,
+    notices: &mut Notices,
+) -> Option<Next> {
+    let address = world.ip.status.address?;
+    let location = world.locate(address);
     let mut status = world.ip.status.clone();
     status.refused = Some(Refused {
         pod: claim.uid.clone(),
@@ -73,7 +91,7 @@ pub(crate) fn refused_for_good(
         reason,
     });
     if let Some((entry, (key, uid))) =
-        before.and_then(|entry| Some((entry, entry.holder.as_ref()?)))
+        before(world, claim).and_then(|entry| Some((entry, entry.holder.as_ref()?)))
     {
         let Some(read) = world.read_pod(key) else {
             return Some(Next::read(Read::Pod(key.clone())));
@@ -106,7 +124,7 @@ fn give_back(
     world: &World<'_>,
     mut status: IpStatus,
     pod: &Pod,
-    entry: &crate::objects::Previous,
+    entry: &Previous,
     claim: &Claim,
     target: &Target,
 ) -> Next {

@@ -1,71 +1,41 @@
 //! The annotation's removal gives the address up, and lets the pod be ready without it.
 
-use mooring_plan::reason::Reason;
-
 use crate::sim::Sim;
 
 #[test]
 fn the_holder_gives_it_up_and_is_let_go() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
+    let mut sim = Sim::attached(&["n1"]);
     sim.remove_annotation("a");
     sim.settle();
     sim.expect_free("partner");
-    let pod = sim.the_pod("a");
-    let gate = pod.gate.clone().unwrap();
-    assert!(gate.status && gate.reason == Reason::NotRequested.as_str());
-    assert_eq!((&pod.label, &pod.ip), (&None, &None), "{}", sim.story());
+    sim.expect_let_go("a");
 }
 
 #[test]
 fn a_waiting_pod_is_let_go_and_the_holder_keeps_it() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
+    let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
     sim.settle();
     sim.remove_annotation("b");
     sim.settle();
     sim.expect_attached("partner", "a");
-    let gate = sim.the_pod("b").gate.clone().unwrap();
-    assert!(gate.status && gate.reason == Reason::NotRequested.as_str());
-    assert_eq!(sim.the_pod("b").label, None);
+    sim.expect_let_go("b");
 }
 
 #[test]
 fn the_next_pod_gets_it() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
+    let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
     sim.settle();
     sim.remove_annotation("a");
     sim.settle();
     sim.expect_attached("partner", "b");
-    let gate = sim.the_pod("a").gate.clone().unwrap();
-    assert!(
-        gate.status && gate.reason == Reason::NotRequested.as_str(),
-        "{}",
-        sim.story()
-    );
-    assert_eq!(sim.the_pod("a").label, None, "{}", sim.story());
+    sim.expect_let_go("a");
 }
 
 #[test]
 fn a_label_that_somebody_took_off_is_put_back() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.count_from_here();
+    let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.label = None);
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -75,12 +45,7 @@ fn a_label_that_somebody_took_off_is_put_back() {
 
 #[test]
 fn a_label_that_somebody_changed_is_put_back() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.count_from_here();
+    let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.label = Some("another".into()));
     sim.settle();
     sim.expect_attached("partner", "a");

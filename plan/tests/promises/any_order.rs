@@ -303,6 +303,24 @@ fn a_place_is_not_forgotten_because_a_reservation_is_not_shown_yet() {
     );
 }
 
+/// Found by the property: the winner's node became another machine in the middle of the move, and the
+/// address stayed where the loser had been.
+#[test]
+fn a_move_whose_target_is_gone_leaves_nothing_behind() {
+    keep_their_promises(
+        2,
+        &[
+            Event::PodComes("d", "n2", "partner", 0),
+            Event::PodComes("a", "n1", "partner", 0),
+            Event::Steps(1, 2),
+            Event::NodeUnreachable("n2"),
+            Event::PodGoes("d"),
+            Event::Steps(0, 2),
+            Event::NodeIsReplaced("n1"),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),

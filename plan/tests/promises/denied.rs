@@ -10,13 +10,7 @@ use crate::sim::{Fault, Sim};
 const MINUTES: u64 = 30;
 
 fn world() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
-    sim.settle();
-    sim
+    Sim::reserved(&["n1", "n2"])
 }
 
 fn attached() -> Sim {

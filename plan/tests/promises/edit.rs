@@ -5,17 +5,6 @@ use mooring_plan::reason::Reason;
 
 use crate::sim::{Sim, address};
 
-fn attached() -> Sim {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
-    sim
-}
-
 #[test]
 fn while_nobody_holds_it_only_the_reservation_changes() {
     let mut sim = Sim::new();
@@ -33,19 +22,19 @@ fn while_nobody_holds_it_only_the_reservation_changes() {
 
 #[test]
 fn while_a_pod_holds_it_the_pod_keeps_the_claim_and_gets_the_new_one() {
-    let mut sim = attached();
+    let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.expect_on("203.0.113.10", None);
     sim.expect_on("203.0.113.20", Some("eni-n1"));
-    assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
+    sim.expect_reserved_only("203.0.113.20");
     sim.expect_cost(2, 2, 2);
 }
 
 #[test]
 fn a_new_one_that_is_taken_changes_nothing_and_says_so() {
-    let mut sim = attached();
+    let mut sim = Sim::attached(&["n1"]);
     sim.ip("other", "203.0.113.20");
     sim.settle();
     sim.count_from_here();
@@ -63,7 +52,7 @@ fn a_new_one_that_is_taken_changes_nothing_and_says_so() {
 
 #[test]
 fn taken_and_taken_back_it_stays_as_it_was() {
-    let mut sim = attached();
+    let mut sim = Sim::attached(&["n1"]);
     sim.ip("other", "203.0.113.20");
     sim.edit("partner", "203.0.113.20");
     sim.settle();
@@ -86,7 +75,7 @@ fn taken_and_taken_back_it_stays_as_it_was() {
 
 #[test]
 fn another_block_is_refused_while_a_pod_holds_it() {
-    let mut sim = attached();
+    let mut sim = Sim::attached(&["n1"]);
     sim.block("second", "198.51.100.0/24");
     sim.change_wish("partner", |wish| {
         wish.address = None;
@@ -101,11 +90,7 @@ fn another_block_is_refused_while_a_pod_holds_it() {
 #[test]
 fn changed_again_before_the_first_change_is_done() {
     for steps in 0..20 {
-        let mut sim = attached();
-        sim.edit("partner", "203.0.113.20");
-        for _ in 0..steps {
-            let _ = sim.step(0);
-        }
+        let mut sim = Sim::edited_while_attached(steps);
         sim.edit("partner", "203.0.113.30");
         sim.settle();
         sim.expect_attached("partner", "a");
@@ -124,11 +109,7 @@ fn changed_again_before_the_first_change_is_done() {
 #[test]
 fn back_and_forth_before_the_first_change_is_done() {
     for steps in 0..20 {
-        let mut sim = attached();
-        sim.edit("partner", "203.0.113.20");
-        for _ in 0..steps {
-            let _ = sim.step(0);
-        }
+        let mut sim = Sim::edited_while_attached(steps);
         sim.edit("partner", "203.0.113.10");
         sim.settle();
         sim.expect_attached("partner", "a");
@@ -146,11 +127,7 @@ fn back_and_forth_before_the_first_change_is_done() {
 #[test]
 fn the_holder_goes_in_the_middle_of_the_change() {
     for steps in 0..20 {
-        let mut sim = attached();
-        sim.edit("partner", "203.0.113.20");
-        for _ in 0..steps {
-            let _ = sim.step(0);
-        }
+        let mut sim = Sim::edited_while_attached(steps);
         sim.delete_pod("a");
         sim.wait(Millis(1));
         sim.pod_goes("a");

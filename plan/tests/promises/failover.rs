@@ -8,10 +8,7 @@ use crate::sim::Sim;
 
 /// "a" holds it on n1 and is being deleted; "b" of the same `ReplicaSet` waits on n2.
 fn draining() -> Sim {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
+    let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.containers_ready("a");
     sim.settle();
@@ -94,12 +91,7 @@ fn one_that_stays_away_gives_it_up_after_failover_after_and_the_grace_period() {
 
 #[test]
 fn the_grace_period_counts_from_when_the_deletion_was_seen() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
+    let mut sim = Sim::attached(&["n1", "n2"]);
     sim.change_node("n1", |node| node.ready = false);
     sim.wait(Millis::seconds(300));
     sim.pod("b").on("n2");
@@ -132,10 +124,7 @@ fn a_terminated_instance_takes_its_interface_along_and_the_address_moves() {
 
 #[test]
 fn a_holder_that_nobody_deletes_keeps_it_on_a_dead_node() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
+    let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.pod("b").on("n2");
     sim.settle();
@@ -148,14 +137,10 @@ fn a_holder_that_nobody_deletes_keeps_it_on_a_dead_node() {
 
 #[test]
 fn a_statefulset_pod_on_a_dead_node_waits_and_says_so() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
+    let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("db-0").on("n1");
     sim.settle();
-    sim.node_unreachable("n1");
-    sim.delete_pod("db-0");
+    sim.node_dies_under("db-0", "n1");
     sim.settle();
     sim.expect_attached("partner", "db-0");
     sim.expect_event("db-0", Reason::NoEligibleNode);
@@ -170,10 +155,7 @@ fn a_statefulset_pod_on_a_dead_node_waits_and_says_so() {
 
 #[test]
 fn a_pod_created_again_under_its_name_is_another_claim() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
+    let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("db-0").on("n1");
     sim.settle();
     sim.count_from_here();
@@ -189,9 +171,7 @@ fn a_pod_created_again_under_its_name_is_another_claim() {
 
 #[test]
 fn a_pod_that_ends_gives_it_up() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
+    let mut sim = Sim::reserved(&["n1"]);
     sim.pod("job").on("n1");
     sim.settle();
     sim.change_pod("job", |pod| pod.ended = true);
@@ -202,12 +182,7 @@ fn a_pod_that_ends_gives_it_up() {
 
 #[test]
 fn a_force_deleted_pods_address_is_taken_off_before_the_next_gets_it() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
+    let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
     sim.pod_goes("a");
     sim.count_from_here();

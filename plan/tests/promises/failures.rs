@@ -3,18 +3,12 @@
 use mooring_plan::classify::Outcome;
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
 
 use crate::sim::{Fault, Sim};
 
 fn world() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2", "n3"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
-    sim.settle();
-    sim.count_from_here();
-    sim
+    Sim::reserved(&["n1", "n2", "n3"])
 }
 
 fn attached() -> Sim {
@@ -194,10 +188,28 @@ fn onto_the_same_full_interface_it_moves_all_the_same() {
 fn an_interface_that_vanishes_under_the_claim_gives_it_back() {
     let mut sim = attached();
     next(&mut sim);
-    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.ec2.interfaces.remove(&crate::sim::interface_of("n2"));
     sim.settle();
     sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_node_that_becomes_another_machine_under_the_claim_gives_it_back() {
+    for reassign in [false, true] {
+        let mut sim = attached();
+        if reassign {
+            sim.allow_reassignment("partner");
+            sim.settle();
+        }
+        next(&mut sim);
+        sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+        sim.change_node("n2", |node| node.instance = Some("i-other".into()));
+        sim.count_from_here();
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    }
 }
 
 #[test]
@@ -272,7 +284,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
 fn calls_that_were_begun_when_ec2_went_away_stay_few() {
     let mut sim = attached();
     next(&mut sim);
-    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    sim.step_until(|step| matches!(step, Step::Call(_)));
     ec2_is_away(&mut sim, true);
     sim.count_from_here();
     sim.wait(Millis::seconds(1800));
@@ -314,7 +326,7 @@ fn an_unrecorded_claim_is_let_go_only_after_a_late_assign_would_have_landed() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.ec2.faults.push_back(Fault::RequestLost);
-    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.delete_pod("a");
     let _ = sim.step(0);
     sim.pod_goes("a");

@@ -42,6 +42,39 @@ fn well(name: &str) -> Node {
 }
 
 impl Sim {
+    /// A world at rest with these nodes, in which the IP "partner" is reserved.
+    pub fn reserved(nodes: &[&str]) -> Self {
+        let mut sim = Self::new();
+        for node in nodes {
+            sim.node(node);
+        }
+        sim.ip("partner", "203.0.113.10");
+        sim.settle();
+        sim.count_from_here();
+        sim
+    }
+
+    /// A world at rest with these nodes, in which pod "a" on the first has the address of "partner".
+    pub fn attached(nodes: &[&str]) -> Self {
+        let mut sim = Self::reserved(nodes);
+        sim.pod("a").on(nodes[0]);
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.count_from_here();
+        sim
+    }
+
+    /// "partner" is edited to 203.0.113.20 while pod "a" has its address on n1, and so many steps of that
+    /// are done.
+    pub fn edited_while_attached(steps: usize) -> Self {
+        let mut sim = Self::attached(&["n1"]);
+        sim.edit("partner", "203.0.113.20");
+        for _ in 0..steps {
+            let _ = sim.step(0);
+        }
+        sim
+    }
+
     pub fn block(&mut self, name: &str, cidr: &str) {
         let spec = BlockSpec {
             range: BlockRange::parse(cidr, []).unwrap(),
@@ -296,6 +329,12 @@ impl Sim {
             node.ready = false;
             node.unreachable = true;
         });
+    }
+
+    /// The node dies under the pod, which is evicted: nobody ends it there.
+    pub fn node_dies_under(&mut self, pod: &str, node: &str) {
+        self.node_unreachable(node);
+        self.delete_pod(pod);
     }
 
     pub fn instance(&mut self, node: &str, state: InstanceState) {

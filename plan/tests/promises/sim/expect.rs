@@ -121,6 +121,27 @@ impl Sim {
         );
     }
 
+    /// A pod that asks for nothing is told so, and no label holds it.
+    pub fn expect_let_go(&self, pod: &str) {
+        let pod = self.the_pod(pod);
+        let gate = pod.gate.as_ref();
+        let told =
+            gate.is_some_and(|gate| gate.status && gate.reason == Reason::NotRequested.as_str());
+        assert!(told, "{gate:?}\n{}", self.story());
+        assert_eq!((&pod.label, &pod.ip), (&None, &None), "{}", self.story());
+    }
+
+    /// Only this address is reserved.
+    pub fn expect_reserved_only(&self, address: &str) {
+        let reserved: Vec<&Ipv4Addr> = self.kube.reservations.keys().collect();
+        assert_eq!(
+            reserved,
+            [&super::cast::address(address)],
+            "{}",
+            self.story()
+        );
+    }
+
     /// An Event of that reason was to be seen on a pod, or on "IP name".
     pub fn expect_event(&self, on: &str, reason: Reason) {
         assert!(
