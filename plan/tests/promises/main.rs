@@ -29,3 +29,4 @@ mod reservation;
 mod restart;
 mod rollout;
 mod sim;
+mod stale;

@@ -1,0 +1,132 @@
+//! An API server that shows an old world, and a watch that does not show yet what was written.
+
+use mooring_plan::facts::Kind;
+use mooring_plan::names::Millis;
+
+use crate::sim::Sim;
+
+fn attached(reassign: bool) -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    if reassign {
+        sim.allow_reassignment("partner");
+    }
+    sim.pod("old").on("n1").replica_set("rs1", 1, "dep");
+    sim.containers_ready("old");
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.count_from_here();
+    sim
+}
+
+/// From here on the watches of these kinds show nothing more.
+fn stop(sim: &mut Sim, kinds: impl IntoIterator<Item = Kind>) {
+    sim.controllers[0].stuck.extend(kinds);
+}
+
+fn go_on(sim: &mut Sim) {
+    sim.controllers[0].stuck.clear();
+}
+
+#[test]
+fn a_move_whose_own_writes_no_watch_shows_costs_no_call_and_no_write_more() {
+    for reassign in [false, true] {
+        for kinds in [
+            &[Kind::Ip][..],
+            &[Kind::Pod],
+            &[Kind::Reservation],
+            &Kind::ALL,
+        ] {
+            let mut sim = attached(reassign);
+            sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+            sim.containers_ready("new");
+            sim.tell(0);
+            stop(&mut sim, kinds.iter().copied());
+            sim.wait(Millis::seconds(120));
+            sim.expect_cost(if reassign { 1 } else { 2 }, 2, 2);
+            go_on(&mut sim);
+            sim.settle();
+            sim.expect_attached("partner", "new");
+            sim.expect_cost(0, 0, 0);
+        }
+    }
+}
+
+#[test]
+fn an_attach_and_a_delete_that_no_watch_shows_are_done_once() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("web").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "web");
+    sim.delete_ip("partner");
+    sim.tell(0);
+    sim.count_from_here();
+    stop(&mut sim, Kind::ALL);
+    sim.wait(Millis::seconds(120));
+    go_on(&mut sim);
+    sim.settle();
+    sim.expect_gone("partner");
+    assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
+}
+
+/// A process that begins with a list from before the holder was there.
+#[test]
+fn a_list_from_before_the_holder_came_takes_nothing_from_it() {
+    for reassign in [false, true] {
+        let mut sim = Sim::new();
+        for node in ["n1", "n2"] {
+            sim.node(node);
+        }
+        sim.ip("partner", "203.0.113.10");
+        if reassign {
+            sim.allow_reassignment("partner");
+        }
+        // It waits for its node in the old world, and is gone in the new one.
+        sim.pod("gone").on("n2");
+        sim.tell(0);
+        let old = sim.kube.clone();
+        sim.pod_goes("gone");
+        sim.pod("holder").on("n1");
+        sim.settle();
+        sim.expect_attached("partner", "holder");
+        sim.count_from_here();
+        let now = std::mem::replace(&mut sim.kube, old);
+        sim.restart(0);
+        sim.tell(0);
+        sim.kube = now;
+        stop(&mut sim, Kind::ALL);
+        sim.wait(Millis::seconds(600));
+        assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+        sim.expect_attached("partner", "holder");
+        go_on(&mut sim);
+        sim.settle();
+        sim.expect_attached("partner", "holder");
+        assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    }
+}
+
+/// The old world still shows the holder alive, or a successor that is gone: both are read before anything is done.
+#[test]
+fn a_successor_that_only_an_old_world_shows_takes_nothing_over() {
+    for reassign in [false, true] {
+        let mut sim = attached(reassign);
+        sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+        sim.tell(0);
+        // Ready it becomes in the old world only for a moment; then it is gone, and nobody is told.
+        sim.containers_ready("new");
+        let ready = sim.the_pod("new").clone();
+        sim.controllers[0]
+            .facts
+            .apply(mooring_plan::facts::Fact::Pod(ready), sim.now, sim.now);
+        sim.pod_goes("new");
+        stop(&mut sim, [Kind::Pod]);
+        sim.wait(Millis::seconds(300));
+        sim.expect_cost(0, 0, 0);
+        sim.expect_attached("partner", "old");
+    }
+}
