@@ -91,7 +91,8 @@ impl Metrics {
 
         registry.register(
             "addresses",
-            "Addresses that IPs have, by how far each has come: reserved, claimed, attached",
+            "Addresses that IPs have, by how far each has come: reserved, claimed, attached; deleting: \
+             the IP is being deleted and the address not yet let go",
             addresses.clone(),
         );
         registry.register(

@@ -24,12 +24,13 @@ impl Facts {
         self.ips.get(name)?.status.block.clone()
     }
 
-    /// How many addresses of each block are `reserved`, `claimed` or `attached`.
+    /// How many addresses of each block are `reserved`, `claimed` or `attached`, or `deleting`: their IPs are
+    /// being deleted, and wait until it is sure that they are nowhere.
     #[must_use]
     pub fn addresses_by_state(&self) -> BTreeMap<(BlockName, &'static str), u64> {
         let mut counts = BTreeMap::new();
         for block in self.blocks.keys() {
-            for state in ["reserved", "claimed", "attached"] {
+            for state in ["reserved", "claimed", "attached", "deleting"] {
                 counts.insert((block.clone(), state), 0);
             }
         }
@@ -38,6 +39,7 @@ impl Facts {
                 continue;
             };
             let state = match &ip.status.claim {
+                _ if ip.deleting => "deleting",
                 None => "reserved",
                 Some(claim) if claim.recorded() => "attached",
                 Some(_) => "claimed",

@@ -197,10 +197,10 @@ async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
             for state in ["capacity", "reserved", "attached", "free"] {
                 seen.push(count("mooring_block_addresses", state).await);
             }
-            for state in ["reserved", "claimed", "attached"] {
+            for state in ["reserved", "claimed", "attached", "deleting"] {
                 seen.push(count("mooring_addresses", state).await);
             }
-            if seen == [251.0, 1.0, 1.0, 250.0, 0.0, 0.0, 1.0] {
+            if seen == [251.0, 1.0, 1.0, 250.0, 0.0, 0.0, 1.0, 0.0] {
                 Ok(())
             } else {
                 Err(format!("{seen:?}"))
