@@ -58,7 +58,8 @@ impl Toxiproxy {
             &format!("toxiproxy-{}", cluster.next_number()),
             &control_plane_binary("tools", "server"),
             &["-host=127.0.0.1".to_owned(), format!("-port={port}")],
-            &[],
+            // Else it writes several lines for every connection.
+            &[("LOG_LEVEL".to_owned(), "info".to_owned())],
             &cluster.folder().join("logs"),
         );
         let door = format!("http://127.0.0.1:{port}");
