@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mooring_cluster::{Cluster, Ec2, Mooring, MooringOptions, Node, NodeSpec, Output, Subnet};
+use mooring_cluster::{
+    Cluster, Ec2, Mooring, MooringOptions, Mutation, Node, NodeSpec, Output, Subnet, Toxiproxy,
+};
 
 use crate::world::World;
 
@@ -34,6 +36,8 @@ pub struct Scene {
     /// An API server that starts again refuses everything until it has read the roles.
     pub rights_were_away: AtomicBool,
     pub(crate) audit_mark: u64,
+    /// They last as long as the Moorings behind them, which clean up.
+    networks: Mutex<Vec<Arc<Toxiproxy>>>,
     shared: bool,
 }
 
@@ -75,6 +79,7 @@ impl Scene {
             attached: AtomicBool::new(false),
             rights_were_away: AtomicBool::new(false),
             audit_mark,
+            networks: Mutex::default(),
             shared,
             name,
         }
@@ -103,6 +108,13 @@ impl Scene {
     pub async fn mooring_with(&self, options: MooringOptions) -> Arc<Mooring> {
         assert!(!self.shared, "the shared cluster has a Mooring");
         self.world.mooring(options).await
+    }
+
+    /// A network that can fail, to put between Mooring and whom it asks.
+    pub async fn network(&self) -> Arc<Toxiproxy> {
+        let network = Arc::new(Toxiproxy::start(self.cluster()).await);
+        self.networks.lock().unwrap().push(Arc::clone(&network));
+        network
     }
 
     /// A name outside of the namespace.
@@ -158,7 +170,16 @@ impl Scene {
             .await;
     }
 
-    async fn pass_over(&self, interface: &str, address: &str, action: &str) {
+    /// The calls that the judge passes over, in order.
+    pub async fn late_calls(&self) -> Vec<Mutation> {
+        let mut mutations = self.mutations().await;
+        let passed_over = self.foreign.lock().unwrap().clone();
+        mutations.retain(|mutation| passed_over.contains(&mutation.sequence));
+        mutations
+    }
+
+    /// The latest call of this kind was none that the judge has to explain: a foreign hand's, or one that came late.
+    pub async fn pass_over(&self, interface: &str, address: &str, action: &str) {
         let history = self.ec2().history_of(address).await;
         let ours = history.iter().rfind(|mutation| {
             mutation.action == action && mutation.network_interface_id.as_deref() == Some(interface)
