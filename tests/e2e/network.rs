@@ -1,0 +1,264 @@
+//! The network between Mooring and the API server, or EC2, fails: toxiproxy stands in between.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mooring_cluster::{Mooring, MooringOptions, Node, Toxic, Toxiproxy};
+use serde_json::json;
+
+use crate::objects::on;
+use crate::scene::{Ip, SOON, Scene};
+
+scenes![
+    alone a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_is_taken_off,
+    alone a_watch_that_has_expired_lists_again_and_finds_out_what_vanished,
+    alone a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_more,
+    alone while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_afterwards,
+];
+
+/// A connection that is silent is given up after 55 s; the next look then comes within seconds.
+const NOTICED: Duration = Duration::from_secs(75);
+
+/// Mooring behind a network that can fail, and a Deployment's pod that has its address.
+struct Behind {
+    network: Arc<Toxiproxy>,
+    mooring: Arc<Mooring>,
+    ip: Ip,
+    pod: String,
+    nodes: [Node; 2],
+}
+
+async fn behind(scene: &Scene) -> Behind {
+    let network = scene.network().await;
+    let api_server = network.to_api_server(scene.cluster()).await;
+    let ec2 = network.to_ec2(scene.cluster()).await;
+    let options = MooringOptions {
+        api_server: Some(api_server),
+        environment: vec![("AWS_ENDPOINT_URL_EC2".to_owned(), ec2)],
+        ..MooringOptions::default()
+    };
+    let mooring = scene.mooring_with(options).await;
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene
+        .deployment_with("web", &ip, &json!({"template": on(&a)}))
+        .await;
+    let pod = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &pod).await;
+    Behind {
+        network,
+        mooring,
+        ip,
+        pod,
+        nodes: [a, b],
+    }
+}
+
+/// The pod is gone by force, and its successor is on the other node; Mooring hears of neither.
+async fn succeeded(scene: &Scene, behind: &Behind) -> String {
+    scene.roll_out("web", &on(&behind.nodes[1])).await;
+    scene
+        .kubectl(&format!(
+            "delete pod {} --force --grace-period=0",
+            behind.pod
+        ))
+        .await
+        .success();
+    let new = scene.new_pod("web", &[&behind.pod]).await;
+    scene.expect_pod_gone(&behind.pod).await;
+    new
+}
+
+/// What Mooring says from here on.
+fn said_since(mooring: &Mooring, mark: usize) -> String {
+    mooring.log().split_off(mark)
+}
+
+async fn a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_is_taken_off(
+    scene: &Scene,
+) {
+    let behind = behind(scene).await;
+    let link = Toxiproxy::API_SERVER;
+    behind.network.poison(link, Toxic::BlackHole).await;
+    let mark = behind.mooring.log().len();
+    let new = succeeded(scene, &behind).await;
+    // Nothing ends the old connections: they are given up, all of them, for being silent.
+    for kind in ["Ip", "Block", "Pod", "Node", "Reservation"] {
+        scene
+            .eventually(
+                &format!("the silent watch of {kind} is given up"),
+                NOTICED,
+                async || {
+                    let said = said_since(&behind.mooring, mark);
+                    said.lines()
+                        .any(|line| line.contains("a watch was interrupted") && line.contains(kind))
+                },
+            )
+            .await;
+    }
+    assert_eq!(
+        scene.mutations().await.len(),
+        1,
+        "what cannot be read is not taken for gone"
+    );
+    behind.network.heal(link).await;
+    scene
+        .expect_attached_within(&behind.ip, &new, Duration::from_mins(1))
+        .await;
+    // By quorum: a GET without a resourceVersion, which said that the holder is gone, came before the Unassign.
+    let unassigned = scene.mutations().await[1].clone();
+    assert_eq!(unassigned.action, "UnassignPrivateIpAddresses");
+    let path = format!("/api/v1/namespaces/{}/pods/{}", scene.name, behind.pod);
+    let (audit, _) = scene.cluster().audit_since(scene.audit_mark);
+    let read = audit.iter().any(|event| {
+        event.by_mooring()
+            && event.verb == "get"
+            && event.uri == path
+            && event.code == 404
+            && u64::try_from(event.answered.as_millisecond()).unwrap() <= unassigned.unix_ms
+    });
+    assert!(read, "the holder was not read before {unassigned}");
+}
+
+async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene: &Scene) {
+    let behind = behind(scene).await;
+    let link = Toxiproxy::API_SERVER;
+    behind.network.cut(link).await;
+    let mark = behind.mooring.log().len();
+    let new = succeeded(scene, &behind).await;
+    // One that starts remembers nothing of what was before: an older watch is answered with 410.
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    scene.cluster().restart_api_server().await;
+    behind.network.heal(link).await;
+    scene
+        .eventually("a watch is told that it has expired", SOON, async || {
+            said_since(&behind.mooring, mark).contains("too old resource version")
+        })
+        .await;
+    scene
+        .expect_attached_within(&behind.ip, &new, Duration::from_mins(1))
+        .await;
+    scene.expect_event("Moved", &behind.ip.name).await;
+}
+
+async fn a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_more(scene: &Scene) {
+    let behind = behind(scene).await;
+    let slow = Toxic::Latency(Duration::from_millis(150));
+    for link in [Toxiproxy::API_SERVER, Toxiproxy::EC2] {
+        behind.network.poison(link, slow).await;
+    }
+    scene.roll_out("web", &on(&behind.nodes[1])).await;
+    scene
+        .eventually("the address is on its way", SOON, async || {
+            let ip = scene.get("IP", &behind.ip.name).await.ok_or("no IP")?;
+            let target = &ip["status"]["networkInterfaceID"];
+            if *target == behind.nodes[1].interfaces[0].as_str() {
+                Ok(())
+            } else {
+                Err(target.to_string())
+            }
+        })
+        .await;
+    for link in [Toxiproxy::API_SERVER, Toxiproxy::EC2] {
+        behind.network.poison(link, Toxic::Reset).await;
+    }
+    // Idle connections are reset when something next goes through them.
+    let errors = async || {
+        let name = "mooring_reconcile_errors_total";
+        behind.mooring.metric(name, &[]).await
+    };
+    let before = errors().await;
+    scene
+        .eventually("requests fail", SOON, async || {
+            errors().await >= before + 5.0
+        })
+        .await;
+    for link in [Toxiproxy::API_SERVER, Toxiproxy::EC2] {
+        behind.network.heal(link).await;
+    }
+    let new = scene.new_pod("web", &[&behind.pod]).await;
+    scene
+        .expect_attached_within(&behind.ip, &new, Duration::from_mins(1))
+        .await;
+    // A call whose answer was lost may be repeated, onto the same interface; nothing else is done.
+    let [a, b] = &behind.nodes;
+    let mut done: Vec<(String, Option<String>)> = scene
+        .mutations()
+        .await
+        .into_iter()
+        .filter(|mutation| mutation.result == "Success")
+        .map(|mutation| (mutation.action, mutation.network_interface_id))
+        .collect();
+    done.dedup();
+    let call = |action: &str, node: &Node| (action.to_owned(), node.interfaces.first().cloned());
+    let expected = [
+        call("AssignPrivateIpAddresses", a),
+        call("UnassignPrivateIpAddresses", a),
+        call("AssignPrivateIpAddresses", b),
+    ];
+    assert_eq!(done, expected);
+}
+
+async fn while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_afterwards(
+    scene: &Scene,
+) {
+    let behind = behind(scene).await;
+    let second = scene.ip("second", 11).await;
+    let before = scene.get("IP", &behind.ip.name).await.expect("it is there");
+    behind
+        .network
+        .poison(Toxiproxy::EC2, Toxic::BlackHole)
+        .await;
+    // Not answered, until what was seen last is too old to act on; then refused.
+    unanswered(scene, &behind.mooring, 3.0).await;
+    behind.network.cut(Toxiproxy::EC2).await;
+    // A new pod, and a rollout of the one that has its address.
+    scene.pod("second", &second).await;
+    scene.roll_out("web", &on(&behind.nodes[1])).await;
+    let new = scene.new_pod("web", &[&behind.pod]).await;
+    scene
+        .expect_condition("Pod", &new, "ContainersReady", "True")
+        .await;
+    unanswered(scene, &behind.mooring, 2.0).await;
+    let after = scene.get("IP", &behind.ip.name).await.expect("it is there");
+    assert_eq!(
+        before["status"]["podUID"], after["status"]["podUID"],
+        "the claim is the old pod's"
+    );
+    scene.expect_attached(&behind.ip, &behind.pod).await;
+    assert_eq!(scene.mutations().await.len(), 1);
+    behind.network.heal(Toxiproxy::EC2).await;
+    // It is asked again after half a minute at most.
+    let limit = Duration::from_secs(90);
+    scene.expect_attached_within(&behind.ip, &new, limit).await;
+    scene.expect_attached_within(&second, "second", limit).await;
+}
+
+/// Waits until so many more lists of interfaces were asked for in vain.
+async fn unanswered(scene: &Scene, mooring: &Mooring, count: f64) {
+    let failed = async || {
+        let name = "mooring_ec2_requests_total";
+        let of = "action=\"DescribeNetworkInterfaces\"";
+        let all = mooring.metric(name, &[of]).await;
+        all - mooring.metric(name, &[of, "code=\"OK\""]).await
+    };
+    let begun = failed().await;
+    scene
+        .eventually(
+            "EC2 is asked and does not answer",
+            Duration::from_secs(90),
+            async || {
+                let now = failed().await - begun;
+                if now >= count {
+                    Ok(())
+                } else {
+                    Err(now.to_string())
+                }
+            },
+        )
+        .await;
+}
