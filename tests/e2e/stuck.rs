@@ -1,0 +1,136 @@
+//! The deletion of an IP that cannot be brought to its end: it says why, nothing is dropped silently, and there
+//! is a way out.
+
+use std::time::Duration;
+
+use kube::api::DeleteParams;
+use mooring_cluster::{Fault, Node};
+use serde_json::json;
+
+use crate::scene::{Ip, SOON, Scene};
+
+scenes![
+    shared a_deletion_that_is_not_permitted_says_so_is_counted_and_ends_when_it_is,
+    shared the_way_out_of_a_deletion_that_will_never_be_permitted_leaves_nothing,
+    shared a_deletion_ends_although_the_instance_is_gone,
+];
+
+const UNASSIGN: &str = "UnassignPrivateIpAddresses";
+
+async fn attached(scene: &Scene) -> (Ip, Node, String) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    (ip, node, block)
+}
+
+/// The address may not be taken off its interface by anybody.
+async fn forbid(scene: &Scene, ip: &Ip) -> mooring_cluster::FaultId {
+    let fault = Fault::error("UnauthorizedOperation")
+        .of(UNASSIGN)
+        .address(&ip.address)
+        .forever();
+    scene.ec2().fault(fault).await
+}
+
+/// IPs of a block that are being deleted, as `/metrics` counts them.
+async fn deleting(scene: &Scene, block: &str) -> f64 {
+    let replicas = scene.world.replicas.lock().await;
+    let block = format!("block=\"{block}\"");
+    let labels = [block.as_str(), "state=\"deleting\""];
+    replicas[0].metric("mooring_addresses", &labels).await
+}
+
+async fn expect_stuck(scene: &Scene, ip: &Ip, block: &str) {
+    let note = scene.expect_event("AccessDenied", &ip.name).await;
+    let said = scene
+        .expect_reason("IP", &ip.name, "Attached", "False", "AccessDenied")
+        .await;
+    for text in [&note, &said] {
+        assert!(text.contains("ec2:UnassignPrivateIpAddresses"), "{text}");
+    }
+    scene
+        .expect_reason("IP", &ip.name, "Ready", "False", "AccessDenied")
+        .await;
+    scene
+        .eventually("the deletion is counted", SOON, async || {
+            deleting(scene, block).await > 0.5
+        })
+        .await;
+}
+
+async fn a_deletion_that_is_not_permitted_says_so_is_counted_and_ends_when_it_is(scene: &Scene) {
+    let (ip, node, block) = attached(scene).await;
+    let fault = forbid(scene, &ip).await;
+    scene.delete("IP", &ip.name).await;
+    expect_stuck(scene, &ip, &block).await;
+    // Others go on.
+    let other = scene.ip("other", 11).await;
+    scene.pod("other", &other).await;
+    scene.expect_attached(&other, "other").await;
+    // Nothing was dropped: the address is where it was, and still reserved.
+    assert_eq!(
+        scene.ec2().address_on(&ip.address).await.as_ref(),
+        Some(&node.interfaces[0])
+    );
+    assert!(scene.get("IPAddress", &ip.address).await.is_some());
+    assert!(scene.get("IP", &ip.name).await.is_some());
+    scene.ec2().clear_fault(fault).await;
+    // What was not permitted is tried again twice a minute.
+    scene
+        .eventually("the IP is gone", Duration::from_secs(45), async || {
+            scene.get("IP", &ip.name).await.is_none()
+        })
+        .await;
+    scene.expect_gone(&ip).await;
+    scene
+        .eventually("no deletion is counted any more", SOON, async || {
+            deleting(scene, &block).await < 0.5
+        })
+        .await;
+}
+
+/// As the README says it: off the interface by hand, then the finalizers.
+async fn the_way_out_of_a_deletion_that_will_never_be_permitted_leaves_nothing(scene: &Scene) {
+    let (ip, node, block) = attached(scene).await;
+    let fault = forbid(scene, &ip).await;
+    scene.delete("IP", &ip.name).await;
+    expect_stuck(scene, &ip, &block).await;
+    // The fault knows no callers: it is lifted for the moment of another's call.
+    scene.ec2().clear_fault(fault).await;
+    scene
+        .foreign_unassign(&node.interfaces[0], &ip.address)
+        .await;
+    let fault = forbid(scene, &ip).await;
+    let stripped = json!({"metadata": {"finalizers": null}});
+    // Mooring may have been quicker, in the moment in which it was permitted.
+    let _ = scene.try_patch("IP", &ip.name, &stripped).await;
+    let _ = scene
+        .api("IPAddress")
+        .delete(&ip.address, &DeleteParams::default())
+        .await;
+    let _ = scene.try_patch("IPAddress", &ip.address, &stripped).await;
+    scene.expect_gone(&ip).await;
+    scene.ec2().clear_fault(fault).await;
+    // The address can be given again, to another pod, at once.
+    scene.delete("Pod", "web").await;
+    scene.expect_pod_gone("web").await;
+    let again = scene.ip("again", 10).await;
+    scene.pod("again", &again).await;
+    scene.expect_attached(&again, "again").await;
+}
+
+async fn a_deletion_ends_although_the_instance_is_gone(scene: &Scene) {
+    let (ip, node, _) = attached(scene).await;
+    scene.cluster().terminate_instance(&node.instance_id).await;
+    scene.delete("IP", &ip.name).await;
+    scene
+        .eventually("the IP is gone", Duration::from_mins(1), async || {
+            scene.get("IP", &ip.name).await.is_none()
+        })
+        .await;
+    scene.expect_gone(&ip).await;
+}
