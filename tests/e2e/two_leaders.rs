@@ -1,0 +1,193 @@
+//! Two controllers that both decide, for as long as they like: leader election is off.
+
+use std::time::Duration;
+
+use mooring_cluster::{Fault, FaultId, MooringOptions, Node};
+use serde_json::json;
+
+use crate::objects::on;
+use crate::promises::GATE;
+use crate::scene::{Ip, SOON, Scene};
+
+scenes![
+    alone two_that_both_decide_attach_move_and_delete_as_one_would,
+    alone with_two_that_decide_a_late_assign_without_reassignment_steals_nothing,
+    alone with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_back,
+    alone with_two_that_decide_a_late_unassign_is_seen_and_put_back,
+];
+
+const ASSIGN: &str = "AssignPrivateIpAddresses";
+const UNASSIGN: &str = "UnassignPrivateIpAddresses";
+
+/// What is misplaced right after a write of ours is believed after 10 s, seen twice, and put back.
+const REPAIRED: Duration = Duration::from_mins(1);
+
+/// Two controllers and a Deployment that has its address on the first of two nodes.
+struct Two {
+    ip: Ip,
+    pod: String,
+    nodes: [Node; 2],
+}
+
+async fn two(scene: &Scene, reassign: bool) -> Two {
+    let options = || MooringOptions {
+        leader_elect: false,
+        register_webhooks: false,
+        ..MooringOptions::default()
+    };
+    let (one, other) = tokio::join!(scene.mooring_with(options()), scene.mooring_with(options()));
+    scene.cluster().register_webhooks(&[&one, &other]).await;
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let spec = json!({"address": scene.address(10), "reassign": reassign});
+    let ip = scene.ip_with("web", &spec).await;
+    scene
+        .deployment_with("web", &ip, &json!({"template": on(&a)}))
+        .await;
+    let pod = scene.only_pod("web").await;
+    scene.expect_attached_within(&ip, &pod, REPAIRED).await;
+    Two {
+        ip,
+        pod,
+        nodes: [a, b],
+    }
+}
+
+impl Two {
+    /// A rollout to a node; the pod that then has the address.
+    async fn moves_to(&self, scene: &Scene, from: &str, to: &Node) -> String {
+        scene.roll_out("web", &on(to)).await;
+        let pod = scene.new_pod("web", &[from]).await;
+        let status = scene.expect_attached_within(&self.ip, &pod, REPAIRED).await;
+        assert_eq!(status["status"]["networkInterfaceID"], to.interfaces[0]);
+        scene.expect_pod_gone(from).await;
+        pod
+    }
+
+    /// The first call of an action on a node's interface waits at EC2, for as long as its process does not.
+    async fn holds(&self, scene: &Scene, action: &str, node: &Node) -> FaultId {
+        let fault = Fault::hold_before()
+            .of(action)
+            .interface(&node.interfaces[0])
+            .address(&self.ip.address);
+        scene.ec2().fault(fault).await
+    }
+
+    /// Moves to the second node and back while one controller's call is held, and lets that land then: late by
+    /// two moves. The pod that has the address.
+    async fn late(&self, scene: &Scene, action: &str, node: &Node) -> String {
+        let [a, b] = &self.nodes;
+        let held = self.holds(scene, action, node).await;
+        let there = self.moves_to(scene, &self.pod, b).await;
+        let back = self.moves_to(scene, &there, a).await;
+        let calls = scene.ec2().held().await;
+        assert!(
+            calls.iter().any(|call| call.fault == held.0),
+            "no call was held"
+        );
+        let before = scene.mutations().await.len();
+        scene.ec2().release(held).await;
+        scene
+            .eventually("the late call lands", SOON, async || {
+                scene.mutations().await.len() > before
+            })
+            .await;
+        // It is what no claim stands for any more; what it may do is judged here.
+        scene
+            .pass_over(&node.interfaces[0], &self.ip.address, action)
+            .await;
+        back
+    }
+}
+
+async fn two_that_both_decide_attach_move_and_delete_as_one_would(scene: &Scene) {
+    let two = two(scene, false).await;
+    let mut pod = two.pod.clone();
+    for node in [1, 0, 1, 0, 0] {
+        pod = two.moves_to(scene, &pod, &two.nodes[node]).await;
+    }
+    // Others come and go meanwhile.
+    let other = scene.ip("other", 11).await;
+    scene.pod("other", &other).await;
+    scene
+        .expect_attached_within(&other, "other", REPAIRED)
+        .await;
+    scene.delete("Pod", "other").await;
+    scene.expect_detached(&other).await;
+    scene.expect_attached(&two.ip, &pod).await;
+    scene.delete("IP", &two.ip.name).await;
+    scene.expect_gone(&two.ip).await;
+    scene.expect_gate_closed(&pod, "IPDeleted").await;
+}
+
+async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(scene: &Scene) {
+    let two = two(scene, false).await;
+    let pod = two.late(scene, ASSIGN, &two.nodes[1]).await;
+    let late = scene.mutations().await.pop().expect("it landed");
+    assert_ne!(late.result, "Success", "EC2 refuses it: {late}");
+    // Nobody was in doubt.
+    scene.expect_attached(&two.ip, &pod).await;
+    let landed = late.unix_ms;
+    assert!(
+        gate_closings(scene, &pod, landed).is_empty(),
+        "the pod was told of a theft that never was"
+    );
+}
+
+async fn with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_back(scene: &Scene) {
+    let two = two(scene, true).await;
+    let pod = two.late(scene, ASSIGN, &two.nodes[1]).await;
+    repaired(scene, &two, &pod).await;
+}
+
+async fn with_two_that_decide_a_late_unassign_is_seen_and_put_back(scene: &Scene) {
+    let two = two(scene, false).await;
+    let pod = two.late(scene, UNASSIGN, &two.nodes[0]).await;
+    repaired(scene, &two, &pod).await;
+}
+
+/// The late call was carried out, the pod is told, the address comes back to it, and then it is told that.
+async fn repaired(scene: &Scene, two: &Two, pod: &str) {
+    let foreign = scene.late_calls().await;
+    let late = foreign.last().expect("it landed");
+    assert_eq!(late.result, "Success", "{late}");
+    let landed = late.unix_ms;
+    scene
+        .eventually(
+            "the pod is told that it has lost it",
+            REPAIRED,
+            async || !gate_closings(scene, pod, landed).is_empty(),
+        )
+        .await;
+    scene.expect_attached_within(&two.ip, pod, REPAIRED).await;
+    scene.expect_event("DriftRepaired", &two.ip.name).await;
+    // While it was elsewhere the gate was closed before anything was done about it.
+    let closed = gate_closings(scene, pod, landed)[0];
+    let repair = scene
+        .mutations()
+        .await
+        .into_iter()
+        .find(|mutation| mutation.sequence > late.sequence && mutation.result == "Success");
+    let repair = repair.expect("it was put back by a call");
+    assert!(
+        u64::try_from(closed).unwrap_or_default() <= repair.unix_ms,
+        "{repair} came before the gate was closed"
+    );
+}
+
+/// When the pod's gate was closed, after that moment.
+fn gate_closings(scene: &Scene, pod: &str, after: u64) -> Vec<i64> {
+    let audit = scene.audit().into_iter();
+    audit
+        .filter(|event| {
+            event.is_write()
+                && event.resource == "pods"
+                && event.name == pod
+                && event.condition(GATE) == Some("False")
+        })
+        .map(|event| event.answered.as_millisecond())
+        .filter(|at| u64::try_from(*at).unwrap_or_default() >= after)
+        .collect()
+}
