@@ -1,0 +1,76 @@
+//! Clocks that do not agree: what another machine's clock has written is compared, never understood.
+
+use std::time::Duration;
+
+use mooring_cluster::{Mooring, MooringOptions};
+use serde_json::json;
+
+use crate::scene::{SOON, Scene};
+
+scenes![alone a_lease_counts_for_as_long_as_it_is_seen_to_change_whatever_time_it_says];
+
+/// How long the other's Lease lasts by its own word.
+const LEASE: Duration = Duration::from_secs(3);
+
+async fn leads(mooring: &Mooring) -> bool {
+    mooring.metric("mooring_leader", &[]).await > 0.5
+}
+
+/// Another replica says that it renewed the Lease at that time.
+async fn renewed(scene: &Scene, time: &str) {
+    let spec = json!({"holderIdentity": "elsewhere", "leaseDurationSeconds": LEASE.as_secs(),
+        "acquireTime": time, "renewTime": time});
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "mooring", "namespace": "mooring-system"}, "spec": spec});
+    scene.cluster().apply(&lease.to_string()).await;
+}
+
+async fn a_lease_counts_for_as_long_as_it_is_seen_to_change_whatever_time_it_says(scene: &Scene) {
+    // Its clock is decades behind: by our clock the Lease has long run out.
+    renewed(scene, "1971-01-01T00:00:00.000000Z").await;
+    let options = MooringOptions {
+        arguments: [
+            "--lease-duration=3s",
+            "--lease-renew-deadline=2s",
+            "--lease-retry-period=500ms",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        ..MooringOptions::default()
+    };
+    let mooring = scene.mooring_with(options).await;
+    let mut second = 0;
+    scene
+        .remains("what is renewed is respected", LEASE * 3, async || {
+            second += 1;
+            let time = format!(
+                "1971-01-01T00:{:02}:{:02}.000000Z",
+                second / 60,
+                second % 60
+            );
+            renewed(scene, &time).await;
+            !leads(&mooring).await
+        })
+        .await;
+    scene
+        .eventually("what is renewed no more is taken", SOON, async || {
+            leads(&mooring).await
+        })
+        .await;
+    // A clock that is far ahead: by our clock the Lease would last for decades.
+    renewed(scene, "2100-01-01T00:00:00.000000Z").await;
+    for (sentence, leading) in [
+        ("who has lost the Lease knows it", false),
+        ("and takes it when it is not renewed", true),
+    ] {
+        scene
+            .eventually(sentence, SOON, async || leads(&mooring).await == leading)
+            .await;
+    }
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+}

@@ -1,0 +1,46 @@
+//! No node of the block exists yet: an autoscaler has to bring one.
+
+use mooring_cluster::NodeSpec;
+
+use crate::scene::Scene;
+
+scenes![shared without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_that_comes_ends_it];
+
+async fn without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_that_comes_ends_it(
+    scene: &Scene,
+) {
+    let block = scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    scene.deployment("web", &ip).await;
+    let pod = scene.only_pod("web").await;
+    let reason = scene.expect_event("NoEligibleNode", &pod).await;
+    assert!(reason.contains(&block), "the block is named: {reason}");
+    assert!(reason.contains("node template"), "the remedy is: {reason}");
+    // The scheduler, which an autoscaler listens to, sees a label that no node has.
+    let (reason, _) = scene
+        .expect_condition("Pod", &pod, "PodScheduled", "False")
+        .await;
+    assert_eq!(reason, "Unschedulable");
+    let label = format!("block.ip.wgtwo.com/{block}");
+    let object = scene.get("Pod", &pod).await.expect("it waits");
+    let affinity = &object["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let wanted = &affinity["nodeSelectorTerms"][0]["matchExpressions"][0];
+    assert_eq!(
+        (&wanted["key"], &wanted["operator"]),
+        (&label.clone().into(), &"Exists".into()),
+        "what a node template has to have: {affinity}"
+    );
+    let readme = std::fs::read_to_string(mooring_cluster::repository().join("README.md"));
+    let readme = readme.expect("there is a README");
+    for words in ["block.ip.wgtwo.com/partners", "node-template/label/"] {
+        assert!(readme.contains(words), "the README does not say {words}");
+    }
+    // The node as its template makes it: with the label, before Mooring has looked at it.
+    let spec = NodeSpec::new("new")
+        .label(&label, "")
+        .interface(&scene.subnet);
+    let node = scene.node_of(spec).await;
+    let status = scene.expect_attached(&ip, &pod).await;
+    assert_eq!(status["status"]["networkInterfaceID"], node.interfaces[0]);
+    scene.expect_labelled(&node.name, &block).await;
+}
