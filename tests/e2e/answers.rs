@@ -81,6 +81,12 @@ async fn a_forbidden_call_names_the_permission_and_goes_on_when_it_is_given(scen
     scene
         .expect_reason("IP", &ip.name, "Attached", "False", "AccessDenied")
         .await;
+    // Other addresses go on, on the same interface.
+    let other = scene.ip("other", 11).await;
+    scene.pod("other", &other).await;
+    scene.expect_attached(&other, "other").await;
+    scene.delete("Pod", "other").await;
+    scene.expect_detached(&other).await;
     scene.ec2().clear_fault(fault).await;
     // It is tried at most twice a minute.
     scene

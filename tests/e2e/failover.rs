@@ -3,7 +3,7 @@
 use mooring_cluster::Node;
 use serde_json::json;
 
-use crate::objects::on;
+use crate::objects::{annotated, merged, on};
 use crate::scene::{AFTER_NODE_DEATH, Ip, Scene};
 
 scenes![
@@ -12,6 +12,7 @@ scenes![
     shared a_terminated_instances_address_follows_the_pod,
     shared a_stopped_instances_address_follows_the_pod,
     shared a_restarting_kubelet_moves_nothing,
+    shared a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks,
 ];
 
 /// A Deployment's pod with its address on the first of two nodes.
@@ -114,4 +115,66 @@ async fn a_stopped_instances_address_follows_the_pod(scene: &Scene) {
             && mutation.network_interface_id.as_ref() == Some(&here.interfaces[0])
     });
     assert!(off, "it was taken off the stopped instance");
+}
+
+async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene) {
+    // Long enough that the dead node's pod is not deleted meanwhile.
+    let block = scene.block_with(&json!({"failoverAfter": "10m"})).await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene
+        .deployment_with("web", &ip, &json!({"template": on(&a)}))
+        .await;
+    let old = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &old).await;
+    let waiting = merged(on(&b), &annotated("test.mooring/never-ready", "true"));
+    scene.roll_out("web", &waiting).await;
+    let new = scene.new_pod("web", &[&old]).await;
+    scene
+        .expect_condition("Pod", &new, "ContainersReady", "False")
+        .await;
+    scene.cluster().fail_node(&b.name).await;
+    scene
+        .eventually("the node is dead", AFTER_NODE_DEATH, async || {
+            let node = scene.get("Node", &b.name).await.ok_or("no node")?;
+            match crate::promises::condition(&node, "Ready") {
+                Some(("Unknown", ..)) => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await;
+    // What its kubelet said last: the containers had become ready.
+    let pod = scene.get("Pod", &new).await.expect("it is there");
+    let mut conditions = pod["status"]["conditions"].clone();
+    for condition in conditions.as_array_mut().expect("it has conditions") {
+        if condition["type"] == "ContainersReady" {
+            condition["status"] = "True".into();
+        }
+    }
+    let ready = json!({"status": {"conditions": conditions}});
+    scene
+        .changes("Pod", &format!("{new}/status"), &ready)
+        .await
+        .accepted();
+    scene
+        .remains(
+            "the old pod keeps it",
+            std::time::Duration::from_secs(8),
+            async || scene.attached(&ip, &old).await,
+        )
+        .await;
+    // Nothing else was in the way.
+    scene.cluster().restore_node(&b.name).await;
+    scene
+        .patch(
+            "Pod",
+            &new,
+            &json!({"metadata": {"annotations": {"test.mooring/never-ready": null}}}),
+        )
+        .await;
+    scene
+        .expect_attached_within(&ip, &new, AFTER_NODE_DEATH)
+        .await;
 }
