@@ -70,8 +70,10 @@ lint: need
 
 test: test-fast e2e
 
+# What ran is written down: the end-to-end tests look there for the tests that tests/faults.toml names.
 test-fast: lint tools build
-	cargo test --workspace --lib --bins $(addprefix --test ,$(TESTS))
+	@bash -o pipefail -c 'cargo test --workspace --lib --bins $(addprefix --test ,$(TESTS)) 2>&1 | \
+	  tee $(TARGET)/test-fast.log'
 	cargo test --workspace --doc
 
 e2e: tools build

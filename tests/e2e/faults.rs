@@ -1,65 +1,209 @@
-//! `tests/faults.toml`: which test shows that a fault is survived. A name in it that does not exist fails.
+//! `tests/faults.toml`: which test shows that a fault is survived. It fails on a number of docs/faults.md that has
+//! no test, and on a test that does not exist, did not run, was ignored, or ran more than once.
+//!
+//! The scenes of this binary are known here. Of the others, `make test-fast` writes down what ran.
 
-use std::collections::BTreeMap;
+mod log;
+mod named;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use libtest_mimic::Trial;
 use mooring_cluster::repository;
 
-/// Every name stands for a test that exists, `e2e::module::scene` or `path/to/file.rs::test`; the error tells
-/// which does not.
-pub fn check(scenes: &[String]) -> Result<(), String> {
-    let file = repository().join("tests/faults.toml");
-    let text = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
-    let faults: BTreeMap<String, Vec<String>> =
-        toml::from_str(&text).map_err(|error| error.to_string())?;
-    for (fault, tests) in &faults {
+use log::Log;
+use named::Named;
+
+/// Faults, and what has to hold besides, each with the tests that show it.
+type Promises = BTreeMap<String, Vec<String>>;
+
+/// What ran in this process.
+pub struct Played {
+    /// Every scene that there is.
+    pub all: Vec<String>,
+    /// Those that are marked to be left out.
+    pub ignored: Vec<String>,
+    /// All of them ran: none was filtered out.
+    pub whole: bool,
+}
+
+/// Checks the file against what ran; the error tells everything that is wrong. After a run of a few scenes only
+/// names are checked.
+pub fn check(played: &Played) -> Result<(), String> {
+    let read = |path: &str| {
+        std::fs::read_to_string(repository().join(path)).map_err(|error| format!("{path}: {error}"))
+    };
+    let promises = parse(&read("tests/faults.toml")?)?;
+    let mut wrong = missing(&numbers(&read("docs/faults.md")?), &promises);
+    let log = if played.whole {
+        Some(Log::read()?)
+    } else {
+        None
+    };
+    for (fault, tests) in &promises {
         for test in tests {
-            let exists = if test.starts_with("e2e::") {
-                scenes.contains(test)
-            } else {
-                is_test(test)
-            };
-            if !exists {
-                return Err(format!("fault {fault}: there is no test {test}"));
+            if let Err(why) = shown(test, played, log.as_ref()) {
+                wrong.push(format!("{fault}: {test} {why}"));
             }
         }
     }
-    Ok(())
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
 }
 
-/// Whether a file has a function of that name with `#[test]` on it that is not ignored.
-fn is_test(name: &str) -> bool {
-    let Some((path, function)) = name.split_once("::") else {
-        return false;
-    };
-    let Ok(text) = std::fs::read_to_string(repository().join(path)) else {
-        return false;
-    };
-    let Ok(file) = syn::parse_file(&text) else {
-        return false;
-    };
-    has_test(&file.items, function)
+/// The file: numbers at the top, and a table of what has to hold besides.
+fn parse(text: &str) -> Result<Promises, String> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+    let mut promises = Promises::new();
+    for (key, value) in table {
+        let list = |value: toml::Value| {
+            let list = value.try_into::<Vec<String>>();
+            list.map_err(|error| format!("{key}: {error}"))
+        };
+        match value {
+            toml::Value::Table(besides) => {
+                for (sentence, value) in besides {
+                    promises.insert(sentence, list(value)?);
+                }
+            }
+            value => {
+                let tests = list(value)?;
+                promises.insert(key.clone(), tests);
+            }
+        }
+    }
+    Ok(promises)
 }
 
-fn has_test(items: &[syn::Item], name: &str) -> bool {
-    items.iter().any(|item| match item {
-        syn::Item::Fn(function) => {
-            let marked = |mark: &str| {
-                function
-                    .attrs
-                    .iter()
-                    .any(|attribute| attribute.path().is_ident(mark))
-            };
-            function.sig.ident == name && marked("test") && !marked("ignore")
+/// The numbers of the table in docs/faults.md.
+fn numbers(text: &str) -> BTreeSet<u32> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| "));
+    rows.filter_map(|row| row.split(' ').next()?.parse().ok())
+        .collect()
+}
+
+fn missing(numbers: &BTreeSet<u32>, promises: &Promises) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if numbers.is_empty() {
+        wrong.push("docs/faults.md has no numbers".to_owned());
+    }
+    for number in numbers {
+        if promises.get(&number.to_string()).is_none_or(Vec::is_empty) {
+            wrong.push(format!("fault {number} of docs/faults.md has no test"));
         }
-        syn::Item::Mod(module) => module
-            .content
-            .as_ref()
-            .is_some_and(|(_, items)| has_test(items, name)),
-        // proptest! { #[test] fn ... } is not parsed as items.
-        syn::Item::Macro(call) => {
-            let text = call.mac.tokens.to_string();
-            text.contains(&format!("fn {name} ")) || text.contains(&format!("fn {name}("))
+    }
+    for key in promises.keys() {
+        if key
+            .parse()
+            .is_ok_and(|number: u32| !numbers.contains(&number))
+        {
+            wrong.push(format!("docs/faults.md has no fault {key}"));
         }
-        _ => false,
-    })
+    }
+    wrong
+}
+
+/// Did this test run, once, and pass? Without a log: does it exist?
+fn shown(test: &str, played: &Played, log: Option<&Log>) -> Result<(), String> {
+    match Named::parse(test)? {
+        Named::Scene => match played.all.iter().filter(|name| *name == test).count() {
+            0 => Err("does not exist".to_owned()),
+            1 if played.ignored.iter().any(|name| name == test) => Err("is ignored".to_owned()),
+            1 => Ok(()),
+            _ => Err("is there more than once".to_owned()),
+        },
+        // What these are called is known only once they have run.
+        Named::Checker => log.map_or(Ok(()), |log| log.ran_once(None, test)),
+        Named::Test(named) => {
+            named.exists()?;
+            let Some(log) = log else { return Ok(()) };
+            if log.is_older_than(&named.file)? {
+                return Err(
+                    "has changed since what ran was written down: run `make test-fast`".to_owned(),
+                );
+            }
+            log.ran_once(Some(&named), &named.function)
+        }
+    }
+}
+
+/// Lists that break a rule are found to.
+pub fn scenes() -> Vec<Trial> {
+    let played = || Played {
+        all: vec!["e2e::a::b".to_owned(), "e2e::a::left_out".to_owned()],
+        ignored: vec!["e2e::a::left_out".to_owned()],
+        whole: true,
+    };
+    let log = || {
+        Log::of(
+            "     Running tests/promises/main.rs (target/debug/deps/promises-0123456789abcdef)\n\
+             test drift::one_look_that_misses_it_moves_nothing ... ok\n\
+             test drift::taken_off_by_hand_it_is_put_back ... ignored\n\
+             test model::move ... ok\n\
+             test model::late ... ok\n\
+             test model::late ... ok\n",
+        )
+    };
+    let says = move |test: &'static str, word: &'static str| {
+        let said = shown(test, &played(), Some(&log()));
+        match said {
+            Ok(()) if word.is_empty() => Ok(()),
+            Err(why) if !word.is_empty() && why.contains(word) => Ok(()),
+            other => Err(format!("{test}: {other:?}, expected {word:?}").into()),
+        }
+    };
+    let drift = "plan/tests/promises/drift.rs::one_look_that_misses_it_moves_nothing";
+    let ignored = "plan/tests/promises/drift.rs::taken_off_by_hand_it_is_put_back";
+    let absent = "plan/tests/promises/drift.rs::an_interface_that_is_gone_is_replaced_by_the_other";
+    let of = |name: &str, play: Box<dyn FnOnce() -> Result<(), libtest_mimic::Failed> + Send>| {
+        Trial::test(format!("e2e::faults::{name}"), play)
+    };
+    vec![
+        of(
+            "a_fault_without_a_test_is_found",
+            Box::new(|| {
+                let promises = parse("1 = []\n9 = ['x']").map_err(libtest_mimic::Failed::from)?;
+                let numbers = numbers("| # | fault |\n|---|---|\n| 1 | one |\n| 2 | two |\n");
+                let wrong = missing(&numbers, &promises);
+                if wrong.len() == 3 {
+                    Ok(())
+                } else {
+                    Err(format!("{wrong:?}").into())
+                }
+            }),
+        ),
+        of(
+            "a_test_that_ran_passes",
+            Box::new(move || {
+                says("e2e::a::b", "")
+                    .and_then(|()| says(drift, ""))
+                    .and_then(|()| says("model::move", ""))
+            }),
+        ),
+        of(
+            "a_test_that_does_not_exist_is_found",
+            Box::new(move || {
+                says("e2e::a::c", "not exist")
+                    .and_then(|()| says("plan/tests/promises/drift.rs::no_such_test", "not exist"))
+                    .and_then(|()| says("plan/tests/promises/no_such_file.rs::any", "no_such_file"))
+            }),
+        ),
+        of(
+            "a_test_that_did_not_run_is_found",
+            Box::new(move || {
+                says(absent, "did not run").and_then(|()| says("simulation::move", "did not run"))
+            }),
+        ),
+        of(
+            "an_ignored_or_repeated_test_is_found",
+            Box::new(move || {
+                says("e2e::a::left_out", "ignored")
+                    .and_then(|()| says(ignored, "ignored"))
+                    .and_then(|()| says("model::late", "2 times"))
+            }),
+        ),
+    ]
 }

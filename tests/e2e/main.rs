@@ -33,6 +33,7 @@ mod answers;
 mod attach;
 mod block_rules;
 mod certificates;
+mod clocks;
 mod contention;
 mod crash;
 mod delete;
@@ -40,10 +41,13 @@ mod edit;
 mod failover;
 mod foreign;
 mod foreign_webhook;
+mod from_zero;
 mod ip_rules;
 mod leader;
 mod machines;
+mod malformed;
 mod names;
+mod network;
 mod one_file;
 mod outage;
 mod pod_additions;
@@ -57,7 +61,11 @@ mod rollout;
 mod room;
 mod schema;
 mod stateful;
+mod stuck;
+mod two_leaders;
 mod two_replicas;
+mod vanished;
+mod versions;
 mod webhook_down;
 
 use std::process::ExitCode;
@@ -70,17 +78,22 @@ fn trials() -> Vec<Trial> {
         attach::scenes(),
         block_rules::scenes(),
         certificates::scenes(),
+        clocks::scenes(),
         contention::scenes(),
         crash::scenes(),
         delete::scenes(),
         edit::scenes(),
         failover::scenes(),
+        faults::scenes(),
         foreign::scenes(),
         foreign_webhook::scenes(),
+        from_zero::scenes(),
         ip_rules::scenes(),
         leader::scenes(),
         machines::scenes(),
+        malformed::scenes(),
         names::scenes(),
+        network::scenes(),
         one_file::scenes(),
         outage::scenes(),
         pod_additions::scenes(),
@@ -95,7 +108,11 @@ fn trials() -> Vec<Trial> {
         rules::scenes(),
         schema::scenes(),
         stateful::scenes(),
+        stuck::scenes(),
+        two_leaders::scenes(),
         two_replicas::scenes(),
+        vanished::scenes(),
+        versions::scenes(),
         webhook_down::scenes(),
     ]
     .into_iter()
@@ -109,12 +126,22 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(256);
     stage::quiet_panics();
     let mut trials = trials();
-    let names: Vec<String> = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    let name = |trial: &Trial| trial.name().to_owned();
+    let mut played = faults::Played {
+        all: trials.iter().map(name).collect(),
+        ignored: trials
+            .iter()
+            .filter(|trial| trial.has_ignored_flag())
+            .map(name)
+            .collect(),
+        whole: true,
+    };
     if let Ok(only) = std::env::var("MOORING_E2E_ONLY") {
         trials.retain(|trial| {
             only.split_whitespace()
                 .any(|part| trial.name().contains(part))
         });
+        played.whole = false;
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     let failed = conclusion.has_failed();
@@ -122,10 +149,11 @@ fn main() -> ExitCode {
     if failed || arguments.list {
         return conclusion.exit_code();
     }
-    match faults::check(&names) {
+    played.whole &= conclusion.num_filtered_out == 0;
+    match faults::check(&played) {
         Ok(()) => conclusion.exit_code(),
         Err(message) => {
-            eprintln!("tests/faults.toml: {message}");
+            eprintln!("tests/faults.toml:\n{message}");
             ExitCode::FAILURE
         }
     }

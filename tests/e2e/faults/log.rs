@@ -1,0 +1,101 @@
+//! What `make test-fast` wrote down: every test that ran, of every binary but this one.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use mooring_cluster::target;
+
+use super::named::Test;
+
+/// Tests with what became of them, and when that was written.
+pub struct Log {
+    tests: Vec<Ran>,
+    written: SystemTime,
+}
+
+struct Ran {
+    /// The crate's name and the root of the binary.
+    binary: (String, String),
+    name: String,
+    result: String,
+}
+
+impl Log {
+    /// What the last `make test-fast` wrote.
+    pub fn read() -> Result<Self, String> {
+        let path = target().join("test-fast.log");
+        let said = |error: std::io::Error| {
+            format!(
+                "{}: {error}: `make test-fast` writes down what ran",
+                path.display()
+            )
+        };
+        let text = std::fs::read_to_string(&path).map_err(said)?;
+        let written = path
+            .metadata()
+            .and_then(|data| data.modified())
+            .map_err(said)?;
+        Ok(Self {
+            written,
+            ..Self::of(&text)
+        })
+    }
+
+    /// What cargo has said of its tests.
+    pub fn of(text: &str) -> Self {
+        let mut binary = (String::new(), String::new());
+        let mut tests = Vec::new();
+        for line in text.lines() {
+            let line = line.trim_start();
+            if let Some(running) = line.strip_prefix("Running ") {
+                binary = read_binary(running).unwrap_or_default();
+            } else if let Some((name, result)) = line
+                .strip_prefix("test ")
+                .and_then(|test| test.rsplit_once(" ... "))
+            {
+                tests.push(Ran {
+                    binary: binary.clone(),
+                    name: name.trim_end_matches(" - should panic").to_owned(),
+                    result: result.trim().to_owned(),
+                });
+            }
+        }
+        Self {
+            tests,
+            written: SystemTime::now(),
+        }
+    }
+
+    /// The file was changed after that.
+    pub fn is_older_than(&self, file: &Path) -> Result<bool, String> {
+        let changed = file.metadata().and_then(|data| data.modified());
+        changed
+            .map(|changed| changed > self.written)
+            .map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// The test ran once, and passed. Without a file: a checker's, which says its whole name.
+    pub fn ran_once(&self, test: Option<&Test>, name: &str) -> Result<(), String> {
+        let is_it = |ran: &&Ran| match test {
+            Some(test) => ran.binary == test.binary && test.is_called(&ran.name),
+            None => ran.name == name,
+        };
+        let found: Vec<&Ran> = self.tests.iter().filter(is_it).collect();
+        match found.as_slice() {
+            [] => Err("did not run".to_owned()),
+            [ran] if ran.result == "ok" => Ok(()),
+            [ran] if ran.result.starts_with("ignored") => Err("is ignored".to_owned()),
+            [ran] => Err(format!("ended with {}", ran.result)),
+            more => Err(format!("ran {} times", more.len())),
+        }
+    }
+}
+
+/// `tests/drift.rs (target/debug/deps/drift-0123456789abcdef)`, before it `unittests` for a library.
+fn read_binary(running: &str) -> Option<(String, String)> {
+    let (root, path) = running.rsplit_once(" (")?;
+    let root = root.trim_start_matches("unittests ").to_owned();
+    let file = path.trim_end_matches(')').rsplit('/').next()?;
+    let (name, _) = file.rsplit_once('-')?;
+    Some((name.to_owned(), root))
+}

@@ -1,0 +1,132 @@
+//! A test as `tests/faults.toml` names it.
+
+use std::path::PathBuf;
+
+use mooring_cluster::repository;
+
+/// What a name stands for.
+pub enum Named {
+    /// `e2e::module::scene`, of this binary.
+    Scene,
+    /// `model::configuration` or `simulation::scenario`: a checker that is a program of its own.
+    Checker,
+    /// `path/to/file.rs::test`.
+    Test(Test),
+}
+
+/// A test function in a file.
+pub struct Test {
+    /// The file.
+    pub file: PathBuf,
+    /// The function's name.
+    pub function: String,
+    /// The binary that it becomes part of: its crate's name, and its root in its package.
+    pub binary: (String, String),
+    /// The modules between the root and the file.
+    pub modules: String,
+}
+
+impl Named {
+    pub fn parse(name: &str) -> Result<Self, String> {
+        if name.starts_with("e2e::") {
+            return Ok(Self::Scene);
+        }
+        if name.starts_with("model::") || name.starts_with("simulation::") {
+            return Ok(Self::Checker);
+        }
+        let (path, function) = name
+            .split_once(".rs::")
+            .ok_or("is neither a scene, nor a checker's, nor path/to/file.rs::test")?;
+        let file = repository().join(format!("{path}.rs"));
+        let package = file
+            .ancestors()
+            .skip(1)
+            .find(|folder| folder.join("Cargo.toml").exists())
+            .ok_or("lies in no package")?;
+        let inside = file
+            .strip_prefix(package)
+            .map_err(|error| error.to_string())?;
+        let parts: Vec<&str> = inside.iter().filter_map(|part| part.to_str()).collect();
+        let (binary, modules) = match parts.as_slice() {
+            ["src", modules @ ..] => {
+                let manifest = std::fs::read_to_string(package.join("Cargo.toml"));
+                let manifest = manifest.map_err(|error| error.to_string())?;
+                let manifest: toml::Table =
+                    toml::from_str(&manifest).map_err(|error| error.to_string())?;
+                let name = manifest["package"]["name"].as_str().unwrap_or_default();
+                ((name.replace('-', "_"), "src/lib.rs".to_owned()), modules)
+            }
+            ["tests", file] => {
+                let name = file.trim_end_matches(".rs").to_owned();
+                ((name, format!("tests/{file}")), &[][..])
+            }
+            ["tests", name, modules @ ..] => (
+                ((*name).to_owned(), format!("tests/{name}/main.rs")),
+                modules,
+            ),
+            _ => return Err("lies neither in src nor in tests".to_owned()),
+        };
+        let modules: Vec<&str> = modules
+            .iter()
+            .map(|part| part.trim_end_matches(".rs"))
+            .filter(|part| !["mod", "main", "lib"].contains(part))
+            .collect();
+        let modules = modules.join("::");
+        let function = function.to_owned();
+        Ok(Self::Test(Test {
+            file,
+            function,
+            binary,
+            modules,
+        }))
+    }
+}
+
+impl Test {
+    /// The file has a function of that name with `#[test]` on it that is not ignored.
+    pub fn exists(&self) -> Result<(), String> {
+        let text = std::fs::read_to_string(&self.file)
+            .map_err(|error| format!("cannot be read in {}: {error}", self.file.display()))?;
+        let file = syn::parse_file(&text).map_err(|error| error.to_string())?;
+        if has_test(&file.items, &self.function) {
+            Ok(())
+        } else {
+            Err("does not exist, or is ignored".to_owned())
+        }
+    }
+
+    /// Is this what the test binary calls it? A module within the file may stand before the function.
+    pub fn is_called(&self, name: &str) -> bool {
+        let rest = if self.modules.is_empty() {
+            Some(name)
+        } else {
+            name.strip_prefix(&self.modules)
+                .and_then(|rest| rest.strip_prefix("::"))
+        };
+        rest.is_some_and(|rest| rest.rsplit("::").next() == Some(&self.function))
+    }
+}
+
+fn has_test(items: &[syn::Item], name: &str) -> bool {
+    items.iter().any(|item| match item {
+        syn::Item::Fn(function) => {
+            let marked = |mark: &str| {
+                function
+                    .attrs
+                    .iter()
+                    .any(|attribute| attribute.path().is_ident(mark))
+            };
+            function.sig.ident == name && marked("test") && !marked("ignore")
+        }
+        syn::Item::Mod(module) => module
+            .content
+            .as_ref()
+            .is_some_and(|(_, items)| has_test(items, name)),
+        // proptest! { #[test] fn ... } is not parsed as items.
+        syn::Item::Macro(call) => {
+            let text = call.mac.tokens.to_string();
+            text.contains(&format!("fn {name} ")) || text.contains(&format!("fn {name}("))
+        }
+        _ => false,
+    })
+}
