@@ -77,7 +77,7 @@ impl Talk {
     pub async fn namespace(&mut self, name: &str) {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         self.post("/api/v1/namespaces", body).await;
-        self.lines.pop();
+        self.forget(1);
     }
 
     /// Watches until so many events have come.
@@ -96,10 +96,15 @@ impl Talk {
         self.watching(path, accept, Some(events)).await
     }
 
+    /// The last lines are no part of the conversation.
+    pub fn forget(&mut self, lines: usize) {
+        self.lines.truncate(self.lines.len() - lines);
+    }
+
     /// The past is forgotten, from the version of this list on.
     pub async fn compact(&mut self, list: &str) {
         let now = self.get(list).await;
-        self.lines.pop();
+        self.forget(1);
         let version = now["metadata"]["resourceVersion"].as_str().unwrap();
         self.server.compact(version).await;
     }

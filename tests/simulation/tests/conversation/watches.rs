@@ -123,11 +123,15 @@ fn a_watch_ends_when_it_was_told_to_and_says_before_where_it_stands() {
         let since = format!("{path}?resourceVersion={}", version(&made));
         talk.watch_to_the_end(&format!("{since}&timeoutSeconds=1"))
             .await;
-        let events = talk
-            .watch_to_the_end(&format!(
-                "{since}&timeoutSeconds=8&allowWatchBookmarks=true"
-            ))
-            .await;
-        assert_eq!(events.last().unwrap()["type"], "BOOKMARK");
+        // It is told within 2 s of the end, which a busy machine may not leave time for.
+        let told = format!("{since}&timeoutSeconds=8&allowWatchBookmarks=true");
+        for _ in 0..10 {
+            let events = talk.watch_to_the_end(&told).await;
+            if events.last().unwrap()["type"] == "BOOKMARK" {
+                return;
+            }
+            talk.forget(events.len());
+        }
+        panic!("no bookmark comes");
     });
 }
