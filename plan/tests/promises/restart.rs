@@ -1,6 +1,9 @@
 //! The process may be killed between any two steps: the next one ends where it would have ended.
 
-use crate::sim::Sim;
+use mooring_plan::facts::{Fact, Facts, Kind, Settings};
+use mooring_plan::names::{BlockName, IpName};
+
+use crate::sim::{INTERVAL, Sim};
 
 /// What is done to a world, killed after its first write, its second, and so on; after each the end
 /// is looked at.
@@ -166,4 +169,29 @@ fn killed_between_the_call_and_the_record_the_next_one_calls_nothing() {
     sim.settle();
     sim.expect_attached("partner", "a");
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn nothing_is_decided_before_everything_was_listed_once() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    let (block, ip) = (BlockName::from("block"), IpName::from("partner"));
+    let now = sim.now;
+    let mut facts = Facts::new(Settings {
+        inventory_interval: INTERVAL,
+    });
+    let mut known = sim.the_ip("partner").clone();
+    known.finalizer = false;
+    facts.apply(Fact::Ip(known), now, now);
+    let known = sim.kube.blocks[&block].clone();
+    facts.apply(Fact::Block(known), now, now);
+    for kind in Kind::ALL {
+        assert_eq!(facts.decide(&ip, now).step, None, "before {kind:?}");
+        assert_eq!(facts.block_steps(&block, now), (vec![], vec![]));
+        facts.apply(Fact::Synced(kind), now, now);
+    }
+    assert!(facts.decide(&ip, now).step.is_some());
+    assert_ne!(facts.block_steps(&block, now).0, []);
 }

@@ -43,9 +43,10 @@ fn a_spec_that_cannot_be_read_is_said_and_what_was_counted_stays() {
 fn the_status_counts_what_is_reserved_attached_and_free() {
     let mut sim = world();
     sim.interface("eni-far", "n3");
-    sim.block("other", "198.51.100.0/24");
-    sim.ip("of-another", "198.51.100.9");
+    sim.block("other", "203.0.113.128/25");
+    sim.ip_of_block("of-another", "other");
     sim.settle();
+    sim.expect_free("of-another");
     let status = status(&mut sim);
     assert_eq!(status.subnet_cidrs, ["203.0.113.0/24"]);
     let counted = (

@@ -193,10 +193,12 @@ impl Sim {
             let facts = &mut self.controllers[controller].facts;
             facts.apply(Fact::InventoryBegun(subnet.clone()), begun, begun);
             let fact = match self.describe_fails {
-                Some(outcome) => Fact::InventoryFailed(subnet, outcome),
-                None => Fact::InventoryDone(subnet, list),
+                Some(outcome) => Fact::InventoryFailed(subnet.clone(), outcome),
+                None => Fact::InventoryDone(subnet.clone(), list),
             };
             facts.apply(fact, begun, self.now);
+            let due = facts.inventory_due(&subnet);
+            assert!(due > self.now, "an inventory is due again at once");
         }
     }
 }
