@@ -30,3 +30,4 @@ mod restart;
 mod rollout;
 mod sim;
 mod stale;
+mod waiting;
