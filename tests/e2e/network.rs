@@ -17,7 +17,8 @@ scenes![
     alone while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_afterwards,
 ];
 
-/// A connection that is silent is given up after 55 s; the next look then comes within seconds.
+/// A watch that says nothing for longer than the server lets it last is given up after 50 s; this machine may be
+/// slow to say so.
 const NOTICED: Duration = Duration::from_secs(75);
 
 /// Mooring behind a network that can fail, and a Deployment's pod that has its address.
