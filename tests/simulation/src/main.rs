@@ -37,6 +37,9 @@ struct Args {
     /// How many seeds are played at once
     #[arg(long, default_value_t = 2)]
     at_once: usize,
+    /// Go on after a seed has failed
+    #[arg(long)]
+    go_on: bool,
     /// Plays the seed here, for the process that has started this one
     #[arg(long, hide = true)]
     child: bool,
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
             seeds: args.seeds,
             twice: args.twice.min(args.seeds),
             at_once: args.at_once,
+            go_on: args.go_on,
         }),
     }
 }

@@ -30,6 +30,8 @@ pub struct Outcome {
     pub moves: u64,
     /// What went wrong.
     pub failed: Option<String>,
+    /// When, in seconds.
+    pub failed_at: f64,
 }
 
 impl From<&Report> for Outcome {
@@ -40,7 +42,11 @@ impl From<&Report> for Outcome {
             crashes: report.crashes,
             requests: report.requests,
             moves: report.seen.moves,
-            failed: report.failed.clone(),
+            failed: report.failed.as_ref().map(|(_, why)| why.clone()),
+            failed_at: report
+                .failed
+                .as_ref()
+                .map_or(0.0, |(at, _)| at.as_secs_f64()),
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Order {
     pub twice: u64,
     /// How many at once.
     pub at_once: usize,
+    /// Also after one has failed.
+    pub go_on: bool,
 }
 
 /// Plays one seed, and shows all of it or its end.
@@ -58,14 +60,33 @@ fn name(scenario: Scenario) -> &'static str {
     found.map_or("?", |(name, _)| name)
 }
 
+fn short(text: &str) -> String {
+    text.chars().take(600).collect()
+}
+
+/// Shows what came before the fault, without what comes and goes all the time.
 fn fail(scenario: Scenario, seed: u64, child: &Child) -> ExitCode {
-    let lines: Vec<&str> = child.trace.lines().collect();
-    let end = lines
+    let at = child.outcome.failed_at;
+    let time = |line: &str| {
+        line.split_whitespace()
+            .next()
+            .and_then(|text| text.parse::<f64>().ok())
+    };
+    let idle = [
+        " leases/",
+        "limit=1 ",
+        " watch ",
+        "DescribeNetworkInterfaces",
+    ];
+    let before = child.trace.lines().filter(|line| {
+        time(line).is_none_or(|time| time <= at) && !idle.iter().any(|idle| line.contains(idle))
+    });
+    let lines: Vec<&str> = before.collect();
+    for line in lines
         .get(lines.len().saturating_sub(SHOWN)..)
-        .unwrap_or_default();
-    for line in end {
-        let short: String = line.chars().take(400).collect();
-        eprintln!("{short}");
+        .unwrap_or_default()
+    {
+        eprintln!("{}", short(line));
     }
     let why = child.outcome.failed.as_deref().unwrap_or_default();
     eprintln!("seed {seed} of {}: {why}", name(scenario));
@@ -93,7 +114,8 @@ pub fn many(order: &Order) -> ExitCode {
             scope.spawn(move || {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    let ended = failed.lock().is_ok_and(|failed| !failed.is_empty());
+                    let ended =
+                        !order.go_on && failed.lock().is_ok_and(|failed| !failed.is_empty());
                     if number >= order.seeds || ended {
                         return;
                     }
@@ -119,6 +141,13 @@ pub fn many(order: &Order) -> ExitCode {
     let mut failed = failed.into_inner().expect("no thread panics");
     failed.sort_by_key(|(seed, _)| *seed);
     println!("{}", tally.say(name(order.scenario), real() - begun, cpu()));
+    for (seed, failure) in &failed {
+        let why = match failure {
+            Ok(child) => child.outcome.failed.as_deref().unwrap_or_default(),
+            Err(why) => why,
+        };
+        eprintln!("failed: seed {seed}: {}", short(why));
+    }
     let Some((seed, failure)) = failed.into_iter().next() else {
         return ExitCode::SUCCESS;
     };

@@ -53,8 +53,8 @@ pub struct Report {
     pub requests: u64,
     /// What the judge saw.
     pub seen: Seen,
-    /// What went wrong.
-    pub failed: Option<String>,
+    /// What went wrong, and when.
+    pub failed: Option<(Duration, String)>,
     /// Everything that happened, if it was asked for or something went wrong.
     pub trace: Vec<String>,
 }
@@ -104,7 +104,7 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
     let manner = Manner {
         processes,
         election,
-        interval: Duration::from_secs(*chance.pick(&[10, 20, 30, 60]).expect("four")),
+        interval: Duration::from_secs(*chance.pick(&[15, 20, 30, 60]).expect("four")),
     };
     let mut stage = Stage::new(seed, manner);
     stage
@@ -125,20 +125,26 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
         restored: None,
     };
     let judged = judge(&case);
-    let said = |Broken { at, sentence }: &Broken| format!("at {at:?}: {sentence}");
-    let failed = judged
+    let simulated = stage.log.now();
+    let broken = judged
         .as_ref()
         .err()
-        .map(said)
-        .or_else(|| stage.replicas.died())
-        .or(story.err());
+        .map(|Broken { at, sentence }| (*at, format!("at {at:?}: {sentence}")));
+    let ended = || {
+        stage
+            .replicas
+            .died()
+            .or(story.err())
+            .map(|why| (simulated, why))
+    };
+    let failed = broken.or_else(ended);
     let trace = if traced || failed.is_some() {
         trace::lines(&history, &stage.log.lines())
     } else {
         Vec::new()
     };
     Report {
-        simulated: stage.log.now(),
+        simulated,
         faults: stage.log.faults(),
         crashes: stage.log.crashes(),
         requests: history.len() as u64,

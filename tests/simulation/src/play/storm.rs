@@ -62,7 +62,7 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
     while stage.log.now() < calm {
         stage.pass(TURN).await;
     }
-    let end = calm + stage.chance.millis(330_000, 450_000);
+    let end = calm + stage.chance.millis(330_000, 400_000);
     let mut next = [calm; 3];
     while stage.log.now() < end {
         stage.pass(TURN).await;

@@ -112,7 +112,8 @@ fn rolled_out(world: &World) -> Result<(), String> {
         else {
             continue;
         };
-        if world.cluster.get("ips", "", &workload.ip).is_none() {
+        // Another may have what it was to have.
+        if world.address_of(&workload.ip).is_none() {
             continue;
         }
         let of = || {

@@ -220,7 +220,7 @@ impl World {
             .count();
         let old = self
             .of(index)
-            .filter(|(_, pod)| pod.revision != newest.number)
+            .filter(|(_, pod)| pod.revision != newest.number && pod.stage != Stage::Ended)
             .count();
         let wanted = |at: usize, template: &Template| -> usize {
             match (workload.kind, at == last) {
