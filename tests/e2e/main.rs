@@ -21,6 +21,7 @@ mod stage;
 mod asking;
 mod costs;
 mod evidence;
+mod explained;
 mod faults;
 mod objects;
 mod promises;
@@ -56,6 +57,7 @@ mod process;
 mod quiet;
 mod readme;
 mod release;
+mod replay;
 mod rights;
 mod rollout;
 mod room;
@@ -83,6 +85,7 @@ fn trials() -> Vec<Trial> {
         crash::scenes(),
         delete::scenes(),
         edit::scenes(),
+        explained::scenes(),
         failover::scenes(),
         faults::scenes(),
         foreign::scenes(),
@@ -102,6 +105,7 @@ fn trials() -> Vec<Trial> {
         quiet::scenes(),
         readme::scenes(),
         release::scenes(),
+        replay::scenes(),
         rights::scenes(),
         rollout::scenes(),
         room::scenes(),
@@ -145,6 +149,7 @@ fn main() -> ExitCode {
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     let failed = conclusion.has_failed();
+    replay::report();
     world::end(failed);
     if failed || arguments.list {
         return conclusion.exit_code();

@@ -138,7 +138,7 @@ pub fn claimed_before(mutation: &Mutation, audit: &[AuditEvent]) {
 }
 
 /// Whether a status explains the address on that interface.
-fn names(status: &Value, interface: &str, address: &str) -> bool {
+pub fn names(status: &Value, interface: &str, address: &str) -> bool {
     (status["networkInterfaceID"] == interface && status["address"] == address)
         || status["previous"].as_array().is_some_and(|previous| {
             previous.iter().any(|place| {
@@ -164,9 +164,23 @@ fn bound_there(status: &Value, audit: &[AuditEvent]) {
     );
 }
 
+/// Where something was attached, both histories tell of it: a judge without a history finds nothing.
+pub fn not_empty(mutations: &[Mutation], audit: &[AuditEvent]) {
+    assert!(
+        !mutations.is_empty(),
+        "something was attached, and EC2's history is empty"
+    );
+    assert!(
+        audit
+            .iter()
+            .any(|event| event.by_mooring() && event.condition(GATE) == Some("True")),
+        "something was attached, and the audit log shows no gate that Mooring opened"
+    );
+}
+
 /// Histories that break a rule are found to.
 pub fn scenes() -> Vec<Trial> {
-    let broken: [(&str, fn()); 4] = [
+    let histories: [(&str, fn()); 7] = [
         ("two_pods_that_say_true_at_once_are_found", || {
             one_holder(&[claim(0), gate(1, "one"), gate(2, "two")], "scene");
         }),
@@ -180,28 +194,51 @@ pub fn scenes() -> Vec<Trial> {
             let spans = one_holder(&[claim(0), gate(1, "one")], "scene");
             silenced_before(&assign(5), &spans);
         }),
+        (
+            "a_loser_that_is_told_after_the_winners_assign_is_found",
+            || {
+                let spans = one_holder(&[claim(0), gate(1, "one"), closed(9, "one")], "scene");
+                silenced_before(&assign(5), &spans);
+            },
+        ),
+        ("an_empty_history_of_ec2_is_found", || {
+            not_empty(&[], &[claim(0), by_mooring(gate(1, "one"))]);
+        }),
+        ("an_audit_log_without_mooring_is_found", || {
+            not_empty(&[assign(5)], &[claim(0), gate(1, "one")]);
+        }),
     ];
     let kept = Trial::test("e2e::rules::a_history_that_keeps_the_rules_passes", || {
-        let audit = [bound(0), claim(1), gate(7, "one")];
+        let audit = [bound(0), claim(1), by_mooring(gate(7, "one"))];
         claimed_before(&assign(5), &audit);
         silenced_before(&assign(5), &one_holder(&audit, "scene"));
+        let told = [claim(0), gate(1, "one"), closed(4, "one")];
+        silenced_before(&assign(5), &one_holder(&told, "scene"));
+        not_empty(&[assign(5)], &audit);
         Ok(())
     });
-    let broken = broken.into_iter().map(|(name, play)| {
-        Trial::test(
-            format!("e2e::rules::{name}"),
-            move || match std::panic::catch_unwind(play) {
-                Err(_) => Ok(()),
-                Ok(()) => Err("nothing was found".into()),
-            },
-        )
-    });
-    broken.chain([kept]).collect()
+    let histories = histories
+        .into_iter()
+        .map(|(name, play)| broken(&format!("rules::{name}"), play));
+    histories.chain([kept]).collect()
 }
 
-const ADDRESS: &str = "10.0.0.10";
+/// A planted history in which a rule has to find something.
+pub fn broken(name: &str, play: fn()) -> Trial {
+    Trial::test(
+        format!("e2e::{name}"),
+        move || match std::panic::catch_unwind(play) {
+            Err(_) => Ok(()),
+            Ok(()) => Err("nothing was found".into()),
+        },
+    )
+}
 
-fn write(second: i64, resource: &str, name: &str, response: Value) -> AuditEvent {
+/// The address of the planted histories.
+pub const ADDRESS: &str = "10.0.0.10";
+
+/// A write that was answered with this object.
+pub fn write(second: i64, resource: &str, name: &str, response: Value) -> AuditEvent {
     let at = Timestamp::from_second(second).expect("a small number");
     AuditEvent {
         verb: "patch".to_owned(),
@@ -221,7 +258,8 @@ fn write(second: i64, resource: &str, name: &str, response: Value) -> AuditEvent
     }
 }
 
-fn claim(second: i64) -> AuditEvent {
+/// A claim of the first interface.
+pub fn claim(second: i64) -> AuditEvent {
     let status =
         json!({"address": ADDRESS, "networkInterfaceID": "eni-1", "podUID": "one", "node": "a"});
     write(
@@ -248,7 +286,19 @@ fn gate(second: i64, pod: &str) -> AuditEvent {
     )
 }
 
-fn assign(second: u64) -> Mutation {
+fn closed(second: i64, pod: &str) -> AuditEvent {
+    let mut event = gate(second, pod);
+    event.response["status"]["conditions"][0]["status"] = "False".into();
+    event
+}
+
+fn by_mooring(event: AuditEvent) -> AuditEvent {
+    let user = "system:serviceaccount:mooring-system:mooring".to_owned();
+    AuditEvent { user, ..event }
+}
+
+/// An Assign to the first interface.
+pub fn assign(second: u64) -> Mutation {
     serde_json::from_value(json!({
         "sequence": 1, "unix_ms": second * 1000, "action": "AssignPrivateIpAddresses",
         "network_interface_id": "eni-1", "addresses": [ADDRESS], "result": "Success",

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use kube::api::DeleteParams;
 use mooring_cluster::{AuditEvent, Mutation};
 
-use crate::promises::GATE;
-use crate::rules::{claimed_before, one_holder, silenced_before};
+use crate::explained::explained;
+use crate::rules::{claimed_before, not_empty, one_holder, silenced_before};
 use crate::scene::{SOON, Scene};
 
 impl Scene {
@@ -32,30 +32,23 @@ impl Scene {
         in_order(events)
     }
 
-    /// S1, S2 and S3 of what is written in protocol's terms: one holder at a time, and no call without a claim
-    /// written before it.
+    /// S1 to S4: one holder at a time, no call without a claim written before it, and nothing taken from where the
+    /// status does not explain it.
     pub async fn judge(&self) {
         let foreign = self.foreign.lock().unwrap().clone();
-        let mut mutations = self.mutations().await;
+        let history = self.mutations().await;
+        let mut mutations = history.clone();
         mutations.retain(|mutation| !foreign.contains(&mutation.sequence));
         let audit = self.audit();
         if self.attached.load(Ordering::Relaxed) {
-            assert!(
-                !mutations.is_empty(),
-                "something was attached, and EC2's history is empty"
-            );
-            assert!(
-                audit
-                    .iter()
-                    .any(|event| event.by_mooring() && event.condition(GATE) == Some("True")),
-                "something was attached, and the audit log shows no gate that Mooring opened"
-            );
+            not_empty(&mutations, &audit);
         }
         let spans = one_holder(&audit, &self.name);
         self.judge_rights(&audit).await;
         for mutation in &mutations {
             claimed_before(mutation, &audit);
             silenced_before(mutation, &spans);
+            explained(mutation, &history, &audit);
         }
     }
 

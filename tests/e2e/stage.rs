@@ -86,7 +86,8 @@ fn trial(
     })
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
+/// What a panic said.
+pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
         .unwrap_or_else(|| "a panic without a message".to_owned())

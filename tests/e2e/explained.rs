@@ -1,0 +1,197 @@
+//! S2 and S4: when EC2 carries a call out, the status in force explains it, and nothing is taken from an interface
+//! that it does not explain.
+
+use std::collections::BTreeMap;
+
+use libtest_mimic::Trial;
+use mooring_cluster::{AuditEvent, Mutation};
+use serde_json::{Value, json};
+
+use crate::rules::{ADDRESS, assign, broken, claim, names, write};
+
+/// A location is good enough for a claim while the inventory that showed it is younger than this (protocol,
+/// section 1): with `reassign: true` an address may be taken from where it came since then.
+const FRESH_MS: u64 = 10_000;
+
+/// S2, S4: what was done is explained by a status in force when EC2 did it. `history` is all that was done with
+/// the scene's addresses, also by a foreign hand.
+pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]) {
+    let Some(interface) = mutation.network_interface_id.as_deref() else {
+        return;
+    };
+    if mutation.result != "Success" {
+        return;
+    }
+    let statuses = in_force(mutation.unix_ms, audit);
+    for address in &mutation.addresses {
+        let explains = |interface: &str| {
+            let mut statuses = statuses.iter();
+            statuses.any(|status| names(status, interface, address))
+        };
+        assert!(
+            explains(interface),
+            "S2: no status in force named {interface} for {address} when this was executed: {mutation:?}; in force: \
+             {:?}",
+            of(address, &statuses),
+        );
+        let Some(taken) = mutation.found_on.get(address) else {
+            continue;
+        };
+        assert!(
+            explains(taken) || came_lately(address, taken, mutation, history),
+            "S4: {address} was taken from {taken}, which no status in force named: {mutation:?}; in force: {:?}",
+            of(address, &statuses),
+        );
+    }
+}
+
+/// The statuses that may have been in force at a moment: of each IP the last one that was surely written, and
+/// those that were on their way.
+fn in_force(at: u64, audit: &[AuditEvent]) -> Vec<&Value> {
+    let millis = |time: jiff::Timestamp| u64::try_from(time.as_millisecond()).unwrap_or_default();
+    let mut of_ip: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for event in audit {
+        let uid = event.response["metadata"]["uid"].as_str();
+        let (true, true, Some(uid)) = (event.resource == "ips", event.is_write(), uid) else {
+            continue;
+        };
+        // The garbage collector is answered with metadata alone.
+        let whole = event.response["kind"] != "PartialObjectMetadata";
+        if !whole || millis(event.received) > at {
+            continue;
+        }
+        let statuses = of_ip.entry(uid).or_default();
+        if millis(event.answered) < at {
+            statuses.clear();
+        }
+        statuses.push(&event.response["status"]);
+    }
+    of_ip.into_values().flatten().collect()
+}
+
+/// What the statuses in force say of an address, for a failure's message.
+fn of<'a>(address: &str, statuses: &[&'a Value]) -> Vec<&'a Value> {
+    let named = statuses
+        .iter()
+        .filter(|status| status.to_string().contains(address));
+    named.copied().collect()
+}
+
+/// With `reassign: true`, the last inventory counts: it did not yet show the address there.
+fn came_lately(address: &str, interface: &str, taken: &Mutation, history: &[Mutation]) -> bool {
+    let came = history.iter().rfind(|mutation| {
+        mutation.sequence < taken.sequence
+            && mutation.action.starts_with("Assign")
+            && mutation.result == "Success"
+            && mutation.network_interface_id.as_deref() == Some(interface)
+            && mutation.addresses.iter().any(|other| other == address)
+    });
+    taken.allow_reassignment == Some(true)
+        && came.is_some_and(|came| taken.unix_ms <= came.unix_ms + FRESH_MS)
+}
+
+/// Histories that break a rule are found to.
+pub fn scenes() -> Vec<Trial> {
+    let kept: fn() = || {
+        let audit = [claim(1), moved(2)];
+        explained(&assign(1), &[], &audit);
+        explained(&unassign(4), &[], &audit);
+        explained(&takes(5, "eni-1"), &[], &audit);
+        explained(
+            &takes(5, "eni-9"),
+            &[by_somebody(3, "eni-9")],
+            &[claim(1), moved(2)],
+        );
+    };
+    vec![
+        Trial::test(
+            "e2e::explained::a_history_that_the_statuses_explain_passes",
+            move || {
+                kept();
+                Ok(())
+            },
+        ),
+        broken(
+            "explained::an_address_taken_from_a_foreign_interface_is_found",
+            || {
+                explained(&takes(5, "eni-9"), &[], &[claim(1), moved(2)]);
+            },
+        ),
+        broken(
+            "explained::an_address_that_was_foreign_for_long_is_found_to_be_taken",
+            || {
+                let long_ago = [by_somebody(3, "eni-9")];
+                explained(&takes(60, "eni-9"), &long_ago, &[claim(1), moved(2)]);
+            },
+        ),
+        broken(
+            "explained::an_address_taken_without_asking_for_it_is_found",
+            || {
+                let mut taken = takes(5, "eni-9");
+                taken.allow_reassignment = Some(false);
+                explained(&taken, &[by_somebody(3, "eni-9")], &[claim(1), moved(2)]);
+            },
+        ),
+        broken(
+            "explained::an_unassign_after_the_status_was_cleared_is_found",
+            || {
+                explained(&unassign(4), &[], &[claim(1), cleared(2)]);
+            },
+        ),
+        broken(
+            "explained::an_assign_of_a_claim_that_is_no_more_is_found",
+            || {
+                explained(&assign(4), &[], &[claim(1), cleared(2)]);
+            },
+        ),
+        broken(
+            "explained::a_move_that_forgot_where_the_address_was_is_found",
+            || {
+                let mut forgetful = moved(2);
+                forgetful.response["status"]["previous"] = json!([]);
+                explained(&takes(5, "eni-1"), &[], &[claim(1), forgetful]);
+            },
+        ),
+    ]
+}
+
+fn status(second: i64, status: Value) -> AuditEvent {
+    let mut event = write(second, "ips", "web", json!({"metadata": {"uid": "ip"}}));
+    event.response["status"] = status;
+    event
+}
+
+/// A claim of the second interface, which knows where the address was.
+fn moved(second: i64) -> AuditEvent {
+    let previous = json!([{"address": ADDRESS, "networkInterfaceID": "eni-1"}]);
+    let claim = json!({"address": ADDRESS, "networkInterfaceID": "eni-2", "podUID": "two", "node": "b",
+        "previous": previous});
+    status(second, claim)
+}
+
+fn cleared(second: i64) -> AuditEvent {
+    status(second, json!({"address": ADDRESS}))
+}
+
+fn unassign(second: u64) -> Mutation {
+    let mut mutation = assign(second);
+    "UnassignPrivateIpAddresses".clone_into(&mut mutation.action);
+    mutation
+}
+
+/// An Assign to the second interface that took the address from another.
+fn takes(second: u64, from: &str) -> Mutation {
+    let mut mutation = assign(second);
+    mutation.sequence = second;
+    mutation.network_interface_id = Some("eni-2".to_owned());
+    mutation.allow_reassignment = Some(true);
+    mutation.found_on = [(ADDRESS.to_owned(), from.to_owned())].into();
+    mutation
+}
+
+fn by_somebody(second: u64, interface: &str) -> Mutation {
+    let mut mutation = assign(second);
+    mutation.sequence = second;
+    mutation.network_interface_id = Some(interface.to_owned());
+    mutation
+}

@@ -1,0 +1,257 @@
+//! What goes wrong at a point, and whether it did.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mooring_cluster::{Fault as Ec2Fault, FaultId, ProxiedWrite, Rule, RuleId};
+
+use super::point::{Point, Write};
+use super::site::{Lot, Names};
+use super::story::LONG;
+use crate::scene::SOON;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// SIGKILL when the write has left, and before it is carried out: it never is.
+    KilledBefore,
+    /// SIGKILL when it was carried out, and before it is answered.
+    KilledAfter,
+    /// Carried out; the connection breaks before the answer.
+    AnswerLost,
+    /// Carried out; watches and inventories tell of it before the answer does.
+    AnswerSlow,
+    /// Carried out; answered when nobody waits for the answer any more.
+    AnswerLate,
+    /// Carried out twice, answered as the first time was.
+    DoneTwice,
+    /// Carried out twice, answered as the second time was: of Kubernetes only.
+    DoneTwiceAnsweredLast,
+}
+
+impl Fault {
+    pub const ALL: [Self; 7] = [
+        Self::KilledBefore,
+        Self::KilledAfter,
+        Self::AnswerLost,
+        Self::AnswerSlow,
+        Self::AnswerLate,
+        Self::DoneTwice,
+        Self::DoneTwiceAnsweredLast,
+    ];
+
+    pub const fn kills(self) -> bool {
+        matches!(self, Self::KilledBefore | Self::KilledAfter)
+    }
+
+    /// Whether it can be had at this point.
+    pub const fn befalls(self, point: &Point) -> bool {
+        !matches!(
+            (self, &point.write),
+            (Self::DoneTwiceAnsweredLast, Write::Call { .. })
+        )
+    }
+}
+
+/// Later than watches and an inventory.
+const SLOW: Duration = Duration::from_millis(1500);
+/// Longer than Mooring waits for the API server: 5 s.
+const LATE: Duration = Duration::from_secs(6);
+/// Looks at the subnet, one a second, in which an answer of EC2's is slow.
+const SLOW_LOOKS: u64 = 2;
+/// The same for longer than Mooring waits for EC2: 2 s.
+const LATE_LOOKS: u64 = 4;
+
+/// A fault in its place.
+pub struct Placed<'a> {
+    lot: &'a Lot<'a>,
+    fault: Fault,
+    door: Door,
+    /// Everything else that the replay writes, once the fault has struck: Mooring goes no further.
+    frozen: Option<(RuleId, Arc<AtomicBool>)>,
+}
+
+/// Where it waits.
+enum Door {
+    Proxy(RuleId),
+    Ec2(FaultId),
+}
+
+/// Orders the fault for the replay's next write of this kind.
+pub async fn place<'a>(lot: &'a Lot<'a>, point: &Point, fault: Fault) -> Placed<'a> {
+    let struck = Arc::new(AtomicBool::new(false));
+    let door = match &point.write {
+        Write::Object { .. } => {
+            let matches = exactly(lot.names.clone(), point.clone(), Arc::clone(&struck));
+            let rule = match fault {
+                Fault::KilledBefore => Rule::hold_before(matches),
+                Fault::KilledAfter => Rule::hold_after(matches),
+                Fault::AnswerLost => Rule::lose_answer(matches),
+                Fault::AnswerSlow => Rule::delay_answer(SLOW, matches),
+                Fault::AnswerLate => Rule::delay_answer(LATE, matches),
+                Fault::DoneTwice => Rule::twice(matches),
+                Fault::DoneTwiceAnsweredLast => Rule::twice_answered_last(matches),
+            };
+            Door::Proxy(lot.site.proxy.order(rule))
+        }
+        Write::Call { action, role } => {
+            let mut addresses = lot.names.addresses.iter();
+            let address = addresses
+                .find(|address| lot.names.role_of_address(address) == role)
+                .expect("a call names one of the replay's addresses");
+            let order = match fault {
+                Fault::KilledBefore => Ec2Fault::hold_before(),
+                Fault::DoneTwice => Ec2Fault::twice(),
+                _ => Ec2Fault::hold_after(),
+            };
+            let before = u64::try_from(point.before).expect("a few");
+            let order = order.of(action).address(address).skip(before);
+            Door::Ec2(lot.scene().ec2().fault(order).await)
+        }
+    };
+    let frozen = fault.kills().then(|| {
+        let (names, flag) = (lot.names.clone(), Arc::clone(&struck));
+        let rest = move |write: &ProxiedWrite| flag.load(Ordering::SeqCst) && names.own(write);
+        (
+            lot.site.proxy.order(Rule::hold_before(rest).forever()),
+            struck,
+        )
+    });
+    Placed {
+        lot,
+        fault,
+        door,
+        frozen,
+    }
+}
+
+/// The write of a point, and no other; says when it has come.
+fn exactly(
+    names: Names,
+    point: Point,
+    struck: Arc<AtomicBool>,
+) -> impl Fn(&ProxiedWrite) -> bool + Send {
+    let seen = AtomicUsize::new(0);
+    move |write| {
+        let is_it = Write::of(write, &names).as_ref() == Some(&point.write)
+            && seen.fetch_add(1, Ordering::SeqCst) == point.before;
+        if is_it {
+            struck.store(true, Ordering::SeqCst);
+        }
+        is_it
+    }
+}
+
+impl Placed<'_> {
+    /// Waits until it has struck, and lets what goes on go on.
+    pub async fn strike(&self) {
+        let (scene, proxy) = (self.lot.scene(), &self.lot.site.proxy);
+        match self.door {
+            Door::Proxy(rule) => {
+                scene
+                    .eventually("the fault has taken effect", LONG, async || {
+                        proxy.struck(rule).ok_or_else(|| self.came())
+                    })
+                    .await;
+            }
+            Door::Ec2(_) if self.fault == Fault::DoneTwice => {
+                let addresses = &self.lot.names.addresses;
+                scene
+                    .eventually("the call was executed twice", LONG, async || {
+                        let history = scene.ec2().history().await;
+                        history.iter().any(|mutation| {
+                            let ours = |address: &String| addresses.contains(address);
+                            mutation.repeated && mutation.addresses.iter().any(ours)
+                        })
+                    })
+                    .await;
+            }
+            Door::Ec2(fault) => {
+                scene
+                    .eventually("the call is held", LONG, async || {
+                        let held = scene.ec2().held().await;
+                        let ours = held.iter().any(|call| call.fault == fault.0);
+                        if ours { Ok(()) } else { Err(self.came()) }
+                    })
+                    .await;
+                self.answer_ec2(fault).await;
+            }
+        }
+        if let Some((_, struck)) = &self.frozen {
+            struck.store(true, Ordering::SeqCst);
+            for address in &self.lot.names.addresses {
+                let order = Ec2Fault::hold_before().address(address).forever();
+                scene.ec2().fault(order).await;
+            }
+        }
+    }
+
+    async fn answer_ec2(&self, fault: FaultId) {
+        let ec2 = self.lot.scene().ec2();
+        match self.fault {
+            Fault::AnswerLost => ec2.drop_held(fault).await,
+            Fault::AnswerSlow => {
+                self.looks(SLOW_LOOKS).await;
+                ec2.release(fault).await;
+            }
+            Fault::AnswerLate => {
+                self.looks(LATE_LOOKS).await;
+                ec2.release(fault).await;
+            }
+            _ => {}
+        }
+    }
+
+    /// So many inventories later.
+    async fn looks(&self, count: u64) {
+        let scene = self.lot.scene();
+        let looked = async || scene.ec2().calls().await.of("DescribeNetworkInterfaces");
+        let begin = looked().await;
+        scene
+            .eventually("inventories go on", SOON, async || {
+                looked().await >= begin + count
+            })
+            .await;
+    }
+
+    /// After the process was killed: what was held is dropped, what was not carried out never is, and nothing
+    /// stands in the way of the next process. Whether it had the effect that it should have had.
+    pub fn settle(&self) -> Result<(), String> {
+        let proxy = &self.lot.site.proxy;
+        if let Some((rest, _)) = &self.frozen {
+            proxy.drop_held(*rest);
+        }
+        let Door::Proxy(rule) = self.door else {
+            return Ok(());
+        };
+        proxy.drop_held(rule);
+        let answers = proxy.struck(rule).map(|write| write.answers);
+        match (self.fault, answers.as_deref()) {
+            (Fault::KilledBefore, Some([]))
+            | (Fault::KilledAfter, Some([200..300]))
+            | (Fault::AnswerLost | Fault::AnswerSlow | Fault::AnswerLate, Some([200..300]))
+            | (Fault::DoneTwice | Fault::DoneTwiceAnsweredLast, Some([200..300, _])) => Ok(()),
+            (_, seen) => Err(format!("the fault did not take effect: answered {seen:?}")),
+        }
+    }
+
+    /// What has come of the replay until now, for a point that does not.
+    fn came(&self) -> Vec<String> {
+        let names = &self.lot.names;
+        let writes = self.lot.site.proxy.writes().into_iter();
+        writes
+            .filter_map(|write| {
+                let kind = Write::of(&write, names)?;
+                Some(format!(
+                    "{} {:?}",
+                    Point {
+                        write: kind,
+                        before: 0
+                    },
+                    write.answers
+                ))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,186 @@
+//! Every write that Mooring makes goes wrong in every way: it is killed before it and after it, the answer is lost
+//! or late, it is done twice. The writes are those that a clean run of the same story shows, so that a new one is
+//! covered on the day it appears; they are held by the proxy and by the emulator, and Mooring knows nothing of it.
+//!
+//! Leases and Events are not replayed: nothing is decided from an Event, and the lease has tests of its own.
+//!
+//! `MOORING_REPLAY=all` plays everything. Otherwise an attach is played in full, and of every other story each
+//! write goes wrong in one way, a different one from write to write.
+
+mod fault;
+mod point;
+mod round;
+mod site;
+mod story;
+
+use std::sync::Mutex;
+
+use crate::scene::Scene;
+use fault::Fault;
+use point::Point;
+use round::Replay;
+use site::Site;
+use story::Story;
+
+scenes![
+    alone an_attach_survives_every_fault_at_every_write,
+    alone a_move_survives_every_fault_at_every_write,
+    alone a_handover_survives_every_fault_at_every_write,
+    alone an_edit_and_an_end_survive_every_fault_at_every_write,
+    alone a_block_and_a_mend_survive_every_fault_at_every_write,
+];
+
+/// Replays that are played side by side: on two cores, more are not sooner done.
+const TOGETHER: usize = 10;
+
+async fn an_attach_survives_every_fault_at_every_write(scene: &Scene) {
+    play(scene, &[Story::Attach], true).await;
+}
+
+async fn a_move_survives_every_fault_at_every_write(scene: &Scene) {
+    let stories = [false, true].map(|reassign| Story::Move { reassign });
+    play(scene, &stories, false).await;
+}
+
+async fn a_handover_survives_every_fault_at_every_write(scene: &Scene) {
+    let [detaching, moving] = [false, true].map(|reassign| Story::Handover { reassign });
+    play(scene, &[detaching, moving, Story::HandoverInPlace], false).await;
+}
+
+async fn an_edit_and_an_end_survive_every_fault_at_every_write(scene: &Scene) {
+    let stories = [
+        Story::Edit,
+        Story::AnnotationRemoved,
+        Story::PodDeleted,
+        Story::IpDeleted,
+    ];
+    play(scene, &stories, false).await;
+}
+
+async fn a_block_and_a_mend_survive_every_fault_at_every_write(scene: &Scene) {
+    let stories = [
+        Story::BlockMade,
+        Story::BlockDeleted,
+        Story::TakeFrom,
+        Story::ReservationStripped,
+    ];
+    play(scene, &stories, false).await;
+}
+
+/// Clean runs first; then everything that can go wrong in them.
+async fn play(scene: &Scene, stories: &[Story], always_all: bool) {
+    let site = Site::open(scene).await;
+    let runs = site.clean_runs(stories).await;
+    for (story, points) in &runs {
+        let points: Vec<String> = points.iter().map(ToString::to_string).collect();
+        eprintln!("replay: {story:?} writes: {}", points.join("; "));
+    }
+    let everything = always_all || plays_everything();
+    let replays = chosen(&runs, everything);
+    let (killing, others): (Vec<Replay>, Vec<Replay>) = replays
+        .iter()
+        .cloned()
+        .partition(|replay| replay.fault.kills());
+    for replays in others.chunks(TOGETHER) {
+        none_failed(&site.round(replays).await);
+    }
+    for replays in killing.chunks(TOGETHER) {
+        none_failed(&site.killing_round(replays).await);
+    }
+    site.close().await;
+    let writes = runs.iter().map(|(_, points)| points.len()).sum();
+    TOTALS.lock().unwrap().add(&Totals {
+        stories: stories.len(),
+        writes,
+        replays: replays.len(),
+        killed: killing.len(),
+        partly: !everything,
+    });
+}
+
+/// Said at once: the other scenes may take minutes.
+fn none_failed(failed: &[String]) {
+    for failure in failed {
+        eprintln!("replay: FAILED: {failure}");
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+fn plays_everything() -> bool {
+    std::env::var("MOORING_REPLAY").is_ok_and(|which| which == "all")
+}
+
+/// Every fault at every point; or one at each, the next one at the next.
+fn chosen(runs: &[(Story, Vec<Point>)], everything: bool) -> Vec<Replay> {
+    let points = runs
+        .iter()
+        .flat_map(|(story, points)| points.iter().map(move |point| (*story, point)));
+    let mut replays = Vec::new();
+    for (number, (story, point)) in points.enumerate() {
+        let mut faults: Vec<Fault> = Fault::ALL
+            .into_iter()
+            .filter(|fault| fault.befalls(point))
+            .collect();
+        if !everything {
+            faults = vec![faults[number % faults.len()]];
+        }
+        replays.extend(faults.into_iter().map(|fault| Replay {
+            story,
+            point: point.clone(),
+            fault,
+        }));
+    }
+    replays
+}
+
+/// What was played, of all scenes.
+#[derive(Debug)]
+struct Totals {
+    stories: usize,
+    writes: usize,
+    replays: usize,
+    killed: usize,
+    partly: bool,
+}
+
+static TOTALS: Mutex<Totals> = Mutex::new(Totals {
+    stories: 0,
+    writes: 0,
+    replays: 0,
+    killed: 0,
+    partly: false,
+});
+
+impl Totals {
+    fn add(&mut self, other: &Self) {
+        self.stories += other.stories;
+        self.writes += other.writes;
+        self.replays += other.replays;
+        self.killed += other.killed;
+        self.partly |= other.partly;
+    }
+}
+
+/// What was played, for whoever keeps records.
+pub fn report() {
+    let totals = TOTALS.lock().unwrap();
+    let Totals {
+        stories,
+        writes,
+        replays,
+        killed,
+        partly,
+    } = &*totals;
+    if *stories == 0 {
+        return;
+    }
+    let how = if *partly {
+        "an attach with every fault, other stories with one fault a write"
+    } else {
+        "every fault at every write"
+    };
+    println!(
+        "verified: crash and fault replay: {stories} stories, {writes} writes, {replays} replays, of which {killed} \
+         kill -9 ({how})"
+    );
+}

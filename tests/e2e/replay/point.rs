@@ -1,0 +1,154 @@
+//! The writes of a story, as a clean run has shown them: each is a point at which something can go wrong.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use mooring_cluster::{Mutation, ProxiedWrite};
+use serde_json::Value;
+
+use super::site::{Lot, Names};
+
+/// What is written, told so that it is the same in every replay.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Write {
+    /// To Kubernetes.
+    Object {
+        verb: String,
+        /// `ips/status`...
+        resource: String,
+        /// Which of the replay's objects.
+        role: String,
+        /// What is said in it.
+        what: String,
+    },
+    /// To EC2.
+    Call {
+        action: String,
+        /// Which of the replay's addresses.
+        role: String,
+    },
+}
+
+/// One write of a story.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    pub write: Write,
+    /// So many equal ones come before.
+    pub before: usize,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.write {
+            Write::Object {
+                verb,
+                resource,
+                role,
+                what,
+            } => write!(f, "{verb} {resource} {role} {what}")?,
+            Write::Call { action, role } => write!(f, "EC2 {action} {role}")?,
+        }
+        if self.before > 0 {
+            write!(f, " #{}", self.before + 1)?;
+        }
+        Ok(())
+    }
+}
+
+impl Write {
+    /// What a write of the replay's is; `None`: not one that is replayed.
+    pub fn of(write: &ProxiedWrite, names: &Names) -> Option<Self> {
+        if !names.own(write) {
+            return None;
+        }
+        let resource = match write.subresource.as_str() {
+            "" => write.resource.clone(),
+            subresource => format!("{}/{subresource}", write.resource),
+        };
+        Some(Self::Object {
+            verb: write.method.to_lowercase(),
+            what: what(&resource, &write.body),
+            role: names.role(write),
+            resource,
+        })
+    }
+
+    /// A block's status is a summary, looked at once a second: how often it is written on the way is chance.
+    fn is_summary(&self) -> bool {
+        matches!(self, Self::Object { resource, .. } if resource == "ipblocks/status")
+    }
+}
+
+fn what(resource: &str, body: &Value) -> String {
+    let (status, meta) = (&body["status"], &body["metadata"]);
+    match resource {
+        "ips/status" => {
+            let is = |field: &str| status[field] == true;
+            let placed = status["networkInterfaceID"].is_string();
+            match (is("claimed"), is("assigned"), placed) {
+                (true, true, _) => "record",
+                (true, false, true) => "claim",
+                (true, false, false) => "detach",
+                (false, ..) => "no holder",
+            }
+            .to_owned()
+        }
+        "pods/status" => {
+            let gate = &status["conditions"][0];
+            let text = |field: &str| gate[field].as_str().unwrap_or_default().to_owned();
+            format!("{} {}", text("status"), text("reason"))
+        }
+        "ipblocks/status" => String::new(),
+        _ => {
+            let mut parts = Vec::new();
+            if let Some(finalizers) = meta["finalizers"].as_array() {
+                parts.push(format!("{} finalizers", finalizers.len()));
+            }
+            for field in ["labels", "annotations"] {
+                let taken = |values: &serde_json::Map<String, Value>| {
+                    values.values().filter(|value| value.is_null()).count()
+                };
+                if let Some(values) = meta[field].as_object() {
+                    let gone = taken(values);
+                    parts.push(format!("{field} +{} -{gone}", values.len() - gone));
+                }
+            }
+            parts.join(", ")
+        }
+    }
+}
+
+/// The story's writes in their order: what the proxy has recorded of it since `mark`, and what EC2 has.
+pub fn of_run(lot: &Lot<'_>, mark: usize, history: &[Mutation]) -> Vec<Point> {
+    let objects = lot.site.proxy.writes_since(mark).into_iter();
+    let objects = objects
+        .filter(|write| write.answers.iter().any(|code| *code < 300))
+        .filter_map(|write| Some((write.unix_ms, Write::of(&write, &lot.names)?)));
+    let calls = history.iter().flat_map(|mutation| {
+        let action = mutation.action.clone();
+        let of_call = move |address: &String| {
+            let role = lot.names.role_of_address(address).to_owned();
+            (
+                mutation.unix_ms,
+                Write::Call {
+                    action: action.clone(),
+                    role,
+                },
+            )
+        };
+        mutation.addresses.iter().map(of_call)
+    });
+    let mut writes: Vec<(u64, Write)> = objects.chain(calls).collect();
+    writes.sort_by_key(|(at, _)| *at);
+    let mut seen: BTreeMap<Write, usize> = BTreeMap::new();
+    let mut points = Vec::new();
+    for (_, write) in writes {
+        let count = seen.entry(write.clone()).or_default();
+        if *count == 0 || !write.is_summary() {
+            let before = *count;
+            points.push(Point { write, before });
+        }
+        *count += 1;
+    }
+    points
+}

@@ -1,0 +1,170 @@
+//! Rounds: many replays side by side, each with objects of its own. Those that kill share a process, which dies
+//! when each of them has come to its point.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt as _;
+use futures::future::join_all;
+
+use super::fault::{Fault, Placed, place};
+use super::point::{self, Point};
+use super::site::{Lot, Site, take_away};
+use super::story::Story;
+use crate::scene::{SOON, Scene};
+use crate::stage::message;
+
+/// One thing that goes wrong at one point of a story.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    pub story: Story,
+    pub point: Point,
+    pub fault: Fault,
+}
+
+impl fmt::Display for Replay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}, {:?} at `{}`", self.story, self.fault, self.point)
+    }
+}
+
+/// Inventories in which nothing is written at rest.
+const REST: u64 = 3;
+
+impl Site<'_> {
+    /// Each story once without a fault: its writes, in their order.
+    pub async fn clean_runs(&self, stories: &[Story]) -> Vec<(Story, Vec<Point>)> {
+        let lots: Vec<Lot<'_>> = stories.iter().map(|story| self.lot(*story)).collect();
+        join_all(lots.iter().map(|lot| lot.story.prepare(lot))).await;
+        self.expect_rest().await;
+        let mark = self.proxy.count();
+        let executed = self.scene.ec2().history().await.len();
+        join_all(lots.iter().map(|lot| lot.story.begin(lot))).await;
+        join_all(lots.iter().map(|lot| lot.story.end(lot))).await;
+        self.expect_rest().await;
+        let history = self.scene.ec2().history().await.split_off(executed);
+        let mut runs = Vec::new();
+        for lot in &lots {
+            let mut ours = history.clone();
+            ours.retain(|mutation| {
+                let addresses = &lot.names.addresses;
+                mutation.action.ends_with("PrivateIpAddresses")
+                    && mutation
+                        .addresses
+                        .iter()
+                        .any(|address| addresses.contains(address))
+            });
+            let points = point::of_run(lot, mark, &ours);
+            assert!(!points.is_empty(), "{:?} wrote nothing", lot.story);
+            runs.push((lot.story, points));
+        }
+        take_away(&lots).await;
+        runs
+    }
+
+    /// Replays of which none kills; what has failed.
+    pub async fn round(&self, replays: &[Replay]) -> Vec<String> {
+        let lots: Vec<Lot<'_>> = replays
+            .iter()
+            .map(|replay| self.lot(replay.story))
+            .collect();
+        let played = lots.iter().zip(replays).map(async |(lot, replay)| {
+            lot.story.prepare(lot).await;
+            let placed = place(lot, &replay.point, replay.fault).await;
+            let ((), ()) = futures::join!(placed.strike(), lot.story.begin(lot));
+            lot.story.end(lot).await;
+            placed.settle().unwrap_or_else(|error| panic!("{error}"));
+        });
+        let failed = outcomes(replays, join_all(played.map(caught)).await);
+        if failed.is_empty() {
+            self.expect_rest().await;
+            take_away(&lots).await;
+        }
+        failed
+    }
+
+    /// Replays that kill: one process dies for all of them. What has failed.
+    pub async fn killing_round(&self, replays: &[Replay]) -> Vec<String> {
+        let lots: Vec<Lot<'_>> = replays
+            .iter()
+            .map(|replay| self.lot(replay.story))
+            .collect();
+        join_all(lots.iter().map(|lot| lot.story.prepare(lot))).await;
+        let placed = lots
+            .iter()
+            .zip(replays)
+            .map(|(lot, replay)| place(lot, &replay.point, replay.fault));
+        let placed: Vec<Placed<'_>> = join_all(placed).await;
+        let struck = placed.iter().zip(&lots).map(async |(placed, lot)| {
+            futures::join!(placed.strike(), lot.story.begin(lot));
+        });
+        let failed = outcomes(replays, join_all(struck.map(caught)).await);
+        if !failed.is_empty() {
+            return failed;
+        }
+        self.kill9().await;
+        self.drop_calls().await;
+        let settled = placed.iter().map(Placed::settle).collect();
+        let failed = outcomes(replays, settled);
+        if !failed.is_empty() {
+            return failed;
+        }
+        self.start_again().await;
+        let ended = lots.iter().map(async |lot| lot.story.end(lot).await);
+        let failed = outcomes(replays, join_all(ended.map(caught)).await);
+        if failed.is_empty() {
+            self.expect_rest().await;
+            take_away(&lots).await;
+        }
+        failed
+    }
+
+    /// The calls of the dead process that EC2 has not executed never are; no fault is left.
+    async fn drop_calls(&self) {
+        let ec2 = self.scene.ec2();
+        ec2.clear_faults().await;
+        let mut faults: Vec<u64> = ec2.held().await.iter().map(|call| call.fault).collect();
+        faults.sort_unstable();
+        faults.dedup();
+        for fault in faults {
+            ec2.drop_held(mooring_cluster::FaultId(fault)).await;
+        }
+    }
+
+    /// At rest nothing is written, to Kubernetes or to EC2, for a few inventories.
+    pub async fn expect_rest(&self) {
+        let scene: &Scene = self.scene;
+        let looked = async || scene.ec2().calls().await.of("DescribeNetworkInterfaces");
+        scene
+            .eventually("a few inventories without a write", SOON * 4, async || {
+                let (written, executed) = (self.proxy.count(), scene.ec2().history().await.len());
+                let begin = looked().await;
+                scene
+                    .eventually("inventories go on", SOON, async || {
+                        looked().await >= begin + REST
+                    })
+                    .await;
+                let mut writes = self.proxy.writes_since(written);
+                writes.retain(|write| write.resource != "leases");
+                let calls = scene.ec2().history().await.len() - executed;
+                if writes.is_empty() && calls == 0 {
+                    Ok(())
+                } else {
+                    Err(format!("{calls} calls, and {writes:#?}"))
+                }
+            })
+            .await;
+    }
+}
+
+/// What came of a replay: the message of its panic, if it has one.
+async fn caught(replay: impl Future<Output = ()>) -> Result<(), String> {
+    let played = AssertUnwindSafe(replay).catch_unwind().await;
+    played.map_err(|panic| message(&*panic))
+}
+
+fn outcomes(replays: &[Replay], outcomes: Vec<Result<(), String>>) -> Vec<String> {
+    let both = replays.iter().zip(outcomes);
+    both.filter_map(|(replay, outcome)| Some(format!("{replay}:\n{}", outcome.err()?)))
+        .collect()
+}

@@ -1,0 +1,247 @@
+//! Where replays are played: two nodes and a foreign one, a block with room for many, and a proxy between Mooring
+//! and the API server. Every replay gets an IP and pods of its own, and a block of its own where blocks are the
+//! story.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures::future::join_all;
+use mooring_cluster::{Mooring, MooringOptions, Node, NodeSpec, ProxiedWrite, Proxy, Subnet};
+use serde_json::json;
+use tokio::sync::{Mutex, OnceCell};
+
+use super::story::{LONG, Story};
+use crate::scene::{Ip, Scene};
+
+/// The first addresses of the subnet stay free.
+const FIRST: u32 = 64;
+/// The first half of the subnet is the block that replays share; blocks of their own lie in the second.
+const HALF: u32 = 2048;
+/// Addresses of a replay in the shared block.
+const OF_A_LOT: u32 = 4;
+/// Addresses of a block of its own.
+const OF_A_BLOCK: u32 = 8;
+
+/// What all replays of a scene share.
+pub struct Site<'a> {
+    pub scene: &'a Scene,
+    pub proxy: Proxy,
+    pub mooring: Mutex<Arc<Mooring>>,
+    subnet: Subnet,
+    /// The first address of the subnet.
+    base: u32,
+    pub here: Node,
+    pub there: Node,
+    /// A node of somebody else: in the subnet, and no pod of ours goes there.
+    pub foreign: Node,
+    lots: AtomicU32,
+}
+
+impl<'a> Site<'a> {
+    /// Makes the nodes, and starts Mooring behind a proxy.
+    pub async fn open(scene: &'a Scene) -> Self {
+        let number = scene.cluster().next_number();
+        let (second, third) = (200 + number / 16 % 50, number % 16 * 16);
+        let subnet = scene
+            .cluster()
+            .add_subnet(&format!("10.{second}.{third}.0/20"))
+            .await;
+        let prefixes = (third..third + 16).map(|third| format!("10.{second}.{third}."));
+        scene.prefixes.lock().unwrap().extend(prefixes);
+        // Every replay of a round has its address on the same interface.
+        let node = |name: &str| {
+            let spec = NodeSpec::new(name).instance_type("c5.24xlarge");
+            scene.node_of(spec.interface(&subnet))
+        };
+        let (here, there, foreign) = tokio::join!(node("here"), node("there"), node("foreign"));
+        let proxy = Proxy::start(scene.cluster()).await;
+        let mooring = start(scene, &proxy).await;
+        let cidr = json!({"cidr": format!("10.{second}.{third}.0/21")});
+        let block = scene.block_in("shared", &subnet, &cidr).await;
+        for node in [&here, &there, &foreign] {
+            scene.expect_labelled(&node.name, &block).await;
+        }
+        Self {
+            base: (10 << 24) + (second << 16) + (third << 8),
+            scene,
+            proxy,
+            mooring: Mutex::new(mooring),
+            subnet,
+            here,
+            there,
+            foreign,
+            lots: AtomicU32::new(0),
+        }
+    }
+
+    /// SIGKILL; nothing of it runs when this returns.
+    pub async fn kill9(&self) {
+        self.mooring.lock().await.kill9();
+    }
+
+    /// A new process in place of the one that was killed.
+    pub async fn start_again(&self) {
+        *self.mooring.lock().await = start(self.scene, &self.proxy).await;
+    }
+
+    /// Ends the proxy; a Mooring without one is there for what the scene leaves.
+    pub async fn close(self) {
+        self.kill9().await;
+        let options = MooringOptions {
+            leader_elect: false,
+            ..MooringOptions::default()
+        };
+        self.scene.mooring_with(options).await;
+    }
+
+    /// Fresh names and addresses.
+    pub fn lot(&'a self, story: Story) -> Lot<'a> {
+        let number = self.lots.fetch_add(1, Ordering::Relaxed);
+        let first = self.base + FIRST + OF_A_LOT * number;
+        let own = Ipv4Addr::from(self.base + HALF + OF_A_BLOCK * number);
+        let app = format!("w{number:03}");
+        let names = Names {
+            namespace: self.scene.name.clone(),
+            ip: self.scene.named(&app),
+            block: self.scene.named(&app),
+            addresses: [first, first + 1].map(|address| Ipv4Addr::from(address).to_string()),
+            app,
+        };
+        Lot {
+            site: self,
+            story,
+            cidr: format!("{own}/29"),
+            old: OnceCell::new(),
+            names,
+        }
+    }
+}
+
+/// Without a lease: it leads at once, and nothing but the replay's own writes decides how long it takes.
+async fn start(scene: &Scene, proxy: &Proxy) -> Arc<Mooring> {
+    let options = MooringOptions {
+        leader_elect: false,
+        api_server: Some(proxy.url().to_owned()),
+        ..MooringOptions::default()
+    };
+    scene.mooring_with(options).await
+}
+
+/// How the objects of a replay are called.
+#[derive(Clone, Debug)]
+pub struct Names {
+    namespace: String,
+    /// How its pods' names begin; a Deployment's or a pod's name.
+    pub app: String,
+    pub ip: String,
+    pub block: String,
+    /// The IP's address, and the one that it is edited to.
+    pub addresses: [String; 2],
+}
+
+impl Names {
+    /// Whether a write is of this replay.
+    pub fn own(&self, write: &ProxiedWrite) -> bool {
+        match write.resource.as_str() {
+            "ips" => write.name == self.ip,
+            "ipblocks" => write.name == self.block,
+            "ipaddresses" => self.addresses.contains(&write.name),
+            "pods" => write.namespace == self.namespace && write.name.starts_with(&self.app),
+            "nodes" => {
+                let label = format!("block.ip.wgtwo.com/{}", self.block);
+                write.body["metadata"]["labels"].get(label).is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// What an object is to the replay.
+    pub fn role(&self, write: &ProxiedWrite) -> String {
+        match write.resource.as_str() {
+            "nodes" => write.name.rsplit('-').next().unwrap_or_default().to_owned(),
+            "ipaddresses" => self.role_of_address(&write.name).to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// Which of its addresses.
+    pub fn role_of_address(&self, address: &str) -> &'static str {
+        if address == self.addresses[0] {
+            "first"
+        } else {
+            "second"
+        }
+    }
+}
+
+/// What one replay plays with.
+pub struct Lot<'a> {
+    pub site: &'a Site<'a>,
+    pub story: Story,
+    pub names: Names,
+    cidr: String,
+    /// The pod that had the address at first.
+    pub old: OnceCell<String>,
+}
+
+impl Lot<'_> {
+    pub fn scene(&self) -> &Scene {
+        self.site.scene
+    }
+
+    /// Its IP.
+    pub fn ip(&self) -> Ip {
+        Ip {
+            name: self.names.ip.clone(),
+            address: self.names.addresses[0].clone(),
+        }
+    }
+
+    /// A block of its own, not waited for.
+    pub async fn make_block(&self) {
+        let name = self.names.block.clone();
+        self.scene().blocks.lock().unwrap().push(name.clone());
+        let spec =
+            json!({"cidr": self.cidr, "subnetID": self.site.subnet.id, "failoverAfter": "1s"});
+        let block = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock",
+            "metadata": {"name": name}, "spec": spec});
+        self.scene().cluster().apply(&block.to_string()).await;
+    }
+
+    /// The block is of use on every node.
+    pub async fn expect_block(&self) {
+        let (scene, site) = (self.scene(), self.site);
+        scene
+            .expect_condition("IPBlock", &self.names.block, "Ready", "True")
+            .await;
+        for node in [&site.here, &site.there, &site.foreign] {
+            scene.expect_labelled(&node.name, &self.names.block).await;
+        }
+    }
+
+    /// Deletes what it made, and waits until its IP is gone: the next replay shall not kill what is being ended.
+    pub async fn take_away(&self) {
+        let now = kube::api::DeleteParams::default().grace_period(0);
+        let pods = self.scene().pods_of(&self.names.app).await;
+        let mut objects = vec![("Deployment", self.names.app.clone())];
+        objects.extend(pods.into_iter().map(|(name, _)| ("Pod", name)));
+        objects.push(("IP", self.names.ip.clone()));
+        objects.push(("IPBlock", self.names.block.clone()));
+        for (kind, name) in objects {
+            // A story may have ended it itself.
+            let _ = self.scene().api(kind).delete(&name, &now).await;
+        }
+        let sentence = format!("nothing is left of {}", self.names.ip);
+        self.scene()
+            .eventually(&sentence, LONG, async || {
+                self.scene().get("IP", &self.names.ip).await.is_none()
+            })
+            .await;
+    }
+}
+
+/// Takes all of them away.
+pub async fn take_away(lots: &[Lot<'_>]) {
+    join_all(lots.iter().map(Lot::take_away)).await;
+}

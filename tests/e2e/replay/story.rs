@@ -1,0 +1,324 @@
+//! What users do that makes Mooring write.
+
+use serde_json::{Value, json};
+
+use super::site::Lot;
+use crate::objects::{IP, merged, on};
+use crate::promises::{GATE, condition};
+use crate::scene::{Ip, SOON};
+
+/// A story: what is there before, what happens, and how it ends whatever goes wrong in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Story {
+    /// A pod asks for an IP that is as new as the pod.
+    Attach,
+    /// The holder is gone, and its heir waits on another node.
+    Move { reassign: bool },
+    /// A rollout to another node.
+    Handover { reassign: bool },
+    /// A rollout on the same node.
+    HandoverInPlace,
+    /// The address is edited under a pod.
+    Edit,
+    /// The pod no longer asks.
+    AnnotationRemoved,
+    /// The pod goes, and nobody follows.
+    PodDeleted,
+    /// The IP goes, and the pod stays.
+    IpDeleted,
+    /// Somebody allows an address to be taken from a foreign interface.
+    TakeFrom,
+    /// Somebody strips the reservation of what says whose it is.
+    ReservationStripped,
+    /// A block comes.
+    BlockMade,
+    /// A block goes.
+    BlockDeleted,
+}
+
+/// The annotation that allows an address to be taken.
+const TAKE_FROM: &str = "ip.wgtwo.com/take-from";
+/// The pod that waits for the address.
+const HEIR: &str = "-heir";
+
+impl Story {
+    /// Makes what is there before.
+    pub async fn prepare(self, lot: &Lot<'_>) {
+        let (site, scene, ip) = (lot.site, lot.scene(), lot.ip());
+        let app = &lot.names.app;
+        match self {
+            Self::Attach | Self::BlockMade => {}
+            Self::BlockDeleted => {
+                lot.make_block().await;
+                lot.expect_block().await;
+            }
+            Self::Move { reassign } => {
+                make_ip(lot, reassign).await;
+                attached_pod(lot, &ip).await;
+                let heir = format!("{app}{HEIR}");
+                let placed = merged(labelled(app), &on(&site.there));
+                scene.pod_with(&heir, &ip, &placed).await;
+                scene
+                    .eventually("the heir is bound", SOON, async || {
+                        let pod = scene.get("Pod", &heir).await?;
+                        pod["spec"]["nodeName"].as_str().map(drop)
+                    })
+                    .await;
+            }
+            Self::Handover { reassign } => {
+                make_ip(lot, reassign).await;
+                deployment(lot, &ip).await;
+            }
+            Self::HandoverInPlace => {
+                make_ip(lot, false).await;
+                deployment(lot, &ip).await;
+            }
+            Self::Edit
+            | Self::AnnotationRemoved
+            | Self::PodDeleted
+            | Self::IpDeleted
+            | Self::ReservationStripped => {
+                make_ip(lot, false).await;
+                attached_pod(lot, &ip).await;
+            }
+            Self::TakeFrom => {
+                make_ip(lot, false).await;
+                let foreign = &site.foreign.interfaces[0];
+                scene.foreign_assign(foreign, &ip.address).await;
+                let placed = merged(labelled(app), &on(&site.here));
+                scene.pod_with(app, &ip, &placed).await;
+                scene.expect_event("AddressInUse", &ip.name).await;
+            }
+        }
+    }
+
+    /// What happens.
+    pub async fn begin(self, lot: &Lot<'_>) {
+        let (site, scene, ip, app) = (lot.site, lot.scene(), lot.ip(), &lot.names.app);
+        match self {
+            Self::Attach => {
+                let spec = json!({"address": ip.address});
+                scene.ip_unreserved(app, &spec).await;
+                let placed = merged(labelled(app), &on(&site.here));
+                scene.pod_with(app, &ip, &placed).await;
+            }
+            Self::Move { .. } | Self::PodDeleted => {
+                scene
+                    .kubectl(&format!("delete pod {app} --force --grace-period=0"))
+                    .await
+                    .success();
+            }
+            Self::Handover { .. } => scene.roll_out(app, &on(&site.there)).await,
+            Self::HandoverInPlace => scene.roll_out(app, &on(&site.here)).await,
+            Self::Edit => {
+                let change = json!({"spec": {"address": lot.names.addresses[1]}});
+                scene.patch("IP", &ip.name, &change).await;
+            }
+            Self::AnnotationRemoved => {
+                let change = json!({"metadata": {"annotations": {IP: null}}});
+                scene.patch("Pod", app, &change).await;
+            }
+            Self::IpDeleted => scene.delete("IP", &ip.name).await,
+            Self::TakeFrom => {
+                let foreign = &site.foreign.interfaces[0];
+                let change = json!({"metadata": {"annotations": {TAKE_FROM: foreign}}});
+                scene.patch("IP", &ip.name, &change).await;
+            }
+            Self::ReservationStripped => {
+                let change = json!({"metadata": {"labels": null, "ownerReferences": null}});
+                scene.patch("IPAddress", &ip.address, &change).await;
+            }
+            Self::BlockMade => lot.make_block().await,
+            Self::BlockDeleted => scene.delete("IPBlock", &lot.names.block).await,
+        }
+    }
+
+    /// How it ends.
+    pub async fn end(self, lot: &Lot<'_>) {
+        let (site, scene, ip, app) = (lot.site, lot.scene(), lot.ip(), &lot.names.app);
+        match self {
+            Self::Attach => expect_on(lot, &ip, app, &site.here.interfaces[0]).await,
+            Self::Move { .. } => {
+                expect_on(lot, &ip, &format!("{app}{HEIR}"), &site.there.interfaces[0]).await;
+            }
+            Self::Handover { .. } => expect_rolled_out(lot, &ip, &site.there.interfaces[0]).await,
+            Self::HandoverInPlace => expect_rolled_out(lot, &ip, &site.here.interfaces[0]).await,
+            Self::Edit => {
+                let address = lot.names.addresses[1].clone();
+                let new = Ip {
+                    address,
+                    ..ip.clone()
+                };
+                expect_on(lot, &new, app, &site.here.interfaces[0]).await;
+                expect_free(lot, &ip.address).await;
+            }
+            Self::AnnotationRemoved => {
+                expect_nobody(lot, &ip).await;
+                expect_let_go(lot).await;
+            }
+            Self::PodDeleted => {
+                expect_nobody(lot, &ip).await;
+                scene
+                    .expect_condition("IP", &ip.name, "Reserved", "True")
+                    .await;
+            }
+            Self::IpDeleted => {
+                expect_free(lot, &ip.address).await;
+                scene.expect_gone(&ip).await;
+                scene.expect_gate_closed(app, "IPDeleted").await;
+            }
+            Self::TakeFrom => {
+                expect_on(lot, &ip, app, &site.here.interfaces[0]).await;
+                scene
+                    .eventually("the word was good for once", SOON, async || {
+                        let object = scene.get("IP", &ip.name).await?;
+                        object["metadata"]["annotations"][TAKE_FROM]
+                            .is_null()
+                            .then_some(())
+                    })
+                    .await;
+            }
+            Self::ReservationStripped => {
+                scene
+                    .eventually("the reservation says whose it is", LONG, async || {
+                        let object = scene.get("IPAddress", &ip.address).await?;
+                        let meta = &object["metadata"];
+                        let mended = meta["labels"]["ip.wgtwo.com/ip-uid"].is_string()
+                            && meta["ownerReferences"][0]["name"] == ip.name.as_str();
+                        mended.then_some(())
+                    })
+                    .await;
+                expect_on(lot, &ip, app, &site.here.interfaces[0]).await;
+            }
+            Self::BlockMade => lot.expect_block().await,
+            Self::BlockDeleted => expect_no_block(lot).await,
+        }
+    }
+}
+
+/// After a crash, a look that shows nothing is believed after 10 s, and a release that nobody saw the reason of
+/// is made after a minute.
+pub const LONG: std::time::Duration = std::time::Duration::from_secs(120);
+
+fn labelled(app: &str) -> Value {
+    json!({"metadata": {"labels": {"app": app}}})
+}
+
+async fn make_ip(lot: &Lot<'_>, reassign: bool) {
+    let spec = json!({"address": lot.names.addresses[0], "reassign": reassign});
+    lot.scene().ip_with(&lot.names.app, &spec).await;
+}
+
+/// A pod that has the address, on the first node.
+async fn attached_pod(lot: &Lot<'_>, ip: &Ip) {
+    let app = &lot.names.app;
+    let placed = merged(labelled(app), &on(&lot.site.here));
+    lot.scene().pod_with(app, ip, &placed).await;
+    lot.scene().expect_attached(ip, app).await;
+}
+
+/// A Deployment whose pod has the address, on the first node.
+async fn deployment(lot: &Lot<'_>, ip: &Ip) {
+    let (scene, app) = (lot.scene(), &lot.names.app);
+    let template = json!({"template": on(&lot.site.here)});
+    scene.deployment_with(app, ip, &template).await;
+    let old = scene.only_pod(app).await;
+    scene.expect_attached(ip, &old).await;
+    scene.expect_pod_ready(&old).await;
+    lot.old.set(old).expect("it is prepared once");
+}
+
+async fn expect_on(lot: &Lot<'_>, ip: &Ip, pod: &str, interface: &str) {
+    let scene = lot.scene();
+    let sentence = format!("{} is attached to {pod} on {interface}", ip.address);
+    scene
+        .eventually(&sentence, LONG, async || {
+            let object = scene.attached(ip, pod).await?;
+            let status = &object["status"];
+            if status["networkInterfaceID"] == interface && status["address"] == ip.address.as_str()
+            {
+                Ok(())
+            } else {
+                Err(status.to_string())
+            }
+        })
+        .await;
+    scene
+        .attached
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+}
+
+async fn expect_rolled_out(lot: &Lot<'_>, ip: &Ip, interface: &str) {
+    let old = lot.old.get().expect("it was prepared");
+    let new = lot.scene().new_pod(&lot.names.app, &[old]).await;
+    expect_on(lot, ip, &new, interface).await;
+    lot.scene().expect_pod_gone(old).await;
+}
+
+/// Nobody holds the IP, and EC2 has its address nowhere.
+async fn expect_nobody(lot: &Lot<'_>, ip: &Ip) {
+    let scene = lot.scene();
+    let sentence = format!("{} is let go", ip.address);
+    scene
+        .eventually(&sentence, LONG, async || {
+            let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
+            let on = scene.ec2().address_on(&ip.address).await;
+            if on.is_none() && object["status"]["claimed"] != true {
+                Ok(())
+            } else {
+                Err(format!("{on:?}, {}", object["status"]))
+            }
+        })
+        .await;
+}
+
+/// Neither EC2 nor a reservation knows the address.
+async fn expect_free(lot: &Lot<'_>, address: &str) {
+    let scene = lot.scene();
+    scene
+        .eventually("nothing is left of the old address", LONG, async || {
+            let on = scene.ec2().address_on(address).await;
+            let reserved = scene.get("IPAddress", address).await;
+            if on.is_none() && reserved.is_none() {
+                Ok(())
+            } else {
+                Err(format!("{on:?}, {reserved:?}"))
+            }
+        })
+        .await;
+}
+
+/// The pod asks for nothing any more, and is not held up by its gate.
+async fn expect_let_go(lot: &Lot<'_>) {
+    let (scene, app) = (lot.scene(), &lot.names.app);
+    scene
+        .eventually("the pod is let go", LONG, async || {
+            let pod = scene.get("Pod", app).await.ok_or("no pod")?;
+            let labelled = !pod["metadata"]["labels"][IP].is_null()
+                || !pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_null();
+            match condition(&pod, GATE) {
+                Some(("True", "NotRequested", _)) if !labelled => Ok(()),
+                gate => Err(format!("{gate:?}, {}", pod["metadata"])),
+            }
+        })
+        .await;
+}
+
+async fn expect_no_block(lot: &Lot<'_>) {
+    let (scene, site) = (lot.scene(), lot.site);
+    let label = format!("block.ip.wgtwo.com/{}", lot.names.block);
+    scene
+        .eventually("nothing is left of the block", LONG, async || {
+            if let Some(block) = scene.get("IPBlock", &lot.names.block).await {
+                return Err(block.to_string());
+            }
+            for node in [&site.here, &site.there, &site.foreign] {
+                let node = scene.get("Node", &node.name).await.ok_or("no node")?;
+                if node["metadata"]["labels"].get(&label).is_some() {
+                    return Err(node["metadata"].to_string());
+                }
+            }
+            Ok(())
+        })
+        .await;
+}
