@@ -4,7 +4,6 @@ use alloc::format;
 use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, Trouble, build, claimed};
-use super::places::entry_of;
 use super::reserve::Unreserved;
 use super::{Next, World};
 use crate::names::{InterfaceId, Millis};
@@ -114,13 +113,8 @@ impl World<'_> {
             return Err(Unreserved::Do(Next::At(self.now.plus(Millis::seconds(1)))));
         }
         let mut status = self.ip.status.clone();
-        let mut previous = self.previous_with_present();
-        if !previous
-            .iter()
-            .any(|entry| entry.address == old && entry.interface == target.place.interface)
-        {
-            previous.push(entry_of(claim, target, old));
-        }
+        // The old address is the present place of the claim, and so among them.
+        let previous = self.previous_with_present();
         status.previous = self.make_room(previous).map_err(|_| {
             Unreserved::trouble(
                 Reason::PreviousFull,

@@ -31,3 +31,4 @@ mod rollout;
 mod sim;
 mod stale;
 mod waiting;
+mod written;

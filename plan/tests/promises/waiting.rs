@@ -2,6 +2,7 @@
 
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
+use mooring_plan::step::{Read, Step, Write};
 
 use crate::sim::{INTERVAL, Sim, interface_of};
 
@@ -65,5 +66,66 @@ fn a_revision_that_was_scaled_down_keeps_no_other_waiting() {
     sim.replica_set("rs1", 1, "dep", 0);
     sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
     sim.wait(Millis::seconds(10));
+    sim.expect_attached("partner", "b");
+}
+
+/// How often `ReplicaSets` were read since the last time this was asked.
+fn replica_set_reads(sim: &mut Sim) -> usize {
+    let taken = std::mem::take(&mut sim.taken);
+    let reading = |step: &Step| matches!(step, Step::Read(Read::ReplicaSets(..)));
+    taken.iter().filter(|(_, _, step)| reading(step)).count()
+}
+
+#[test]
+fn nothing_is_read_between_a_pod_s_binding_and_its_claim() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").replica_set("rs1", 1, "dep");
+    sim.wait(Millis::seconds(10));
+    assert_eq!(replica_set_reads(&mut sim), 1, "while it waits for a node");
+    sim.change_pod("a", |pod| pod.node = Some("n1".into()));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+    let steps: Vec<_> = sim.taken.iter().map(|(_, _, step)| step).collect();
+    assert_eq!(steps.len(), 1, "{steps:?}");
+}
+
+#[test]
+fn one_read_answers_for_every_pod_of_a_deployment_that_waits() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").replica_set("rs1", 1, "dep");
+    sim.pod("b").replica_set("rs2", 2, "dep");
+    sim.wait(Millis::seconds(10));
+    assert_eq!(replica_set_reads(&mut sim), 1);
+}
+
+#[test]
+fn what_ended_or_leaves_is_not_read_about() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").replica_set("rs1", 1, "one");
+    sim.change_pod("a", |pod| pod.ended = true);
+    sim.pod("b").replica_set("rs2", 1, "two");
+    sim.delete_pod("b");
+    sim.wait(Millis::seconds(10));
+    assert_eq!(replica_set_reads(&mut sim), 0);
+}
+
+#[test]
+fn of_two_ready_pods_of_the_new_revision_the_older_gets_it() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    for pod in ["b", "c"] {
+        sim.pod(pod).on("n1").replica_set("rs2", 2, "dep");
+    }
+    sim.containers_ready("c");
+    sim.containers_ready("b");
+    sim.settle();
     sim.expect_attached("partner", "b");
 }
