@@ -23,6 +23,7 @@ mod drift;
 mod edit;
 mod failover;
 mod failures;
+mod letting_go;
 mod moves;
 mod replicas;
 mod reservation;

@@ -1,0 +1,144 @@
+//! What keeps an address is let go only once it is proven to be on none of our interfaces, and then
+//! without asking more of EC2 than that.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::{CallError, Fact};
+use mooring_plan::names::IpName;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
+
+use crate::sim::{Fault, INTERVAL, Sim, address, interface_of};
+
+const ADDRESS: &str = "203.0.113.10";
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2", "n3"] {
+        sim.node(node);
+    }
+    sim.ip("partner", ADDRESS);
+    sim.settle();
+    sim
+}
+
+fn attached() -> Sim {
+    let mut sim = world();
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.count_from_here();
+    sim
+}
+
+fn goes(sim: &mut Sim, pod: &str) {
+    sim.delete_pod(pod);
+    sim.tell(0);
+    sim.pod_goes(pod);
+}
+
+fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
+    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+}
+
+fn calls(sim: &Sim) -> Vec<&Call> {
+    let calls = sim.taken.iter().filter_map(|(_, _, step)| match step {
+        Step::Call(call) => Some(call),
+        _ => None,
+    });
+    calls.collect()
+}
+
+#[test]
+fn what_was_just_taken_off_is_deleted_without_another_call_also_by_a_new_process() {
+    for restart in [false, true] {
+        let mut sim = attached();
+        goes(&mut sim, "a");
+        sim.step_until(status_write(StatusWrite::Clear));
+        if restart {
+            sim.restart(0);
+        }
+        sim.delete_ip("partner");
+        sim.settle();
+        sim.expect_gone("partner");
+        assert_eq!(sim.counts.unassigns, 1, "{}", sim.story());
+    }
+}
+
+#[test]
+fn a_late_assign_that_lands_during_a_detach_is_taken_off_again_after_two_looks() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Claim));
+    goes(&mut sim, "a");
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    let now = sim.now;
+    let late = Call::Assign(interface_of("n1"), address(ADDRESS), Default::default());
+    sim.ec2.execute(&late, now).unwrap();
+    sim.settle();
+    sim.expect_free("partner");
+    assert_eq!(sim.counts.unassigns, 2, "{}", sim.story());
+}
+
+#[test]
+fn an_interface_that_ec2_denies_to_know_is_asked_again_while_inventories_show_it() {
+    let mut sim = attached();
+    goes(&mut sim, "a");
+    sim.step_until(status_write(StatusWrite::Detach));
+    let not_found = CallError {
+        outcome: Outcome::InterfaceNotFound,
+        code: String::new(),
+        message: String::new(),
+    };
+    let call = Call::Unassign(interface_of("n1"), address(ADDRESS));
+    let name = IpName::from("partner");
+    let fact = Fact::Called(name, call, Err(not_found));
+    let now = sim.now;
+    sim.controllers[0].facts.apply(fact, now, now);
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn an_edit_takes_the_old_address_off_before_the_new_one_is_put_on() {
+    let mut sim = attached();
+    sim.taken.clear();
+    sim.edit("partner", "203.0.113.20");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    let made = calls(&sim);
+    assert!(
+        matches!(made[..], [Call::Unassign(_, old), Call::Assign(_, new, _)]
+            if *old == address(ADDRESS) && *new == address("203.0.113.20")),
+        "{made:?}"
+    );
+}
+
+#[test]
+fn a_detach_that_ec2_does_not_permit_ends_when_two_looks_show_it_nowhere() {
+    let mut sim = world();
+    sim.ec2.faults.extend([Fault::Denied; 1000]);
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Claim));
+    sim.wait(INTERVAL);
+    goes(&mut sim, "a");
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn a_deletion_whose_block_is_gone_says_so_and_waits_for_it() {
+    let mut sim = attached();
+    goes(&mut sim, "a");
+    sim.step_until(status_write(StatusWrite::Clear));
+    let blocks = std::mem::take(&mut sim.kube.blocks);
+    sim.kube.bump();
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::BlockMissing);
+    let said = sim.the_ip("partner").status.conditions.reserved.clone();
+    assert!(said.unwrap().message.contains("block block is gone"));
+    sim.kube.blocks = blocks;
+    sim.kube.bump();
+    sim.settle();
+    sim.expect_gone("partner");
+}
