@@ -260,6 +260,14 @@ impl Facts {
         }
     }
 
+    /// Another led until now: what the watches have shown may be older than its last writes. Every IP is
+    /// read before anything is decided from it.
+    pub fn lead_begins(&mut self) {
+        for name in self.ips.keys() {
+            self.memory.entry(name.clone()).or_default().stale = true;
+        }
+    }
+
     /// The blocks that are known, in order.
     pub fn block_names(&self) -> impl Iterator<Item = &BlockName> {
         self.blocks.keys()

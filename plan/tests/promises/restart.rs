@@ -2,6 +2,7 @@
 
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
 use mooring_plan::names::{BlockName, IpName};
+use mooring_plan::step::{Read, Step};
 
 use crate::sim::{INTERVAL, Sim};
 
@@ -194,4 +195,17 @@ fn nothing_is_decided_before_everything_was_listed_once() {
     }
     assert!(facts.decide(&ip, now).step.is_some());
     assert_ne!(facts.block_steps(&block, now).0, []);
+}
+
+#[test]
+fn whoever_begins_to_lead_reads_an_ip_before_it_acts_on_what_a_watch_has_shown() {
+    let mut sim = attached(false);
+    sim.settle();
+    let name = IpName::from("partner");
+    let mut facts = sim.controllers[0].facts.clone();
+    facts.lead_begins();
+    let first = facts.decide(&name, sim.now).step;
+    assert_eq!(first, Some(Step::Read(Read::Ip(name.clone()))));
+    facts.apply(Fact::IpRead(name.clone(), None), sim.now, sim.now);
+    assert_eq!(facts.decide(&name, sim.now).step, None, "another has let it go");
 }

@@ -238,6 +238,7 @@ impl<C: Cloud> Actor<C> {
         self.effects.metrics.leader(leading);
         if leading {
             tracing::info!("leading");
+            self.facts.lead_begins();
             self.queue.extend(self.facts.ip_names());
             self.blocks.touch_all();
         } else {
