@@ -1,39 +1,22 @@
 //! Every moment that facts remember, for a model checker: it has no clock, and forgets of time what no
 //! decision can tell apart.
 
-use super::{Facts, Memory};
+use super::Facts;
 use crate::names::Millis;
 
 impl Facts {
     /// Shows every moment to `change`, which may move it. Moved all alike, and `now` with them, they
     /// lead to the same decisions.
     pub fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        self.each_moment_of_reads(change);
         self.each_ordered_moment(change);
         self.each_aged_moment(change);
     }
 
-    /// Those of which it matters which was first: answers, and what reads and inventories were begun
-    /// before or after.
-    pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
-        for subnet in self.subnets.values_mut() {
-            for inventory in [&mut subnet.last, &mut subnet.before].into_iter().flatten() {
-                change(&mut inventory.begun);
-            }
-            for own in subnet.own.values_mut() {
-                change(&mut own.answered);
-            }
-            subnet.unknown.values_mut().for_each(&mut *change);
-            subnet.wanted.iter_mut().for_each(&mut *change);
-        }
+    /// When reads were begun, and writes before them answered: which was first decides what is fresh.
+    pub fn each_moment_of_reads(&mut self, change: &mut impl FnMut(&mut Millis)) {
         for memory in self.memory.values_mut() {
             change(&mut memory.round);
-            change(&mut memory.claim_seen);
-            change(&mut memory.refused_seen);
-            if let Some((at, _)) = &mut memory.detaching {
-                change(at);
-            }
-            memory.refused.values_mut().for_each(&mut *change);
-            memory.failures.each_moment(change);
         }
         let reads = &mut self.reads;
         for (at, _) in reads.pods.values_mut() {
@@ -49,6 +32,30 @@ impl Facts {
         }
         for (at, _) in reads.own_reservations.values_mut() {
             change(at);
+        }
+    }
+
+    /// Those of which it matters whether inventories were begun before or after them, and the
+    /// inventories' own.
+    pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        for subnet in self.subnets.values_mut() {
+            for inventory in [&mut subnet.last, &mut subnet.before].into_iter().flatten() {
+                change(&mut inventory.begun);
+            }
+            for own in subnet.own.values_mut() {
+                change(&mut own.answered);
+            }
+            subnet.unknown.values_mut().for_each(&mut *change);
+            subnet.wanted.iter_mut().for_each(&mut *change);
+        }
+        for memory in self.memory.values_mut() {
+            change(&mut memory.claim_seen);
+            change(&mut memory.refused_seen);
+            if let Some((at, _)) = &mut memory.detaching {
+                change(at);
+            }
+            memory.refused.values_mut().for_each(&mut *change);
+            memory.failures.each_moment(change);
         }
     }
 
@@ -85,13 +92,13 @@ impl Facts {
         }
     }
 
-    /// Forgets the reads that are fresh for no IP any more, and never will be again.
+    /// Forgets the reads that are fresh for no IP any more and never will be again, and the writes that
+    /// no read is older than.
     pub fn forget_stale_reads(&mut self, now: Millis) {
         let memory = &self.memory;
         let fresh = |begun: Millis| {
-            memory
-                .values()
-                .any(|memory: &Memory| memory.fresh(begun, now))
+            let mut of_any = memory.values();
+            of_any.any(|memory| memory.fresh(begun, now))
         };
         let reads = &mut self.reads;
         reads.pods.retain(|_, (begun, _)| fresh(*begun));
@@ -99,5 +106,18 @@ impl Facts {
         reads.nodes.retain(|_, begun| fresh(*begun));
         reads.reservations.retain(|_, (begun, _)| fresh(*begun));
         reads.own_reservations.retain(|_, (begun, _)| fresh(*begun));
+        let pods = reads.pods.values().map(|(begun, _)| begun);
+        let begun = pods
+            .chain(reads.ips.values().map(|(begun, _)| begun))
+            .chain(reads.nodes.values())
+            .chain(reads.replica_sets.values())
+            .chain(reads.reservations.values().map(|(begun, _)| begun))
+            .chain(reads.own_reservations.values().map(|(begun, _)| begun));
+        let oldest = begun.min().copied();
+        for memory in self.memory.values_mut() {
+            if oldest.is_none_or(|oldest| oldest >= memory.round) {
+                memory.round = Millis(0);
+            }
+        }
     }
 }

@@ -1,0 +1,64 @@
+//! An address that is edited, deleted, or wished by two.
+
+use mooring_plan::cloud::Reassign;
+
+use super::{EVERYTHING, Plot};
+use crate::cast::{Scene, address, key};
+use crate::model::Configuration;
+use crate::state::Mark;
+use crate::world::events::Event;
+
+fn held() -> Scene {
+    Scene::new()
+        .node("a")
+        .node("b")
+        .ip("partner", address(10), Reassign::Refuse)
+        .pod("web", "partner", "a", None)
+}
+
+/// `spec.address` is edited while the pod has it, first to one that somebody else has on an interface.
+pub fn edit() -> Configuration {
+    let (scene, _) = held().foreign(Some(address(66)));
+    Plot::new("edit", scene)
+        .track([
+            Event::Edited("partner".into(), address(66)),
+            Event::Edited("partner".into(), address(20)),
+        ])
+        .befalls(1, EVERYTHING)
+        .reaches([Mark::Edited])
+        .from_rest()
+}
+
+/// The IP is deleted while a pod has the address; another pod asks too late; then the IP is made again.
+pub fn delete() -> Configuration {
+    let mut scene = held();
+    let late = scene.make_pod("late", "partner", "b", None);
+    let again = scene.make_ip("partner", address(10), Reassign::Refuse);
+    Plot::new("delete", scene)
+        .track([Event::IpDeleted("partner".into()), Event::IpCreated(again)])
+        .track([
+            Event::PodDeleted(key("web")),
+            Event::PodGone(key("web")),
+            Event::PodCreated(late),
+        ])
+        .befalls(1, EVERYTHING)
+        .reaches([Mark::IpGone, Mark::Cleared])
+        .from_rest()
+}
+
+/// Two IPs wish one address, each with a pod; the first is deleted.
+pub fn two_ips() -> Configuration {
+    let mut scene = Scene::new()
+        .node("a")
+        .node("b")
+        .ip("one", address(10), Reassign::Allow)
+        .ip("two", address(10), Reassign::Allow);
+    let one = scene.make_pod("one", "one", "a", None);
+    let two = scene.make_pod("two", "two", "b", None);
+    scene.kube.pods.insert(two.key.clone(), two);
+    Plot::new("two-ips", scene)
+        .track([Event::PodCreated(one), Event::IpDeleted("one".into())])
+        .befalls(1, [crate::action::Befalls::Crash])
+        .reaches([Mark::IpGone])
+        .from_nothing()
+}

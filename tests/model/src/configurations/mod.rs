@@ -1,0 +1,135 @@
+//! The named configurations: each a small world, what may happen in it, and which faults.
+
+mod address;
+mod attach;
+mod moves;
+mod nodes;
+mod rollouts;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::action::Befalls;
+use crate::calm::Calm;
+use crate::cast::Scene;
+use crate::model::Configuration;
+use crate::shared::Shared;
+use crate::state::{Mark, PastOf, State};
+use crate::world::controller::Controller;
+use crate::world::events::Event;
+
+const EVERYTHING: [Befalls; 6] = [
+    Befalls::Crash,
+    Befalls::TimeOut,
+    Befalls::Twice,
+    Befalls::LookBack,
+    Befalls::Relist,
+    Befalls::Slow,
+];
+
+/// All of them, in the order of a report.
+#[must_use]
+pub fn all() -> Vec<fn() -> Configuration> {
+    vec![
+        attach::attach,
+        moves::refusing,
+        moves::allowing,
+        rollouts::rollout,
+        rollouts::undone,
+        rollouts::broken,
+        address::edit,
+        address::delete,
+        address::two_ips,
+        nodes::death,
+        moves::two_leaders,
+    ]
+}
+
+/// Names of those that are quick together.
+pub const QUICK: [&str; 3] = ["attach", "rollout-broken", "delete"];
+
+struct Plot {
+    name: &'static str,
+    scene: Scene,
+    tracks: Vec<Vec<Event>>,
+    reaches: Vec<Mark>,
+    controllers: usize,
+    befalls: Vec<Befalls>,
+    faults: u8,
+}
+
+impl Plot {
+    fn new(name: &'static str, scene: Scene) -> Self {
+        Self {
+            name,
+            scene,
+            tracks: Vec::new(),
+            reaches: Vec::new(),
+            controllers: 1,
+            befalls: Vec::new(),
+            faults: 0,
+        }
+    }
+
+    fn track(mut self, events: impl IntoIterator<Item = Event>) -> Self {
+        self.tracks.push(events.into_iter().collect());
+        self
+    }
+
+    /// The faults that may befall, and how many of them on one path.
+    fn befalls(mut self, faults: u8, befalls: impl IntoIterator<Item = Befalls>) -> Self {
+        self.faults = faults;
+        self.befalls = befalls.into_iter().collect();
+        self
+    }
+
+    fn reaches(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+        self.reaches.extend(marks);
+        self
+    }
+
+    /// From the scene as it is.
+    fn from_nothing(self) -> Configuration {
+        self.begin(|_, state| state)
+    }
+
+    /// From where the scene comes to rest when nothing happens: what is set up is set up.
+    fn from_rest(self) -> Configuration {
+        self.begin(|scene, state| match Calm::new().rest(&scene.cast, &state) {
+            Ok(rest) => rest,
+            Err(why) => panic!("{}", scene.cast.readable(&why)),
+        })
+    }
+
+    fn begin(self, from: impl FnOnce(&Scene, State) -> State) -> Configuration {
+        let by_hand = self.scene.cloud.assigned();
+        let started = Shared::new(Controller::started(&self.scene.kube));
+        let state = State {
+            kube: Shared::new(self.scene.kube.clone()),
+            cloud: Shared::new(self.scene.cloud.clone()),
+            past: Vec::new(),
+            controllers: vec![started; self.controllers],
+            late: BTreeSet::new(),
+            at: Vec::new(),
+            faults: 0,
+            past_of: PastOf {
+                by_hand,
+                ..PastOf::default()
+            },
+            mark: None,
+            broken: None,
+        };
+        let mut initial = from(&self.scene, state);
+        initial.faults = self.faults;
+        initial.at = vec![0; self.tracks.len()];
+        Configuration {
+            name: self.name,
+            cast: self.scene.cast,
+            initial,
+            tracks: self.tracks,
+            befalls: self.befalls,
+            reaches: self.reaches,
+            calm: Arc::new(Calm::new()),
+        }
+    }
+}

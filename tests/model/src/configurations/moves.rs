@@ -1,0 +1,60 @@
+//! From a pod to the one that follows it, under the same name, on another node.
+
+use mooring_plan::cloud::Reassign;
+
+use super::Plot;
+use crate::action::Befalls;
+use crate::cast::{Scene, address, key};
+use crate::model::Configuration;
+use crate::state::Mark;
+use crate::world::events::Event;
+
+fn plot(name: &'static str, reassign: Reassign) -> Plot {
+    let mut scene = Scene::new()
+        .node("a")
+        .node("b")
+        .ip("partner", address(10), reassign)
+        .pod("web", "partner", "a", None);
+    let next = scene.make_pod("web", "partner", "b", None);
+    let web = key("web");
+    Plot::new(name, scene).track([
+        Event::PodDeleted(web.clone()),
+        Event::PodGone(web),
+        Event::PodCreated(next),
+    ])
+}
+
+/// `reassign: false`: taken off, then assigned.
+pub fn refusing() -> Configuration {
+    plot("move", Reassign::Refuse)
+        .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::LookBack])
+        .reaches([
+            Mark::MoveEnded,
+            Mark::CrashAfterClaim,
+            Mark::LateAssign,
+            Mark::Cleared,
+        ])
+        .from_rest()
+}
+
+/// `reassign: true`: one call.
+pub fn allowing() -> Configuration {
+    plot("move-reassign", Reassign::Allow)
+        .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::Twice])
+        .reaches([
+            Mark::MoveEnded,
+            Mark::CrashAfterClaim,
+            Mark::LateAssign,
+            Mark::Cleared,
+        ])
+        .from_rest()
+}
+
+/// Two processes that both believe to lead, for as long as they like.
+pub fn two_leaders() -> Configuration {
+    let mut plot = plot("two-leaders", Reassign::Refuse);
+    plot.controllers = 2;
+    plot.befalls(1, [Befalls::TimeOut])
+        .reaches([Mark::MoveEnded, Mark::Conflict])
+        .from_rest()
+}

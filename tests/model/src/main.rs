@@ -1,0 +1,97 @@
+//! `mooring-model [--list] [--quick] [--faults=N] [CONFIGURATION...]`: explores configurations and
+//! reports. With `--faults` at most so many befall on a path, instead of what each configuration says.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use mooring_model::configurations::{QUICK, all};
+use mooring_model::report::{Explored, explore};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut configurations: Vec<_> = all().into_iter().map(|make| make()).collect();
+    let faults = arguments
+        .iter()
+        .find_map(|argument| argument.strip_prefix("--faults="));
+    if let Some(faults) = faults {
+        let Ok(faults) = faults.parse() else {
+            eprintln!("--faults={faults} is no number of faults");
+            return ExitCode::from(2);
+        };
+        for configuration in &mut configurations {
+            configuration.initial.faults = faults;
+        }
+    }
+    if arguments.iter().any(|argument| argument == "--list") {
+        for configuration in configurations {
+            println!("{}", configuration.name);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let named: Vec<&String> = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    for name in &named {
+        if !configurations
+            .iter()
+            .any(|configuration| configuration.name == *name)
+        {
+            eprintln!("there is no configuration {name:?}: see mooring-model --list");
+            return ExitCode::from(2);
+        }
+    }
+    let wanted = |name: &str| {
+        let one_of_all = named.is_empty() && (!quick || QUICK.contains(&name));
+        one_of_all || named.iter().any(|wanted| *wanted == name)
+    };
+    let mut explored = Vec::new();
+    for configuration in configurations
+        .iter()
+        .filter(|configuration| wanted(configuration.name))
+    {
+        let found = explore(configuration, 2);
+        tell(&found);
+        explored.push(found);
+    }
+    let well = explored.iter().all(Explored::holds);
+    let states: usize = explored.iter().map(|found| found.states).sum();
+    let took: f64 = explored.iter().map(|found| found.took.as_secs_f64()).sum();
+    let count = explored.len();
+    if well {
+        println!(
+            "verified: {count} configurations explored to the end, {states} distinct states in {took:.0} s"
+        );
+        return ExitCode::SUCCESS;
+    }
+    println!("violated: see above ({states} distinct states in {took:.0} s)");
+    ExitCode::FAILURE
+}
+
+fn tell(found: &Explored) {
+    let mark = |so: bool| match (std::io::stdout().is_terminal(), so) {
+        (true, true) => "\x1b[32mok\x1b[0m",
+        (true, false) => "\x1b[31mFAILED\x1b[0m",
+        (false, true) => "ok",
+        (false, false) => "FAILED",
+    };
+    println!(
+        "{:<16} {:>9} states, {:>3} deep, {:>8} calm, {:>6.1} s  {}",
+        found.name,
+        found.states,
+        found.depth,
+        found.calm_states,
+        found.took.as_secs_f64(),
+        mark(found.holds())
+    );
+    for (what, so) in &found.reached {
+        println!(
+            "    {} {what}",
+            if *so { "reached" } else { "NEVER REACHED" }
+        );
+    }
+    for (what, story) in &found.violated {
+        println!("    VIOLATED: {what}\n{story}");
+    }
+}

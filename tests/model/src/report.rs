@@ -1,0 +1,120 @@
+//! Explores a configuration and says what was found.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::time::{Duration, Instant};
+
+use stateright::{Checker, Expectation, HasDiscoveries, Model};
+
+use crate::action::{Action, told};
+use crate::model::{Configuration, SETTLES};
+use crate::state::State;
+use crate::world::mind;
+
+/// A progress line appears after this long, and is renewed as often.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the exploration of a configuration found.
+pub struct Explored {
+    pub name: &'static str,
+    pub states: usize,
+    pub calm_states: usize,
+    pub depth: usize,
+    pub took: Duration,
+    /// Was every state seen?
+    pub complete: bool,
+    /// What had to be reached, and whether it was.
+    pub reached: Vec<(&'static str, bool)>,
+    /// Properties that do not hold, each with the path to where it does not.
+    pub violated: Vec<(&'static str, String)>,
+}
+
+impl Explored {
+    /// Does everything hold, and was everything reached?
+    pub fn holds(&self) -> bool {
+        self.complete && self.violated.is_empty() && self.reached.iter().all(|(_, so)| *so)
+    }
+}
+
+/// Explores it to the end, or to the first violation.
+pub fn explore(configuration: &Configuration, threads: usize) -> Explored {
+    mind::forget();
+    let begun = Instant::now();
+    let checker = configuration.clone().checker().threads(threads);
+    let mut checker = checker.finish_when(HasDiscoveries::AnyFailures).spawn_bfs();
+    let terminal = std::io::stderr().is_terminal();
+    for handle in checker.handles() {
+        let mut shown = Instant::now();
+        while !handle.is_finished() {
+            std::thread::sleep(Duration::from_millis(20));
+            if shown.elapsed() >= PATIENCE {
+                shown = Instant::now();
+                let (states, depth) = (checker.unique_state_count(), checker.max_depth());
+                let end = if terminal { "\r" } else { "\n" };
+                let _closed = write!(
+                    std::io::stderr(),
+                    "{}: {states} states, {depth} deep, {} s{end}",
+                    configuration.name,
+                    begun.elapsed().as_secs()
+                );
+            }
+        }
+        if let Err(panicked) = handle.join() {
+            std::panic::resume_unwind(panicked);
+        }
+    }
+    let found = checker.discoveries();
+    let mut reached = Vec::new();
+    let mut violated = Vec::new();
+    for property in configuration.properties() {
+        let path = found.get(property.name);
+        match property.expectation {
+            Expectation::Sometimes => reached.push((property.name, path.is_some())),
+            _ => violated.extend(path.map(|path| {
+                let story = story(configuration, path.clone().into_vec());
+                (property.name, story)
+            })),
+        }
+    }
+    Explored {
+        name: configuration.name,
+        states: checker.unique_state_count(),
+        calm_states: configuration.calm.states(),
+        depth: checker.max_depth(),
+        took: begun.elapsed(),
+        complete: checker.is_done() && violated.is_empty(),
+        reached,
+        violated,
+    }
+}
+
+/// A path, one line a transition, and what is wrong at its end.
+fn story(configuration: &Configuration, path: Vec<(State, Option<Action>)>) -> String {
+    let mut story = String::new();
+    let mut last = None;
+    for (state, action) in path {
+        if let Some(action) = action {
+            let _ = writeln!(story, "  {}", told(&state, &configuration.tracks, &action));
+        }
+        last = Some(state);
+    }
+    let Some(last) = last else { return story };
+    if let Some(broken) = &last.broken {
+        let _ = writeln!(story, "  => {broken}");
+    } else if let Some((why, steps)) = configuration.calm.explain(&configuration.cast, &last) {
+        let _ = writeln!(story, "  then, with no further fault:");
+        let from = steps.len().saturating_sub(60);
+        for step in &steps[from..] {
+            let _ = writeln!(story, "  {step}");
+        }
+        let _ = writeln!(story, "  => {SETTLES}: {why}");
+    }
+    for ip in last.kube.ips.values() {
+        let _ = writeln!(story, "  {ip:?}");
+    }
+    for pod in last.kube.pods.values() {
+        let _ = writeln!(story, "  {pod:?}");
+    }
+    let _ = writeln!(story, "  assigned: {:?}", last.cloud.assigned());
+    configuration.cast.readable(&story)
+}

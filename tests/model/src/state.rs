@@ -1,0 +1,506 @@
+//! One state of everything, and what each transition makes of it.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use mooring_plan::classify::{Outcome, code};
+use mooring_plan::facts::{CallError, Fact, Kind, WriteOutcome};
+use mooring_plan::names::{InterfaceId, IpName, Millis};
+use mooring_plan::step::{Call, Read, Step, Write};
+
+use crate::cast::Cast;
+use crate::rules::{self, Broken};
+use crate::shared::Shared;
+use crate::world::cloud::Cloud;
+use crate::world::controller::{Controller, Sent};
+use crate::world::events::Event;
+use crate::world::kube::Kube;
+
+/// So long a request may be on its way, and a Describe behind: `plan` relies on it.
+pub const LATENESS: u64 = 10_000;
+
+/// So many earlier states of EC2 may be shown by a Describe.
+const PAST: usize = 2;
+
+/// So many seconds without a holder are patience enough: a minute, as the model's seconds are a little
+/// long.
+pub const PATIENCE: u64 = 55;
+
+/// Everything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    pub kube: Shared<Kube>,
+    pub cloud: Shared<Cloud>,
+    /// What EC2 was, and how long ago that changed, the latest last.
+    pub past: Vec<(u64, Shared<Cloud>)>,
+    pub controllers: Vec<Shared<Controller>>,
+    /// Requests that nobody waits for any more and that may still be executed.
+    pub late: BTreeSet<Late>,
+    /// How far each track of events has come.
+    pub at: Vec<usize>,
+    /// So many faults may still befall.
+    pub faults: u8,
+    /// What the rules need to know of the past.
+    pub past_of: PastOf,
+    /// What the last transition brought about, if it is worth telling.
+    pub mark: Option<Mark>,
+    /// The first rule that was broken.
+    pub broken: Option<Broken>,
+}
+
+/// A request that nobody waits for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Late {
+    pub sent: Sent,
+    /// For how long it has been on its way.
+    pub age: u64,
+    /// Was its sender's last inventory older than what somebody did by hand?
+    pub blind: bool,
+}
+
+/// What the rules need to know of the past.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PastOf {
+    /// Controllers whose last inventory is older than what somebody did by hand.
+    pub blind: BTreeSet<usize>,
+    /// Controllers that have not read the `ReplicaSet`s since they changed.
+    pub sets_unread: BTreeSet<usize>,
+    /// Addresses that somebody put somewhere, and that no call of ours has moved since.
+    pub by_hand: BTreeSet<(Ipv4Addr, InterfaceId)>,
+    /// For how many seconds a holder has been missing, up to [`PATIENCE`].
+    pub missing_for: u64,
+}
+
+/// What a transition brought about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mark {
+    /// A Record for another pod than before.
+    MoveEnded,
+    /// An Assign of a process that is gone, or gave up waiting, took effect.
+    LateAssign,
+    /// A process ended with a durable claim and no Assign sent.
+    CrashAfterClaim,
+    /// A living holder's address was claimed by the next revision's pod.
+    Handover,
+    /// A claim went back to the holder before.
+    ClaimWentBack,
+    /// Nobody holds the address any more.
+    Cleared,
+    /// An IP's object is gone.
+    IpGone,
+    /// An edited address is recorded.
+    Edited,
+    /// An address that somebody else has was not taken.
+    Refused,
+    /// Two processes wrote at once, and one was told to start over.
+    Conflict,
+}
+
+impl Mark {
+    /// What was reached, in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MoveEnded => "a move ended",
+            Self::LateAssign => "a late Assign landed",
+            Self::CrashAfterClaim => "a crash between claim and Assign",
+            Self::Handover => "a handover",
+            Self::ClaimWentBack => "a claim gone back",
+            Self::Cleared => "an address that nobody holds any more",
+            Self::IpGone => "an IP gone",
+            Self::Edited => "an edited address recorded",
+            Self::Refused => "an Assign refused because somebody else has the address",
+            Self::Conflict => "a compare-and-swap lost",
+        }
+    }
+}
+
+/// That nothing is known of what was sent.
+pub fn unknown(sent: &Sent) -> Option<Fact> {
+    let name = sent.ip.clone();
+    Some(match &sent.step {
+        Step::Write(write) => Fact::Wrote(name, write.clone(), WriteOutcome::Unknown),
+        Step::Call(call) => {
+            let error = CallError {
+                outcome: Outcome::Unknown,
+                code: code::TIMEOUT.to_owned(),
+                message: String::new(),
+            };
+            Fact::Called(name, call.clone(), Err(error))
+        }
+        Step::Read(_) => return None,
+    })
+}
+
+impl State {
+    /// Changes the API server's objects; every watch has news of it.
+    pub fn change_kube<R>(&mut self, change: impl FnOnce(&mut Kube) -> R) -> R {
+        let before = self.kube.clone();
+        let answer = self.kube.change(change);
+        for (kind, fact) in self.kube.news(&before, false) {
+            for controller in &mut self.controllers {
+                controller.change(|controller| controller.hear_of(kind, fact.clone()));
+            }
+        }
+        answer
+    }
+
+    /// Changes EC2; a Describe may show for a while what was before.
+    fn change_cloud<R>(&mut self, change: impl FnOnce(&mut Cloud) -> R) -> R {
+        let before = self.cloud.clone();
+        let answer = self.cloud.change(change);
+        if self.faults > 0 && before != self.cloud {
+            self.past.push((0, before));
+            if self.past.len() > PAST {
+                self.past.remove(0);
+            }
+        }
+        answer
+    }
+
+    pub fn breaks(&mut self, found: Result<(), Broken>) {
+        if self.broken.is_none() {
+            self.broken = found.err();
+        }
+    }
+
+    /// One fault less. Without any left, what only a fault could bring to light is forgotten.
+    pub fn spend(&mut self) {
+        self.faults -= 1;
+        if self.faults == 0 {
+            self.past.clear();
+        }
+    }
+
+    /// Something happens that nobody asked the controllers for.
+    pub fn happen(&mut self, event: &Event) {
+        let lost = match event {
+            Event::PodDeleted(key) => Some(key),
+            Event::PodGone(key)
+                if self
+                    .kube
+                    .pods
+                    .get(key)
+                    .is_some_and(|pod| pod.deleting.is_none()) =>
+            {
+                Some(key)
+            }
+            Event::Unannotated(key) => Some(key),
+            _ => None,
+        };
+        if lost.is_some() {
+            self.past_of.missing_for = 0;
+        }
+        let everybody = || (0..self.controllers.len()).collect();
+        match event {
+            Event::Revised(..) => self.past_of.sets_unread = everybody(),
+            Event::PutByHand(..) => self.past_of.blind = everybody(),
+            _ => {}
+        }
+        let before = self.cloud.assigned();
+        let mut cloud = Cloud::clone(&self.cloud);
+        self.change_kube(|kube| event.happen(kube, &mut cloud));
+        self.change_cloud(|was| *was = cloud);
+        if let Event::PutByHand(address, _) = event {
+            self.past_of.by_hand.retain(|(of, _)| of != address);
+            let after = self.cloud.assigned();
+            self.past_of
+                .by_hand
+                .extend(after.difference(&before).cloned());
+        }
+    }
+
+    /// A controller takes its next step for an IP: a read is answered, a write or a call leaves.
+    pub fn begin(&mut self, cast: &Cast, which: usize, name: &IpName) {
+        let Some(step) = self.controllers[which].next_step(name).cloned() else {
+            return;
+        };
+        if let Step::Read(read) = step {
+            if let Read::ReplicaSets(..) = read {
+                self.past_of.sets_unread.remove(&which);
+            }
+            let fact = match &read {
+                Read::Instance(id) => Fact::InstanceRead(id.clone(), self.cloud.state_of(id)),
+                read => self.kube.read(name, read),
+            };
+            self.controllers[which].change(|controller| controller.read(fact));
+            return;
+        }
+        let Some(ip) = self.controllers[which].facts().ip(name) else {
+            return;
+        };
+        let sent = Sent {
+            ip: name.clone(),
+            uid: ip.uid.clone(),
+            version: ip.version,
+            step,
+        };
+        let found = rules::when_sent(self, cast, which, ip, &sent);
+        self.breaks(found);
+        self.controllers[which].change(|controller| controller.send(sent));
+    }
+
+    /// What a controller sent reaches the API server, or EC2.
+    pub fn execute(&mut self, cast: &Cast, which: usize, name: &IpName) {
+        let Some(flight) = self.controllers[which].flights.get(name) else {
+            return;
+        };
+        let sent = flight.sent.clone();
+        let blind = self.past_of.blind.contains(&which);
+        let answer = self.carry_out(cast, &sent, blind, Some(which));
+        self.controllers[which].change(|controller| {
+            if let Some(flight) = controller.flights.get_mut(name) {
+                flight.answer = Some(answer);
+            }
+        });
+    }
+
+    /// A controller hears the next event of a watch.
+    pub fn hear(&mut self, which: usize, kind: Kind) {
+        self.controllers[which].change(|controller| controller.hear(kind));
+    }
+
+    /// A controller is told the answer to what it sent.
+    pub fn answer(&mut self, which: usize, name: &IpName) {
+        self.controllers[which].change(|controller| controller.answer(name));
+    }
+
+    /// A request that nobody waits for lands.
+    pub fn land(&mut self, cast: &Cast, late: &Late) {
+        self.late.remove(late);
+        let before = self.cloud.assigned();
+        self.carry_out(cast, &late.sent, late.blind, None);
+        if matches!(&late.sent.step, Step::Call(Call::Assign(..)))
+            && before != self.cloud.assigned()
+        {
+            self.mark = Some(Mark::LateAssign);
+        }
+    }
+
+    fn carry_out(&mut self, cast: &Cast, sent: &Sent, blind: bool, by: Option<usize>) -> Fact {
+        match &sent.step {
+            Step::Write(write) => {
+                let before = self.kube.clone();
+                let outcome = self.change_kube(|kube| kube.write(write));
+                if matches!(outcome, WriteOutcome::Done(_)) {
+                    let found = rules::when_written(self, cast, &before, write, by);
+                    self.breaks(found);
+                    self.mark = self.mark.or(mark_of(&before, write, &self.kube));
+                } else if outcome == WriteOutcome::Conflict {
+                    self.mark = self.mark.or(Some(Mark::Conflict));
+                }
+                Fact::Wrote(sent.ip.clone(), write.clone(), outcome)
+            }
+            Step::Call(call) => {
+                let before = self.cloud.clone();
+                let result = self.change_cloud(|cloud| cloud.execute(call));
+                let moved = before.assigned() != self.cloud.assigned();
+                let found = rules::when_executed(self, &before, sent, call, blind, by.is_some());
+                self.breaks(found);
+                if moved {
+                    let address = call.address();
+                    self.past_of.by_hand.retain(|(of, _)| *of != address);
+                }
+                if matches!(&result, Err(error) if error.outcome == Outcome::AssignedElsewhere) {
+                    self.mark = self.mark.or(Some(Mark::Refused));
+                }
+                Fact::Called(sent.ip.clone(), call.clone(), result)
+            }
+            Step::Read(read) => Fact::ReadFailed(sent.ip.clone(), read.clone(), None),
+        }
+    }
+
+    /// The sender waits no longer: it is told that nothing is known. What was not executed yet may be.
+    pub fn time_out(&mut self, which: usize, name: &IpName) {
+        let blind = self.past_of.blind.contains(&which);
+        let Some(flight) = self.controllers[which].flights.get(name) else {
+            return;
+        };
+        let Some(fact) = unknown(&flight.sent) else {
+            return;
+        };
+        let flight = self.controllers[which].change(|controller| controller.lose(name, fact));
+        if let Some(flight) = flight.filter(|flight| flight.answer.is_none()) {
+            self.late.insert(Late {
+                sent: flight.sent,
+                age: 0,
+                blind,
+            });
+        }
+    }
+
+    /// What was executed is on its way a second time.
+    pub fn twice(&mut self, which: usize, name: &IpName) {
+        let blind = self.past_of.blind.contains(&which);
+        if let Some(flight) = self.controllers[which].flights.get(name) {
+            self.late.insert(Late {
+                sent: flight.sent.clone(),
+                age: 0,
+                blind,
+            });
+        }
+    }
+
+    /// A process ends, and another begins that knows nothing of it. What it had sent is on its way.
+    pub fn crash(&mut self, which: usize) {
+        let blind = self.past_of.blind.contains(&which);
+        let claimed = self.kube.ips.values().any(|ip| {
+            ip.status.claim.as_ref().is_some_and(|claim| {
+                !claim.recorded()
+                    && claim.target().is_some_and(|target| {
+                        let on = ip
+                            .status
+                            .address
+                            .and_then(|address| self.cloud.holder_of(address));
+                        on.as_ref() != Some(&target.place.interface)
+                    })
+            })
+        });
+        let flights = self.controllers[which].flights.clone();
+        let assigning = flights
+            .values()
+            .any(|flight| matches!(flight.sent.step, Step::Call(_)));
+        if claimed && !assigning {
+            self.mark = Some(Mark::CrashAfterClaim);
+        }
+        let under_way = flights
+            .into_values()
+            .filter(|flight| flight.answer.is_none());
+        self.late.extend(under_way.map(|flight| Late {
+            sent: flight.sent,
+            age: 0,
+            blind,
+        }));
+        self.controllers[which] = Shared::new(Controller::started(&self.kube));
+        self.past_of.sets_unread.remove(&which);
+        self.past_of.blind.remove(&which);
+    }
+
+    /// A process's watches are begun anew: nobody saw what went in between.
+    pub fn relist(&mut self, which: usize) {
+        self.controllers[which].change(|controller| {
+            for fact in controller.news.values_mut().flatten() {
+                if let Fact::PodDeleted(uid) = fact {
+                    *fact = Fact::PodVanished(uid.clone());
+                }
+            }
+            controller.hear_all();
+        });
+    }
+
+    /// An inventory is taken; `of` says how many changes ago.
+    pub fn look(&mut self, which: usize, of: usize) {
+        let shown = match of {
+            0 => &self.cloud,
+            of => self
+                .past
+                .get(self.past.len() - of)
+                .map_or(&self.cloud, |(_, cloud)| cloud),
+        };
+        let (list, blind) = (shown.describe(), of > 0 && !self.past_of.blind.is_empty());
+        self.controllers[which].change(|controller| controller.look(list, blind));
+    }
+
+    /// The inventory's answer comes.
+    pub fn looked(&mut self, which: usize) {
+        if !self.controllers[which].change(Controller::looked) {
+            self.past_of.blind.remove(&which);
+        }
+    }
+
+    /// Forgets late requests that can change nothing any more: their guard is of another version.
+    pub fn forget_in_vain(&mut self) {
+        let kube = &self.kube;
+        self.late.retain(|late| match &late.sent.step {
+            Step::Write(write) => kube.may_take(write),
+            Step::Call(_) | Step::Read(_) => true,
+        });
+    }
+
+    /// Is there nothing that any controller could do, hear or wait for but time?
+    pub fn at_rest(&self) -> bool {
+        self.controllers.iter().all(|controller| {
+            controller.news.is_empty()
+                && controller.flights.is_empty()
+                && controller.looking().is_none()
+                && !controller.mind.inventory_due
+                && controller
+                    .facts()
+                    .ip_names()
+                    .all(|ip| controller.next_step(ip).is_none())
+        })
+    }
+
+    /// Time passes. What has been on its way for too long is lost.
+    pub fn pass(&mut self, length: Millis) {
+        for controller in &mut self.controllers {
+            controller.change(|controller| controller.pass(length));
+        }
+        for (age, _) in &mut self.past {
+            *age += length.0;
+        }
+        self.past.retain(|(age, _)| *age < LATENESS);
+        let late = std::mem::take(&mut self.late);
+        let older = late.into_iter().map(|mut late| {
+            late.age += length.0;
+            late
+        });
+        self.late = older.filter(|late| late.age < LATENESS).collect();
+        let missing = self.past_of.missing_for + length.0 / 1000;
+        self.past_of.missing_for = missing.min(PATIENCE);
+    }
+
+    /// Time passes until a controller has something to do.
+    pub fn pass_until_due(&mut self) {
+        for _ in 0..200 {
+            let next = self
+                .controllers
+                .iter()
+                .filter_map(|controller| controller.mind.deadline)
+                .min();
+            let Some(next) = next else { return };
+            let length = next.since(crate::world::clock::NOW).0.max(1000);
+            self.pass(Millis(length));
+            if !self.at_rest() {
+                return;
+            }
+        }
+    }
+}
+
+fn mark_of(before: &Kube, write: &Write, after: &Kube) -> Option<Mark> {
+    use mooring_plan::step::StatusWrite;
+    if after.ips.len() < before.ips.len() {
+        return Some(Mark::IpGone);
+    }
+    let Write::Status(name, _, what, status) = write else {
+        return None;
+    };
+    let was = &before.ips.get(name)?.status;
+    match what {
+        StatusWrite::Return => Some(Mark::ClaimWentBack),
+        StatusWrite::Clear => Some(Mark::Cleared),
+        StatusWrite::Record => {
+            let holder = &status.claim.as_ref()?.uid;
+            let of = |entry: &mooring_plan::objects::Previous| {
+                let before = entry.holder.as_ref().map(|(_, uid)| uid);
+                before.is_some_and(|uid| uid != holder)
+            };
+            if was.previous.iter().any(of) {
+                return Some(Mark::MoveEnded);
+            }
+            let other = was
+                .previous
+                .iter()
+                .any(|entry| Some(entry.address) != was.address);
+            other.then_some(Mark::Edited)
+        }
+        StatusWrite::Claim => {
+            let (old, new) = (was.claim.as_ref()?, status.claim.as_ref()?);
+            let living = before.pod(&old.pod, &old.uid);
+            let living = living.is_some_and(|pod| pod.deleting.is_none() && pod.annotated);
+            (living && old.uid != new.uid).then_some(Mark::Handover)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,247 @@
+//! The emulator's EC2 in `plan`'s words: calls in, refusals classified as the real client does it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use ec2_emulator::state::Ec2;
+use ec2_emulator::state::id::{InstanceId as Machine, NetworkInterfaceId, SubnetId as Net};
+use ec2_emulator::state::instance_type::InstanceType as Kind;
+use ec2_emulator::state::objects::{InstanceState as Life, NetworkInterface};
+use ec2_emulator::state::request::{Change, Changed, Wanted};
+use mooring_plan::classify::{Action, classify};
+use mooring_plan::cloud::{InstanceState, Interface, Reassign};
+use mooring_plan::facts::CallError;
+use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::step::Call;
+
+/// EC2, and the subnet that addresses come from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cloud {
+    ec2: Ec2,
+    subnet: Net,
+    /// The subnet of the machines' first interfaces.
+    machines: Net,
+}
+
+impl Cloud {
+    /// One VPC with 203.0.113.0/24 for the addresses, and another subnet for the machines.
+    pub fn new() -> Self {
+        let mut ec2 = Ec2::default();
+        let cidr = "203.0.0.0/16".parse().unwrap();
+        let tags = BTreeMap::new;
+        let Ok(Changed::Vpc(vpc)) = ec2.change(Change::CreateVpc { cidr, tags: tags() }) else {
+            unreachable!("a VPC is created");
+        };
+        let mut subnet = |cidr: &str| {
+            let cidr = cidr.parse().unwrap();
+            let created = Change::CreateSubnet {
+                vpc: vpc.id,
+                cidr,
+                zone: None,
+                tags: tags(),
+            };
+            let Ok(Changed::Subnet(subnet)) = ec2.change(created) else {
+                unreachable!("a subnet is created");
+            };
+            subnet.id
+        };
+        let (machines, subnet) = (subnet("203.0.1.0/24"), subnet("203.0.113.0/24"));
+        Self {
+            ec2,
+            subnet,
+            machines,
+        }
+    }
+
+    /// The subnet's id.
+    pub fn subnet(&self) -> SubnetId {
+        SubnetId::new(self.subnet.to_string())
+    }
+
+    /// A machine with an interface in the subnet that has room for one address of ours.
+    pub fn machine(&mut self) -> (InstanceId, InterfaceId) {
+        let run = Change::RunInstances {
+            subnet: self.machines,
+            kind: Kind::T3Micro,
+            count: 1,
+            address: None,
+            delete_on_termination: true,
+            tags: BTreeMap::new(),
+            interface_tags: BTreeMap::new(),
+        };
+        let Ok(Changed::Instances(run)) = self.ec2.change(run) else {
+            unreachable!("a machine is run");
+        };
+        let interface = self.loose_interface();
+        let attach = Change::AttachNetworkInterface {
+            interface,
+            instance: run[0].id,
+            device_index: 1,
+        };
+        self.ec2.change(attach).unwrap();
+        (
+            InstanceId::new(run[0].id.to_string()),
+            InterfaceId::new(interface.to_string()),
+        )
+    }
+
+    fn loose_interface(&mut self) -> NetworkInterfaceId {
+        let create = Change::CreateNetworkInterface {
+            subnet: self.subnet,
+            address: None,
+            description: String::new(),
+            tags: BTreeMap::from([(
+                "node.k8s.amazonaws.com/no_manage".to_owned(),
+                "true".to_owned(),
+            )]),
+        };
+        let Ok(Changed::NetworkInterface(interface)) = self.ec2.change(create) else {
+            unreachable!("an interface is created");
+        };
+        interface.id
+    }
+
+    /// An interface of somebody else, in the same subnet.
+    pub fn somebodys_interface(&mut self) -> InterfaceId {
+        InterfaceId::new(self.loose_interface().to_string())
+    }
+
+    /// Executes a call of ours.
+    pub fn execute(&mut self, call: &Call) -> Result<(), CallError> {
+        let Ok(interface) = call.interface().as_str().parse() else {
+            unreachable!("{} is no id of the emulator's", call.interface());
+        };
+        let addresses = BTreeSet::from([call.address()]);
+        let (action, change) = match call {
+            Call::Assign(_, _, reassign) => {
+                let change = Change::AssignPrivateIpAddresses {
+                    interface,
+                    wanted: Wanted::Addresses(addresses),
+                    allow_reassignment: *reassign == Reassign::Allow,
+                };
+                (Action::Assign, change)
+            }
+            Call::Unassign(..) => {
+                let change = Change::UnassignPrivateIpAddresses {
+                    interface,
+                    addresses,
+                };
+                (Action::Unassign, change)
+            }
+        };
+        self.ec2
+            .change(change)
+            .map(|_| ())
+            .map_err(|error| CallError {
+                outcome: classify(action, error.code.as_str(), &error.message),
+                code: error.code.as_str().to_owned(),
+                message: error.message,
+            })
+    }
+
+    /// Is there such an interface?
+    pub fn has(&self, interface: &InterfaceId) -> bool {
+        self.interfaces()
+            .any(|found| found.id.to_string() == interface.as_str())
+    }
+
+    /// Somebody puts the address on an interface, whoever has it.
+    pub fn put_by_hand(&mut self, address: Ipv4Addr, on: &InterfaceId) {
+        // Full, or the address is somebody's own: then it cannot be done.
+        let _refused = self.execute(&Call::Assign(on.clone(), address, Reassign::Allow));
+    }
+
+    /// The machine is stopped; its interfaces stay.
+    pub fn stop(&mut self, instance: &InstanceId) {
+        self.ec2
+            .change(Change::StopInstances(machine(instance)))
+            .unwrap();
+    }
+
+    /// The machine ends, and its interface in the subnet goes with it.
+    pub fn terminate(&mut self, instance: &InstanceId) {
+        let left: Vec<NetworkInterfaceId> = self
+            .interfaces()
+            .filter(|interface| on(interface).as_ref() == Some(instance))
+            .map(|interface| interface.id)
+            .collect();
+        self.ec2
+            .change(Change::TerminateInstances(machine(instance)))
+            .unwrap();
+        for interface in left {
+            self.ec2
+                .change(Change::DeleteNetworkInterface { interface })
+                .unwrap();
+        }
+    }
+
+    fn interfaces(&self) -> impl Iterator<Item = &NetworkInterface> {
+        self.ec2
+            .interfaces()
+            .filter(|interface| interface.subnet == self.subnet)
+    }
+
+    /// `DescribeNetworkInterfaces` of the subnet.
+    pub fn describe(&self) -> Vec<Interface> {
+        self.interfaces()
+            .map(|interface| self.shown(interface))
+            .collect()
+    }
+
+    fn shown(&self, interface: &NetworkInterface) -> Interface {
+        Interface {
+            id: InterfaceId::new(interface.id.to_string()),
+            subnet: self.subnet(),
+            instance: on(interface),
+            attached: interface.attachment.is_some(),
+            device_index: interface.attachment.map(|tie| tie.device_index),
+            primary: Some(interface.primary),
+            addresses: interface.addresses().collect(),
+            prefixes: 0,
+            tags: interface.tags.clone(),
+            requester_managed: false,
+        }
+    }
+
+    /// `DescribeInstances` of one.
+    pub fn state_of(&self, instance: &InstanceId) -> Option<InstanceState> {
+        let id = instance.as_str().parse().ok()?;
+        Some(match self.ec2.instance(id).ok()?.state {
+            Life::Running => InstanceState::Running,
+            Life::Stopped => InstanceState::Stopped,
+            Life::Terminated => InstanceState::Terminated,
+        })
+    }
+
+    /// Which interface has the address.
+    pub fn holder_of(&self, address: Ipv4Addr) -> Option<InterfaceId> {
+        let holder = self.ec2.holder(self.subnet, address)?;
+        Some(InterfaceId::new(holder.id.to_string()))
+    }
+
+    /// Addresses besides primary ones, with their interfaces.
+    pub fn assigned(&self) -> BTreeSet<(Ipv4Addr, InterfaceId)> {
+        let with = |interface: &NetworkInterface| {
+            let id = InterfaceId::new(interface.id.to_string());
+            let address = interface.secondary.clone().into_iter();
+            address.map(move |address| (address, id.clone()))
+        };
+        self.interfaces().flat_map(with).collect()
+    }
+
+    /// The interface of a machine in the subnet.
+    pub fn interface_on(&self, instance: &InstanceId) -> Option<InterfaceId> {
+        let mut interfaces = self.interfaces();
+        let found = interfaces.find(|interface| on(interface).as_ref() == Some(instance))?;
+        Some(InterfaceId::new(found.id.to_string()))
+    }
+}
+
+fn machine(instance: &InstanceId) -> BTreeSet<Machine> {
+    BTreeSet::from([instance.as_str().parse().unwrap()])
+}
+
+fn on(interface: &NetworkInterface) -> Option<InstanceId> {
+    let tie = interface.attachment?;
+    Some(InstanceId::new(tie.instance.to_string()))
+}

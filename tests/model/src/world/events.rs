@@ -1,0 +1,120 @@
+//! What users, kubelets, other programs and machines do by themselves.
+
+use std::net::Ipv4Addr;
+
+use mooring_plan::names::{InterfaceId, IpName, NodeName, PodKey, ResourceVersion};
+use mooring_plan::objects::{Ip, Pod};
+
+use super::cloud::Cloud;
+use super::kube::Kube;
+
+/// Something that happens once, in its track's order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// A pod that came through admission, bound to its node.
+    PodCreated(Pod),
+    /// Its containers are ready.
+    PodReady(PodKey),
+    /// It is being deleted.
+    PodDeleted(PodKey),
+    /// Its object goes.
+    PodGone(PodKey),
+    /// Its annotation is removed.
+    Unannotated(PodKey),
+    /// The kubelet is silent: the node is tainted.
+    Unreachable(NodeName),
+    /// The Node's object is deleted, and its machine ends.
+    NodeGone(NodeName),
+    /// The machine is stopped.
+    Stopped(NodeName),
+    /// An IP is created.
+    IpCreated(Ip),
+    /// `spec.address` is edited.
+    Edited(IpName, Ipv4Addr),
+    /// The IP is deleted.
+    IpDeleted(IpName),
+    /// Somebody writes an annotation of their own on the IP.
+    Touched(IpName),
+    /// A `ReplicaSet` gets this revision and so many replicas.
+    Revised(String, u64, u64),
+    /// Somebody puts an address on an interface.
+    PutByHand(Ipv4Addr, InterfaceId),
+}
+
+impl Event {
+    /// Names are used once at a time.
+    pub fn may_happen(&self, kube: &Kube) -> bool {
+        match self {
+            Self::IpCreated(ip) => !kube.ips.contains_key(&ip.name),
+            Self::PodCreated(pod) => !kube.pods.contains_key(&pod.key),
+            _ => true,
+        }
+    }
+
+    /// What it changes. (What is not there any more cannot change.)
+    pub fn happen(&self, kube: &mut Kube, cloud: &mut Cloud) {
+        match self {
+            Self::PodCreated(pod) => {
+                kube.pods.insert(pod.key.clone(), pod.clone());
+            }
+            Self::PodReady(key) => kube.change_pod(key, |pod| {
+                pod.containers_ready = true;
+                pod.containers_running = true;
+            }),
+            Self::PodDeleted(key) => kube.change_pod(key, |pod| pod.deleting = Some(30)),
+            Self::PodGone(key) => {
+                kube.pods.remove(key);
+            }
+            Self::Unannotated(key) => kube.change_pod(key, |pod| pod.annotated = false),
+            Self::Unreachable(name) => {
+                if let Some(node) = kube.nodes.get_mut(name) {
+                    node.ready = false;
+                    node.unreachable = true;
+                }
+            }
+            Self::NodeGone(name) => {
+                let node = kube.nodes.remove(name);
+                if let Some(instance) = node.and_then(|node| node.instance) {
+                    cloud.terminate(&instance);
+                }
+            }
+            Self::Stopped(name) => {
+                let node = kube.nodes.get(name);
+                if let Some(instance) = node.and_then(|node| node.instance.as_ref()) {
+                    cloud.stop(instance);
+                }
+            }
+            Self::IpCreated(ip) => {
+                kube.ips.insert(ip.name.clone(), ip.clone());
+            }
+            Self::Edited(name, address) => {
+                kube.change_ip(name, None, |ip| {
+                    ip.generation += 1;
+                    ip.wish = ip.wish.clone().map(|mut wish| {
+                        wish.address = Some(*address);
+                        wish
+                    });
+                });
+            }
+            Self::IpDeleted(name) => {
+                kube.change_ip(name, None, |ip| ip.deleting = true);
+            }
+            Self::Touched(name) => {
+                kube.change_ip(name, None, |ip| {
+                    ip.version = ResourceVersion(ip.version.0 + 1)
+                });
+            }
+            Self::Revised(name, revision, replicas) => {
+                if let Some(set) = kube.replica_sets.get_mut(name) {
+                    set.revision = *revision;
+                    set.replicas = *replicas;
+                }
+            }
+            Self::PutByHand(address, interface) => {
+                if cloud.has(interface) {
+                    cloud.put_by_hand(*address, interface);
+                }
+            }
+        }
+    }
+}

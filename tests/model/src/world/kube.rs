@@ -1,0 +1,310 @@
+//! An API server of a few maps: compare-and-swap, UIDs, finalizers, garbage collection.
+//!
+//! Versions count each object by itself: `plan` compares them within one object only, and states that
+//! differ in nothing else are then the same state.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
+use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion};
+use mooring_plan::objects::{Block, Gate, Ip, Node, Pod, ReplicaSet, Reservation};
+use mooring_plan::step::{GateWrite, Read, Write};
+
+/// What the API server has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kube {
+    uids: u64,
+    pub ips: BTreeMap<IpName, Ip>,
+    pub blocks: BTreeMap<BlockName, Block>,
+    pub pods: BTreeMap<PodKey, Pod>,
+    /// The message of each pod's condition, which decides whether a write changes anything.
+    messages: BTreeMap<PodUid, String>,
+    pub nodes: BTreeMap<NodeName, Node>,
+    /// By name; all live in the pods' namespace.
+    pub replica_sets: BTreeMap<String, ReplicaSet>,
+    pub reservations: BTreeMap<Ipv4Addr, Reservation>,
+}
+
+fn next(version: &mut ResourceVersion) {
+    version.0 += 1;
+}
+
+fn done(written: Written) -> WriteOutcome {
+    WriteOutcome::Done(Some(written))
+}
+
+impl Kube {
+    /// The pod of this UID, while its object exists.
+    pub fn pod(&self, key: &PodKey, uid: &PodUid) -> Option<&Pod> {
+        self.pods.get(key).filter(|pod| &pod.uid == uid)
+    }
+
+    /// A change of an IP by somebody, or by us where `version` is the present one.
+    pub fn change_ip(
+        &mut self,
+        name: &IpName,
+        version: Option<ResourceVersion>,
+        change: impl FnOnce(&mut Ip),
+    ) -> WriteOutcome {
+        let Some(mut ip) = self.ips.get(name).cloned() else {
+            return WriteOutcome::NotFound;
+        };
+        if version.is_some_and(|version| version != ip.version) {
+            return WriteOutcome::Conflict;
+        }
+        change(&mut ip);
+        if self.ips.get(name) == Some(&ip) {
+            return done(Written::Ip(ip));
+        }
+        next(&mut ip.version);
+        if ip.deleting && !ip.finalizer {
+            self.ips.remove(name);
+            self.collect_garbage();
+        } else {
+            self.ips.insert(name.clone(), ip.clone());
+        }
+        done(Written::Ip(ip))
+    }
+
+    /// `IPAddress`es whose owner is gone are deleted, as far as their finalizer lets them.
+    fn collect_garbage(&mut self) {
+        let ips = &self.ips;
+        let orphan = |held: &Reservation| {
+            let owner = held.owner.as_ref();
+            owner.is_some_and(|owner| ips.values().all(|ip| &ip.uid != owner))
+        };
+        self.reservations
+            .retain(|_, held| held.finalizer || !orphan(held));
+        for held in self.reservations.values_mut() {
+            if orphan(held) && !held.deleting {
+                held.deleting = true;
+                next(&mut held.version);
+            }
+        }
+    }
+
+    /// A change of a pod by somebody; nothing if there is no such pod.
+    pub fn change_pod(&mut self, key: &PodKey, change: impl FnOnce(&mut Pod)) {
+        if let Some(pod) = self.pods.get_mut(key) {
+            change(pod);
+            next(&mut pod.version);
+        }
+    }
+
+    /// Carries out a write.
+    pub fn write(&mut self, write: &Write) -> WriteOutcome {
+        match write {
+            Write::AddFinalizer(name, version) => self.change_ip(name, Some(*version), |ip| {
+                ip.finalizer |= !ip.deleting;
+            }),
+            Write::RemoveFinalizer(name, version) => {
+                self.change_ip(name, Some(*version), |ip| ip.finalizer = false)
+            }
+            Write::DropTakeFrom(name, version) => {
+                self.change_ip(name, Some(*version), |ip| ip.take_from = None)
+            }
+            Write::Status(name, version, _, status) => {
+                self.change_ip(name, Some(*version), |ip| ip.status.clone_from(status))
+            }
+            Write::Reserve(name, uid, address) => self.reserve(name, uid, *address),
+            Write::MendReservation(_, uid, seen) => self.mend(uid, seen),
+            Write::Release(seen) => self.release(seen),
+            Write::Gate(gate) => self.gate(gate),
+            Write::Label(key, uid, label) => self.label(key, uid, label.as_ref()),
+        }
+    }
+
+    /// Could this write, decided earlier, still change anything?
+    pub fn may_take(&self, write: &Write) -> bool {
+        let ip = |name, version: &ResourceVersion| {
+            let ip: Option<&Ip> = self.ips.get(name);
+            ip.is_some_and(|ip| ip.version == *version)
+        };
+        let held = |seen: &Reservation| {
+            let held = self.reservations.get(&seen.address);
+            held.is_some_and(|held| held.uid == seen.uid && held.version == seen.version)
+        };
+        match write {
+            Write::AddFinalizer(name, version)
+            | Write::RemoveFinalizer(name, version)
+            | Write::DropTakeFrom(name, version)
+            | Write::Status(name, version, ..) => ip(name, version),
+            Write::MendReservation(_, _, seen) | Write::Release(seen) => held(seen),
+            Write::Gate(gate) => self
+                .pod(&gate.pod, &gate.uid)
+                .is_some_and(|pod| gate.version.is_none_or(|version| version == pod.version)),
+            Write::Label(key, uid, _) => self.pod(key, uid).is_some(),
+            Write::Reserve(..) => true,
+        }
+    }
+
+    fn reserve(&mut self, name: &IpName, uid: &IpUid, address: Ipv4Addr) -> WriteOutcome {
+        if self.reservations.contains_key(&address) {
+            return WriteOutcome::AlreadyExists;
+        }
+        self.uids += 1;
+        let reservation = Reservation {
+            address,
+            uid: format!("ipaddress-{}", self.uids),
+            version: ResourceVersion(1),
+            deleting: false,
+            finalizer: true,
+            parent: Some(name.clone()),
+            parent_text: format!("IP {name}"),
+            label: Some(uid.clone()),
+            owner: Some(uid.clone()),
+            managed: true,
+        };
+        self.reservations.insert(address, reservation.clone());
+        done(Written::Reservation(reservation))
+    }
+
+    fn mend(&mut self, uid: &IpUid, seen: &Reservation) -> WriteOutcome {
+        let held = self.reservations.get_mut(&seen.address);
+        let Some(held) = held.filter(|held| held.uid == seen.uid) else {
+            return WriteOutcome::NotFound;
+        };
+        if held.version != seen.version {
+            return WriteOutcome::Conflict;
+        }
+        held.label = Some(uid.clone());
+        held.owner = Some(uid.clone());
+        held.managed = true;
+        // The API server takes no new finalizer on an object that is being deleted.
+        held.finalizer |= !held.deleting;
+        next(&mut held.version);
+        done(Written::Reservation(held.clone()))
+    }
+
+    fn release(&mut self, seen: &Reservation) -> WriteOutcome {
+        match self.reservations.get(&seen.address) {
+            None => WriteOutcome::NotFound,
+            Some(held) if held.uid != seen.uid => WriteOutcome::NotFound,
+            Some(held) if held.version != seen.version => WriteOutcome::Conflict,
+            Some(_) => {
+                self.reservations.remove(&seen.address);
+                WriteOutcome::Done(None)
+            }
+        }
+    }
+
+    fn gate(&mut self, gate: &GateWrite) -> WriteOutcome {
+        let pod = self.pods.get_mut(&gate.pod);
+        let Some(pod) = pod.filter(|pod| pod.uid == gate.uid) else {
+            return WriteOutcome::NotFound;
+        };
+        if gate.version.is_some_and(|version| version != pod.version) {
+            return WriteOutcome::Conflict;
+        }
+        let condition = Some(Gate {
+            status: gate.status,
+            reason: gate.reason.as_str().to_owned(),
+        });
+        let said = self.messages.insert(pod.uid.clone(), gate.message.clone());
+        if pod.gate != condition || said.as_ref() != Some(&gate.message) {
+            pod.gate = condition;
+            next(&mut pod.version);
+        }
+        done(Written::Pod(pod.clone()))
+    }
+
+    fn label(&mut self, key: &PodKey, uid: &PodUid, label: Option<&IpName>) -> WriteOutcome {
+        if self.pod(key, uid).is_none() {
+            return WriteOutcome::NotFound;
+        }
+        self.change_pod(key, |pod| {
+            pod.label = label.cloned();
+            if label.is_none() {
+                pod.ip = None;
+            }
+        });
+        done(Written::Pod(self.pods[key].clone()))
+    }
+
+    /// Answers a quorum read of an IP's.
+    pub fn read(&self, of: &IpName, read: &Read) -> Fact {
+        match read {
+            Read::Pod(key) => Fact::PodRead(key.clone(), self.pods.get(key).cloned()),
+            Read::Ip(name) => Fact::IpRead(name.clone(), self.ips.get(name).cloned()),
+            Read::Node(name) => Fact::NodeRead(name.clone(), self.nodes.get(name).cloned()),
+            Read::Reservation(address) => {
+                Fact::ReservationRead(*address, self.reservations.get(address).cloned())
+            }
+            Read::Reservations(uid) => {
+                let labelled = |held: &&Reservation| held.label.as_ref() == Some(uid);
+                let ours = self.reservations.values().filter(labelled).cloned();
+                Fact::ReservationsRead(uid.clone(), ours.collect())
+            }
+            Read::ReplicaSets(_, name) => match self.replica_sets.get(name) {
+                None => Fact::ReadFailed(of.clone(), read.clone(), None),
+                Some(set) => {
+                    let same = |other: &&ReplicaSet| other.deployment == set.deployment;
+                    let sets = self.replica_sets.values().filter(same).cloned().collect();
+                    Fact::ReplicaSetsRead(set.uid.clone(), sets)
+                }
+            },
+            // EC2 is asked, not the API server.
+            Read::Instance(_) => Fact::ReadFailed(of.clone(), read.clone(), None),
+        }
+    }
+
+    /// What watches say of the way from `before` to here, by kind. Nobody saw the pods go where it is
+    /// told by a new list.
+    pub fn news(&self, before: &Self, listed: bool) -> Vec<(Kind, Fact)> {
+        let mut news = Vec::new();
+        let mut say =
+            |kind, facts: Vec<Fact>| news.extend(facts.into_iter().map(|fact| (kind, fact)));
+        let changes = changes(&before.blocks, &self.blocks, Fact::BlockGone, Fact::Block);
+        say(Kind::Block, changes);
+        say(Kind::Ip, changes_of(&before.ips, &self.ips));
+        let changes = self::changes(&before.nodes, &self.nodes, Fact::NodeGone, Fact::Node);
+        say(Kind::Node, changes);
+        let gone = if listed {
+            Fact::PodVanished
+        } else {
+            Fact::PodDeleted
+        };
+        say(
+            Kind::Pod,
+            self::changes(&before.labelled(), &self.labelled(), gone, Fact::Pod),
+        );
+        let (was, is) = (before.managed(), self.managed());
+        say(
+            Kind::Reservation,
+            self::changes(&was, &is, Fact::ReservationGone, Fact::Reservation),
+        );
+        news
+    }
+
+    fn labelled(&self) -> BTreeMap<PodUid, Pod> {
+        let labelled = self.pods.values().filter(|pod| pod.label.is_some());
+        labelled.map(|pod| (pod.uid.clone(), pod.clone())).collect()
+    }
+
+    fn managed(&self) -> BTreeMap<Ipv4Addr, Reservation> {
+        let managed = self.reservations.iter().filter(|(_, held)| held.managed);
+        managed
+            .map(|(address, held)| (*address, held.clone()))
+            .collect()
+    }
+}
+
+fn changes_of(before: &BTreeMap<IpName, Ip>, now: &BTreeMap<IpName, Ip>) -> Vec<Fact> {
+    changes(before, now, Fact::IpGone, Fact::Ip)
+}
+
+fn changes<K: Ord + Clone, V: PartialEq + Clone>(
+    before: &BTreeMap<K, V>,
+    now: &BTreeMap<K, V>,
+    gone: fn(K) -> Fact,
+    changed: fn(V) -> Fact,
+) -> Vec<Fact> {
+    let went = before.keys().filter(|key| !now.contains_key(*key));
+    let came = now
+        .iter()
+        .filter(|(key, value)| before.get(*key) != Some(*value));
+    went.map(|key| gone(key.clone()))
+        .chain(came.map(|(_, value)| changed(value.clone())))
+        .collect()
+}
