@@ -1,0 +1,145 @@
+//! Only lengths of time matter: a process whose clock began at another moment decides the same.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::{Fact, Facts};
+use mooring_plan::names::{InstanceType, Millis};
+
+use crate::sim::{Fault, Sim};
+
+const LATER: Millis = Millis::seconds(1_000_000);
+
+/// What the controller would do now, and when it would look again, counted from now.
+fn decisions(facts: &Facts, now: Millis) -> String {
+    let mut all = String::new();
+    for name in facts.ip_names() {
+        let decision = facts.decide(name, now);
+        let again = decision.again.map(|at| at.since(now));
+        all.push_str(&format!(
+            "{name}: {:?} {again:?} {:?}\n",
+            decision.step, decision.notices
+        ));
+    }
+    for name in facts.block_names() {
+        all.push_str(&format!("{name}: {:?}\n", facts.block_steps(name, now)));
+    }
+    for subnet in facts.subnets_wanted() {
+        let due = facts.inventory_due(&subnet);
+        all.push_str(&format!("{subnet}: {:?}\n", due.0.checked_sub(now.0)));
+    }
+    all
+}
+
+fn decides_the_same(sim: &mut Sim) {
+    sim.tell(0);
+    let (facts, now) = (&sim.controllers[0].facts, sim.now);
+    let decided = decisions(facts, now);
+    let mut moved = facts.clone();
+    moved.each_moment(&mut |moment| *moment = moment.plus(LATER));
+    assert_eq!(
+        decisions(&moved, now.plus(LATER)),
+        decided,
+        "{}",
+        sim.story()
+    );
+    let mut forgetful = facts.clone();
+    forgetful.forget_stale_reads(now);
+    assert_eq!(decisions(&forgetful, now), decided, "{}", sim.story());
+}
+
+/// Half a second at a time, looking before each.
+fn pass(sim: &mut Sim, seconds: u64) {
+    let end = sim.now.plus(Millis::seconds(seconds));
+    while sim.now < end {
+        decides_the_same(sim);
+        match sim.step(0) {
+            Ok(_) => {}
+            Err(_) => sim.wait(Millis(500)),
+        }
+    }
+}
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    for (name, last) in [
+        ("partner", 10),
+        ("other", 20),
+        ("third", 30),
+        ("fourth", 40),
+    ] {
+        sim.ip(name, &format!("203.0.113.{last}"));
+    }
+    sim
+}
+
+#[test]
+fn while_pods_come_and_move_and_go() {
+    let mut sim = world();
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.pod("b").on("n2").asks("other");
+    pass(&mut sim, 5);
+    sim.pod("c").on("n2").replica_set("rs2", 2, "dep");
+    pass(&mut sim, 70);
+    sim.containers_ready("c");
+    sim.edit("other", "203.0.113.50");
+    pass(&mut sim, 5);
+    sim.change_node("n2", |node| node.ready = false);
+    sim.delete_pod("b");
+    sim.pod("d").on("n1").asks("other");
+    pass(&mut sim, 70);
+    sim.delete_ip("other");
+    sim.delete_ip("partner");
+    pass(&mut sim, 30);
+}
+
+#[test]
+fn while_calls_fail() {
+    for fault in [
+        Fault::Denied,
+        Fault::Throttled,
+        Fault::RequestLost,
+        Fault::AnswerLost,
+        Fault::NoRoom,
+    ] {
+        let mut sim = world();
+        sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+        pass(&mut sim, 5);
+        sim.ec2.faults.extend([fault; 6]);
+        sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+        sim.containers_ready("b");
+        sim.pod("c").on("n1").asks("other");
+        pass(&mut sim, 90);
+    }
+}
+
+#[test]
+fn while_nothing_is_answered() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    pass(&mut sim, 5);
+    let kinds = [InstanceType::from("m5.large")].into();
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::LimitsFailed(kinds), now, now);
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.reads_fail = true;
+    sim.refuses = |_| true;
+    sim.pod_goes("a");
+    sim.relist(0);
+    sim.pod("b").on("n2").asks("other");
+    pass(&mut sim, 90);
+    sim.reads_fail = false;
+    pass(&mut sim, 90);
+    sim.refuses = |_| false;
+    pass(&mut sim, 90);
+}
+
+#[test]
+fn while_an_address_is_somebody_else_s() {
+    let mut sim = world();
+    pass(&mut sim, 3);
+    sim.ip("late", "203.0.113.10");
+    pass(&mut sim, 40);
+}
