@@ -127,10 +127,16 @@ async fn a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_
 
 async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene: &Scene) {
     let behind = behind(scene).await;
+    let spare = scene.node("spare").await;
+    scene
+        .expect_labelled(&spare.name, &scene.named("block"))
+        .await;
+    expect_nodes(scene, 3).await;
     let link = Toxiproxy::API_SERVER;
     behind.network.cut(link).await;
     let mark = behind.mooring.log().len();
     let new = succeeded(scene, &behind).await;
+    scene.cluster().delete_node(&spare.name).await;
     // One that starts remembers nothing of what was before: an older watch is answered with 410.
     scene.rights_were_away.store(true, Ordering::Relaxed);
     scene.cluster().restart_api_server().await;
@@ -144,6 +150,24 @@ async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene:
         .expect_attached_within(&behind.ip, &new, Duration::from_mins(1))
         .await;
     scene.expect_event("Moved", &behind.ip.name).await;
+    // A node is never read for being gone: only the new list tells.
+    expect_nodes(scene, 2).await;
+}
+
+/// The block counts so many nodes.
+async fn expect_nodes(scene: &Scene, count: u64) {
+    let sentence = format!("the block has {count} nodes");
+    scene
+        .eventually(&sentence, SOON, async || {
+            let block = scene.get("IPBlock", &scene.named("block")).await;
+            let nodes = block.ok_or("no block")?["status"]["nodes"].clone();
+            if nodes == count {
+                Ok(())
+            } else {
+                Err(nodes.to_string())
+            }
+        })
+        .await;
 }
 
 async fn a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_more(scene: &Scene) {
