@@ -1,0 +1,159 @@
+//! Which interface of a node carries an address, and when it has room.
+
+use mooring_plan::names::IpName;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{StatusWrite, Step, Write};
+
+use crate::sim::{Ec2, Sim, interface_of};
+
+const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
+
+/// Interfaces that carry so many addresses each, with their primary one.
+fn with_limit(limit: u32) -> Sim {
+    let mut sim = Sim::new();
+    sim.ec2 = Ec2::with_limit(limit);
+    sim.node("n1");
+    sim.ip("other", "203.0.113.20");
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim
+}
+
+fn is_claim(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+    )
+}
+
+/// Would "partner" be claimed now?
+fn claims(sim: &Sim) -> bool {
+    let facts = &sim.controllers[0].facts;
+    let decision = facts.decide(&IpName::from("partner"), sim.now);
+    let full = |notice: &mooring_plan::step::Notice| notice.reason == Reason::NodeFull;
+    let claims = decision.step.as_ref().is_some_and(is_claim);
+    assert_eq!(claims, !decision.notices.iter().any(full), "{decision:?}");
+    claims
+}
+
+#[test]
+fn an_address_on_its_way_takes_a_slot_before_it_is_there_and_not_two_when_it_is() {
+    for (limit, room) in [(2, false), (3, true)] {
+        let mut sim = with_limit(limit);
+        sim.pod("a").on("n1").asks("other");
+        sim.pod("b").on("n1");
+        sim.step_until(is_claim);
+        assert_eq!(claims(&sim), room, "on its way, with {limit}");
+        sim.step_until(|step| matches!(step, Step::Call(_)));
+        assert_eq!(claims(&sim), room, "there, with {limit}");
+    }
+}
+
+#[test]
+fn a_full_interface_is_said_and_a_slot_that_comes_free_is_taken() {
+    let mut sim = with_limit(2);
+    sim.pod("a").on("n1").asks("other");
+    sim.settle();
+    sim.pod("b").on("n1");
+    sim.settle();
+    sim.expect_event("b", Reason::NodeFull);
+    sim.delete_pod("a");
+    sim.tell(0);
+    sim.pod_goes("a");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+/// Where the address goes on a node with a second interface, as `change` makes that one and the first.
+fn chosen(change: impl FnOnce(&mut Sim)) -> Option<String> {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.interface("eni-second", "n1");
+    sim.ip("partner", "203.0.113.10");
+    change(&mut sim);
+    sim.pod("a").on("n1");
+    sim.settle();
+    let claim = sim.the_ip("partner").status.claim.clone()?;
+    let target = claim.target()?.place.interface.as_str().to_owned();
+    Some(target)
+}
+
+#[test]
+fn of_two_usable_interfaces_the_one_of_the_lower_index_is_taken() {
+    assert_eq!(chosen(|_| {}).as_deref(), Some("eni-n1"));
+    let swapped = chosen(|sim| {
+        let first = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+        first.device_index = Some(7);
+    });
+    assert_eq!(swapped.as_deref(), Some("eni-second"));
+}
+
+#[test]
+fn an_interface_that_the_cni_leaves_alone_is_taken_before_one_that_it_manages() {
+    for managed in [None, Some("false")] {
+        let chosen = chosen(|sim| {
+            let first = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+            first.tags.clear();
+            let tag = managed.map(|value| (NO_MANAGE.to_owned(), value.to_owned()));
+            first.tags.extend(tag);
+        });
+        assert_eq!(chosen.as_deref(), Some("eni-second"), "{managed:?}");
+    }
+}
+
+#[test]
+fn only_an_interface_with_all_of_the_block_s_tags_is_taken_whatever_the_cni_does() {
+    let chosen = chosen(|sim| {
+        sim.change_block("block", |block| {
+            if let Ok(spec) = &mut block.spec {
+                spec.interface_tags = [("role".to_owned(), "edge".to_owned())].into();
+            }
+        });
+        for interface in sim.ec2.interfaces.values_mut() {
+            interface.tags.clear();
+        }
+        let second = sim.ec2.interfaces.get_mut(&"eni-second".into()).unwrap();
+        second.tags.insert("role".to_owned(), "edge".to_owned());
+    });
+    assert_eq!(chosen.as_deref(), Some("eni-second"));
+}
+
+#[test]
+fn an_interface_of_another_subnet_or_of_aws_s_own_is_never_taken() {
+    let other_subnet = chosen(|sim| {
+        let first = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+        first.subnet = "subnet-2".into();
+    });
+    assert_eq!(other_subnet.as_deref(), Some("eni-second"));
+    let of_aws = chosen(|sim| {
+        for interface in sim.ec2.interfaces.values_mut() {
+            interface.requester_managed = true;
+        }
+    });
+    assert_eq!(of_aws, None);
+    let on_its_way = chosen(|sim| {
+        for interface in sim.ec2.interfaces.values_mut() {
+            interface.attached = false;
+        }
+    });
+    assert_eq!(on_its_way, None);
+}
+
+#[test]
+fn a_node_that_is_away_in_any_way_gets_nothing() {
+    let away: [fn(&mut mooring_plan::objects::Node); 3] = [
+        |node| node.ready = false,
+        |node| node.unreachable = true,
+        |node| node.out_of_service = true,
+    ];
+    for change in away {
+        let mut sim = Sim::new();
+        sim.node("n1");
+        sim.change_node("n1", change);
+        sim.ip("partner", "203.0.113.10");
+        sim.pod("a").on("n1");
+        sim.settle();
+        sim.expect_free("partner");
+        sim.expect_event("a", Reason::NoEligibleNode);
+    }
+}

@@ -1,0 +1,200 @@
+//! Which IPs a fact makes worth another look: too few would be forgotten, too many cost every one of
+//! thousands a look.
+
+use mooring_plan::facts::{Fact, Facts, Kind, Settings, Touched};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion, SubnetId};
+use mooring_plan::objects::Reservation;
+
+use crate::sim::{INTERVAL, SUBNET, Sim, address, key};
+
+/// One IP that a pod of n1 holds.
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.tell(0);
+    sim
+}
+
+fn told(sim: &mut Sim, fact: Fact) -> Touched {
+    let now = sim.now;
+    sim.controllers[0].facts.apply(fact, now, now)
+}
+
+fn partner() -> Touched {
+    Touched::One(IpName::from("partner"))
+}
+
+#[test]
+fn what_is_known_already_touches_nothing() {
+    let mut sim = world();
+    let kube = sim.kube.clone();
+    let newest = kube.newest();
+    let known = [
+        Fact::Ip(kube.ips.values().next().unwrap().clone()),
+        Fact::Block(kube.blocks.values().next().unwrap().clone()),
+        Fact::Pod(kube.pods.values().next().unwrap().clone()),
+        Fact::Node(kube.nodes.values().next().unwrap().clone()),
+        Fact::Reservation(kube.reservations.values().next().unwrap().clone()),
+        Fact::Synced(Kind::Ip),
+        Fact::Listed(Kind::Ip, newest),
+        Fact::Listed(Kind::Ip, newest),
+        Fact::SubnetRead(
+            SubnetId::from(SUBNET),
+            vec!["203.0.113.0/24".parse().unwrap()],
+        ),
+        Fact::LimitsRead([("m5.large".into(), sim.ec2.limit)].into()),
+    ];
+    for fact in known {
+        let said = format!("{fact:?}");
+        assert_eq!(told(&mut sim, fact), Touched::Nothing, "{said}");
+    }
+}
+
+#[test]
+fn what_is_news_touches_what_it_is_about() {
+    let mut sim = world();
+    let kube = sim.kube.clone();
+    let mut block = kube.blocks.values().next().unwrap().clone();
+    block.release_brake = true;
+    assert_eq!(told(&mut sim, Fact::Block(block)), Touched::All);
+    let mut pod = kube.pods[&key("a")].clone();
+    pod.version = ResourceVersion(1_000);
+    assert_eq!(told(&mut sim, Fact::Pod(pod.clone())), partner());
+    // Relabelled: the IP that it leaves has lost a pod.
+    pod.version = ResourceVersion(1_001);
+    pod.label = Some("other".into());
+    assert_eq!(told(&mut sim, Fact::Pod(pod)), Touched::All);
+    let elsewhere = vec!["198.51.100.0/24".parse().unwrap()];
+    let fact = Fact::SubnetRead(SubnetId::from(SUBNET), elsewhere);
+    assert_eq!(told(&mut sim, fact), Touched::All);
+    let fact = Fact::LimitsRead([("m5.large".into(), 2)].into());
+    assert_eq!(told(&mut sim, fact), Touched::All);
+    let fact = Fact::Listed(Kind::Ip, ResourceVersion(1));
+    assert_eq!(told(&mut sim, fact), Touched::All, "a backup");
+}
+
+#[test]
+fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
+    let sim = world();
+    let uid = sim.the_ip("partner").uid.clone();
+    let known = sim.kube.reservations[&address("203.0.113.10")].clone();
+    let nobodys = Reservation {
+        label: None,
+        owner: None,
+        parent: None,
+        ..known
+    };
+    let other = IpUid::from("another");
+    for (reservation, touched) in [
+        (nobodys.clone(), Touched::Nothing),
+        (
+            Reservation {
+                label: Some(uid.clone()),
+                ..nobodys.clone()
+            },
+            partner(),
+        ),
+        (
+            Reservation {
+                owner: Some(uid),
+                ..nobodys.clone()
+            },
+            partner(),
+        ),
+        (
+            Reservation {
+                parent: Some("partner".into()),
+                ..nobodys.clone()
+            },
+            partner(),
+        ),
+        (
+            Reservation {
+                label: Some(other),
+                parent: Some("another".into()),
+                ..nobodys
+            },
+            Touched::Nothing,
+        ),
+    ] {
+        let said = format!("{reservation:?}");
+        let mut facts = sim.controllers[0].facts.clone();
+        let version = ResourceVersion(1_000);
+        let fact = Fact::Reservation(Reservation {
+            version,
+            ..reservation
+        });
+        assert_eq!(facts.apply(fact, sim.now, sim.now), touched, "{said}");
+    }
+}
+
+#[test]
+fn a_reservation_made_anew_is_seen_whatever_its_version() {
+    let mut sim = world();
+    let mut anew = sim.kube.reservations[&address("203.0.113.10")].clone();
+    anew.version = ResourceVersion(1);
+    assert_eq!(
+        told(&mut sim, Fact::Reservation(anew.clone())),
+        Touched::Nothing,
+        "older"
+    );
+    anew.uid = "anew".to_owned();
+    assert_eq!(told(&mut sim, Fact::Reservation(anew)), partner());
+}
+
+#[test]
+fn an_ip_of_another_uid_is_another_one_whatever_its_version() {
+    let mut sim = world();
+    let mut anew = sim.the_ip("partner").clone();
+    anew.version = ResourceVersion(1);
+    assert_eq!(told(&mut sim, Fact::Ip(anew.clone())), Touched::Nothing);
+    anew.uid = "anew".into();
+    assert_eq!(told(&mut sim, Fact::Ip(anew)), partner());
+}
+
+#[test]
+fn the_first_list_is_no_backup() {
+    let mut facts = Facts::new(Settings {
+        inventory_interval: INTERVAL,
+    });
+    let now = mooring_plan::names::Millis(0);
+    let listed = Fact::Listed(Kind::Ip, ResourceVersion(7));
+    assert_eq!(facts.apply(listed, now, now), Touched::Nothing);
+}
+
+#[test]
+fn what_goes_touches_only_who_had_to_do_with_it() {
+    let mut sim = world();
+    let uid = sim.the_pod("a").uid.clone();
+    assert_eq!(told(&mut sim, Fact::PodDeleted(uid.clone())), partner());
+    assert_eq!(
+        told(&mut sim, Fact::PodDeleted(uid)),
+        Touched::Nothing,
+        "again"
+    );
+    let gone = address("203.0.113.10");
+    assert_eq!(told(&mut sim, Fact::ReservationGone(gone)), partner());
+    assert_eq!(
+        told(&mut sim, Fact::ReservationGone(gone)),
+        Touched::Nothing
+    );
+    assert_eq!(
+        told(&mut sim, Fact::NodeGone("nobody".into())),
+        Touched::Nothing
+    );
+    assert_eq!(told(&mut sim, Fact::NodeGone("n2".into())), Touched::All);
+    // Others may wait for its address.
+    assert_eq!(
+        told(&mut sim, Fact::IpGone(IpName::from("partner"))),
+        Touched::All
+    );
+    assert_eq!(
+        told(&mut sim, Fact::IpGone(IpName::from("partner"))),
+        Touched::Nothing
+    );
+}
