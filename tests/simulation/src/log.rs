@@ -33,6 +33,7 @@ struct Inside {
     took_effect: u64,
     crashes: u64,
     moments: u64,
+    by_hand: u64,
 }
 
 /// The lines, and the count of faults. Clones write to the same one.
@@ -89,6 +90,18 @@ impl Log {
     pub fn crash(&self, text: impl Into<String>) {
         self.fault(text);
         self.lock().crashes += 1;
+    }
+
+    /// A person has to set something right that is not promised to be set right.
+    pub fn by_hand(&self, text: impl Into<String>) {
+        self.say(text);
+        self.lock().by_hand += 1;
+    }
+
+    /// How often that was.
+    #[must_use]
+    pub fn hands(&self) -> u64 {
+        self.lock().by_hand
     }
 
     /// How many faults took effect.

@@ -24,6 +24,8 @@ pub struct Outcome {
     pub faults: u64,
     /// How many processes were killed.
     pub crashes: u64,
+    /// How often a person had to set something right.
+    pub by_hand: u64,
     /// How many requests were made.
     pub requests: u64,
     /// How many moves were completed.
@@ -40,6 +42,7 @@ impl From<&Report> for Outcome {
             simulated: u64::try_from(report.simulated.as_millis()).unwrap_or(u64::MAX),
             faults: report.faults,
             crashes: report.crashes,
+            by_hand: report.by_hand,
             requests: report.requests,
             moves: report.seen.moves,
             failed: report.failed.as_ref().map(|(_, why)| why.clone()),

@@ -15,6 +15,7 @@ pub struct Tally {
     faults: u64,
     moves: u64,
     crashes: u64,
+    by_hand: u64,
     requests: u64,
     simulated: u64,
 }
@@ -31,6 +32,7 @@ impl Tally {
         self.faults += outcome.faults;
         self.moves += outcome.moves;
         self.crashes += outcome.crashes;
+        self.by_hand += outcome.by_hand;
         self.requests += outcome.requests;
         self.simulated += outcome.simulated;
     }
@@ -44,6 +46,7 @@ impl Tally {
             faults,
             moves,
             crashes,
+            by_hand,
             requests,
             simulated,
         } = self;
@@ -56,7 +59,7 @@ impl Tally {
         format!(
             "verified: {seeds} seeds of {scenario}, {counting} of them with 10 simulated minutes, 5 faults and a move; \
              {hours} simulated hours, {requests} requests, {faults} faults that took effect, {moves} moves, \
-             {crashes} crashes; {twice} seeds played twice were equal; {a_minute:.0} seeds a minute, {each:.3} s of \
+             {crashes} crashes, {by_hand} things set right by hand; {twice} seeds played twice were equal; {a_minute:.0} seeds a minute, {each:.3} s of \
              CPU each"
         )
     }

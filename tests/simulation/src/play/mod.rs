@@ -1,5 +1,6 @@
 //! One seed, from the first object to the last rest.
 
+mod by_hand;
 mod deeds;
 mod outage;
 mod rest;
@@ -49,6 +50,8 @@ pub struct Report {
     pub faults: u64,
     /// How many processes were killed.
     pub crashes: u64,
+    /// How often a person had to set something right.
+    pub by_hand: u64,
     /// How many requests and calls were made.
     pub requests: u64,
     /// What the judge saw.
@@ -147,6 +150,7 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
         simulated,
         faults: stage.log.faults(),
         crashes: stage.log.crashes(),
+        by_hand: stage.log.hands(),
         requests: history.len() as u64,
         seen: judged.unwrap_or_default(),
         failed,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Stage;
+use super::by_hand::set_right;
 use super::deeds::Deeds;
 use super::wish::{as_wished, braked, written_since};
 
@@ -24,6 +25,7 @@ pub(super) async fn rest(stage: &mut Stage, deeds: &mut Deeds) -> Result<(), Str
             deeds.follow(&mut stage.world);
         }
         let now = stage.log.now();
+        set_right(stage);
         for block in braked(&stage.world) {
             stage.world.release_brake(&block);
         }
