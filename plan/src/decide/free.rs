@@ -98,7 +98,8 @@ fn assign_to_somebody(
             {
                 return Next::call(Call::Unassign(on.clone(), address));
             }
-            if world.ip.take_from.is_some() && foreign.is_none() {
+            // Of no use: nothing of ours is elsewhere. A process that has just begun has not looked yet.
+            if world.ip.take_from.is_some() && location.agreed && foreign.is_none() {
                 return Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version));
             }
             world.say(reserved, &Attachment::Unclaimed).or(|| later)

@@ -150,6 +150,27 @@ fn a_free_address_that_somebody_else_has_is_not_taken() {
 }
 
 #[test]
+fn the_word_to_take_it_outlives_a_crash_before_it_was_used() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.found_on("203.0.113.10", Some("eni-n2"));
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    sim.take_from("partner", "eni-n2");
+    // The new process knows every object before it knows where an address is.
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.restart(0);
+    sim.settle();
+    sim.describe_fails = None;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.the_ip("partner").take_from, None, "{}", sim.story());
+}
+
+#[test]
 fn take_from_an_interface_that_does_not_have_it_is_of_no_use_and_goes() {
     let mut sim = attached();
     sim.take_from("partner", "eni-n2");
