@@ -229,8 +229,10 @@ impl Placed<'_> {
         let answers = proxy.struck(rule).map(|write| write.answers);
         match (self.fault, answers.as_deref()) {
             (Fault::KilledBefore, Some([]))
-            | (Fault::KilledAfter, Some([200..300]))
-            | (Fault::AnswerLost | Fault::AnswerSlow | Fault::AnswerLate, Some([200..300]))
+            | (
+                Fault::KilledAfter | Fault::AnswerLost | Fault::AnswerSlow | Fault::AnswerLate,
+                Some([200..300]),
+            )
             | (Fault::DoneTwice | Fault::DoneTwiceAnsweredLast, Some([200..300, _])) => Ok(()),
             (_, seen) => Err(format!("the fault did not take effect: answered {seen:?}")),
         }

@@ -198,7 +198,7 @@ impl Story {
 
 /// After a crash, a look that shows nothing is believed after 10 s, and a release that nobody saw the reason of
 /// is made after a minute.
-pub const LONG: std::time::Duration = std::time::Duration::from_secs(120);
+pub const LONG: std::time::Duration = std::time::Duration::from_mins(2);
 
 fn labelled(app: &str) -> Value {
     json!({"metadata": {"labels": {"app": app}}})
