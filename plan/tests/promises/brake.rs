@@ -4,7 +4,8 @@
 use std::net::Ipv4Addr;
 
 use mooring_plan::block::BlockRange;
-use mooring_plan::names::{BlockName, Millis};
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::{BlockName, Millis, ResourceVersion};
 
 use crate::sim::{Sim, address};
 
@@ -218,4 +219,20 @@ fn what_nobody_holds_makes_no_fifth_larger() {
     sim.settle();
     vanish(&mut sim, 3);
     assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
+}
+
+#[test]
+fn after_a_restore_only_a_person_s_word_lets_the_brake_go() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    let (now, old) = (sim.now, ResourceVersion(1));
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::Listed(Kind::Pod, old), now, now);
+    // The block is seen again, as it was and changed.
+    sim.change_block("block", |block| block.generation += 1);
+    vanish(&mut sim, 1);
+    assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
+    sim.change_block("block", |block| block.release_brake = true);
+    sim.settle();
+    sim.expect_free("ip0");
 }

@@ -33,6 +33,7 @@ mod rollout;
 mod room;
 mod sim;
 mod stale;
+mod telling;
 mod touched;
 mod waiting;
 mod written;

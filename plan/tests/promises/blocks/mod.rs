@@ -204,12 +204,15 @@ fn limits_that_ec2_did_not_name_are_asked_for_again_after_a_minute() {
 }
 
 #[test]
-fn what_is_reserved_claimed_or_attached_can_be_counted() {
+fn what_is_reserved_claimed_attached_or_going_can_be_counted() {
     let mut sim = world();
     sim.ip("coming", "203.0.113.30");
+    sim.ip("going", "203.0.113.40");
     sim.settle();
     sim.pod("b").on("n2").asks("coming");
     sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
+    sim.delete_ip("going");
+    sim.tell(0);
     let facts = &sim.controllers[0].facts;
     let counts = facts.addresses_by_state();
     let count = |state| counts[&(name(), state)];

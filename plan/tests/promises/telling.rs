@@ -1,0 +1,118 @@
+//! When a pod is told that it has the address, and in whose words a refusal is passed on.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::{CallError, Fact};
+use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::objects::{Claim, Ip};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Read, StatusWrite, Step, Write};
+
+use crate::sim::{Sim, key};
+
+fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
+    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+}
+
+fn partner() -> IpName {
+    IpName::from("partner")
+}
+
+/// The claim is recorded, and its holder not told yet.
+fn recorded() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Record));
+    sim.tell(0);
+    sim
+}
+
+fn told(sim: &mut Sim, fact: Fact) {
+    sim.now = sim.now.plus(Millis(1));
+    let now = sim.now;
+    sim.controllers[0].facts.apply(fact, now, now);
+}
+
+fn next(sim: &Sim) -> Option<Step> {
+    sim.controllers[0].facts.decide(&partner(), sim.now).step
+}
+
+fn ip_read(sim: &mut Sim, change: impl FnOnce(&mut Ip)) {
+    let mut ip = sim.the_ip("partner").clone();
+    change(&mut ip);
+    told(sim, Fact::IpRead(partner(), Some(ip)));
+}
+
+fn pod_read(sim: &mut Sim) {
+    let pod = sim.the_pod("a").clone();
+    told(sim, Fact::PodRead(key("a"), Some(pod)));
+}
+
+fn says_true(step: Option<&Step>) -> bool {
+    matches!(step, Some(Step::Write(Write::Gate(gate))) if gate.status)
+}
+
+#[test]
+fn a_holder_is_told_after_a_read_of_the_pod_and_then_of_the_ip() {
+    let mut sim = recorded();
+    // One that was begun before the pod was read says nothing of what happened in between.
+    ip_read(&mut sim, |_| {});
+    assert_eq!(next(&sim), Some(Step::Read(Read::Pod(key("a")))));
+    pod_read(&mut sim);
+    assert_eq!(next(&sim), Some(Step::Read(Read::Ip(partner()))));
+    ip_read(&mut sim, |_| {});
+    assert!(says_true(next(&sim).as_ref()), "{:?}", next(&sim));
+}
+
+#[test]
+fn a_read_that_shows_another_claim_address_or_ip_tells_nobody() {
+    let other_claim = |ip: &mut Ip| {
+        ip.version = ResourceVersion(1);
+        ip.status.claim = ip.status.claim.take().map(|claim| Claim {
+            uid: "another".into(),
+            ..claim
+        });
+    };
+    let other_address = |ip: &mut Ip| {
+        ip.version = ResourceVersion(1);
+        ip.status.address = "203.0.113.99".parse().ok();
+    };
+    for change in [other_claim as fn(&mut Ip), other_address] {
+        let mut sim = recorded();
+        pod_read(&mut sim);
+        ip_read(&mut sim, change);
+        assert!(!says_true(next(&sim).as_ref()), "{:?}", next(&sim));
+    }
+}
+
+#[test]
+fn what_ec2_refuses_is_said_in_its_own_words_and_tried_again() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Claim));
+    for outcome in [Outcome::Invalid, Outcome::ReservedByAws, Outcome::Primary] {
+        let mut sim = sim.clone();
+        let Some(Step::Call(call)) = next(&sim) else {
+            panic!("{:?}", next(&sim));
+        };
+        let error = CallError {
+            outcome,
+            code: "InvalidParameterValue".to_owned(),
+            message: "it will not do".to_owned(),
+        };
+        told(&mut sim, Fact::Called(partner(), call, Err(error)));
+        sim.step_until(status_write(StatusWrite::Conditions));
+        let said = sim.the_ip("partner").status.conditions.attached.clone();
+        let said = said.unwrap();
+        assert_eq!((said.status, said.reason), (false, Reason::AttachFailed));
+        let words = "InvalidParameterValue: it will not do";
+        assert!(said.message.ends_with(words), "{said:?}");
+        sim.settle();
+        sim.expect_attached("partner", "a");
+    }
+}
