@@ -20,10 +20,7 @@ pub(super) fn set_right(stage: &mut Stage) {
         .filter_map(|ip| ip["status"]["address"].as_str())
         .collect();
     orphaned_address(stage, &had);
-    let manner = stage.replicas.manner();
-    if !manner.election && manner.processes > 1 {
-        left_reservation(stage, &ips);
-    }
+    left_reservation(stage, &ips);
 }
 
 /// The late Assign of a process that stood still has put an address somewhere that nobody has any more:
@@ -56,8 +53,8 @@ fn orphaned_address(stage: &mut Stage, had: &BTreeSet<&str>) {
     }
 }
 
-/// Of two processes that lead at once one reserves for an IP that the other has just let go: its
-/// reservation stays, held by its finalizer, and belongs to nothing.
+/// A process that stood still, or one of two that lead at once, reserves for an IP that another has just
+/// let go: its reservation stays, held by its finalizer, and belongs to nothing.
 fn left_reservation(stage: &mut Stage, ips: &[Value]) {
     for reservation in stage.world.cluster.list("ipaddresses") {
         let meta = &reservation["metadata"];
