@@ -1,8 +1,10 @@
 //! Whoever creates the `IPAddress` of an address first has it.
 
+use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid};
 use mooring_plan::objects::{Reservation, Wish};
 use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
 
 use crate::sim::{Sim, address};
 
@@ -282,4 +284,32 @@ fn a_full_block_says_so_and_gives_what_becomes_free() {
         "{}",
         sim.story()
     );
+}
+
+#[test]
+fn the_answer_to_a_release_does_not_forget_what_was_made_anew_before_it_came() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    // A process that ended reserved this one; its Create arrives late, after ours was let go.
+    let name = IpName::from("partner");
+    let first = Reservation {
+        label: Some(sim.the_ip("partner").uid.clone()),
+        managed: true,
+        ..reservation("203.0.113.20", Some("partner"))
+    };
+    let again = Reservation {
+        uid: "ipaddress-made-late".to_owned(),
+        ..first.clone()
+    };
+    let facts = &mut sim.controllers[0].facts;
+    let now = sim.now;
+    facts.apply(Fact::Reservation(first.clone()), now, now);
+    facts.apply(Fact::ReservationGone(first.address), now, now);
+    facts.apply(Fact::Reservation(again.clone()), now, now);
+    let released = Write::Release(first);
+    let answer = Fact::Wrote(name.clone(), released, WriteOutcome::Done(None));
+    facts.apply(answer, now, now);
+    let step = facts.decide(&name, now).step;
+    assert_eq!(step, Some(Step::Write(Write::Release(again))));
 }

@@ -6,6 +6,7 @@ use super::super::{CallError, Facts, Touched, WriteOutcome, Written};
 use crate::classify::Outcome;
 use crate::facts::subnet::OwnWrite;
 use crate::names::{IpName, Millis};
+use crate::objects::Reservation;
 use crate::reason::Reason;
 use crate::step::{Call, Write};
 
@@ -45,7 +46,19 @@ impl Facts {
                 Write::MendReservation(_, _, reservation),
                 WriteOutcome::NotFound | WriteOutcome::Conflict,
             ) => {
-                self.reservations.remove(&reservation.address);
+                // The watch may have been faster, and shown what somebody made or changed since: it will
+                // not show that again.
+                let newer = |seen: &Reservation| {
+                    seen.uid != reservation.uid
+                        || outcome == WriteOutcome::Conflict && seen.version > reservation.version
+                };
+                if !self
+                    .reservations
+                    .get(&reservation.address)
+                    .is_some_and(newer)
+                {
+                    self.reservations.remove(&reservation.address);
+                }
             }
             (Write::Label(_, uid, None), WriteOutcome::Done(_) | WriteOutcome::NotFound) => {
                 let uid = uid.clone();
