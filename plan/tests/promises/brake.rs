@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{BlockName, Millis, ResourceVersion};
+use mooring_plan::objects::Pod;
 
 use crate::sim::{Sim, address};
 
@@ -235,4 +236,37 @@ fn after_a_restore_only_a_person_s_word_lets_the_brake_go() {
     sim.change_block("block", |block| block.release_brake = true);
     sim.settle();
     sim.expect_free("ip0");
+}
+
+#[test]
+fn an_edit_makes_no_absence_shorter() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    sim.pod_goes("p0");
+    sim.relist(0);
+    sim.wait(Millis::seconds(10));
+    sim.allow_reassignment("ip0");
+    sim.wait(Millis::seconds(40));
+    assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
+    sim.settle();
+    sim.expect_free("ip0");
+}
+
+#[test]
+fn what_was_seen_to_leave_is_not_missed_although_nobody_saw_it_gone() {
+    let leaves: [fn(&mut Pod); 3] = [
+        |pod| pod.deleting = Some(30),
+        |pod| pod.ended = true,
+        |pod| pod.annotated = false,
+    ];
+    for leave in leaves {
+        let mut sim = Sim::new();
+        held(&mut sim, 4);
+        sim.change_pod("p0", leave);
+        sim.tell(0);
+        sim.pod_goes("p0");
+        sim.relist(0);
+        sim.wait(Millis::seconds(30));
+        sim.expect_free("ip0");
+    }
 }

@@ -198,3 +198,19 @@ fn what_goes_touches_only_who_had_to_do_with_it() {
         Touched::Nothing
     );
 }
+
+#[test]
+fn an_ip_has_nothing_to_say_of_a_pod_that_is_labelled_for_another() {
+    let mut sim = world();
+    sim.pod("b").on("n2");
+    sim.tell(0);
+    let partner = IpName::from("partner");
+    let notices = |sim: &Sim| {
+        let facts = &sim.controllers[0].facts;
+        facts.decide(&partner, sim.now).notices.len()
+    };
+    assert_eq!(notices(&sim), 1, "it waits for what another holds");
+    sim.change_pod("b", |pod| pod.label = Some("other".into()));
+    sim.tell(0);
+    assert_eq!(notices(&sim), 0);
+}
