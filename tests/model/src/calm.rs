@@ -205,7 +205,7 @@ fn turn(
             state.look(which, 0);
         }
         state.looked(which);
-        if let Some(story) = story.as_deref_mut() {
+        if let Some(story) = story {
             story.push(format!("[{which}] lists the interfaces"));
         }
     }

@@ -175,7 +175,7 @@ impl State {
     /// Something happens that nobody asked the controllers for.
     pub fn happen(&mut self, event: &Event) {
         let lost = match event {
-            Event::PodDeleted(key) => Some(key),
+            Event::PodDeleted(key) | Event::Unannotated(key) => Some(key),
             Event::PodGone(key)
                 if self
                     .kube
@@ -185,7 +185,6 @@ impl State {
             {
                 Some(key)
             }
-            Event::Unannotated(key) => Some(key),
             _ => None,
         };
         if lost.is_some() {

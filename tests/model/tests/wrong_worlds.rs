@@ -1,4 +1,9 @@
 //! The model's own rules can fail: each is shown a world that is wrong.
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what a test did not foresee fails it"
+)]
 
 use std::sync::Arc;
 

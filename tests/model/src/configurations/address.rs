@@ -26,7 +26,7 @@ pub fn edit() -> Configuration {
         ])
         .befalls(1, EVERYTHING)
         .reaches([Mark::Edited])
-        .from_rest()
+        .at_rest()
 }
 
 /// The IP is deleted while a pod has the address; another pod asks too late; then the IP is made again.
@@ -43,7 +43,7 @@ pub fn delete() -> Configuration {
         ])
         .befalls(1, EVERYTHING)
         .reaches([Mark::IpGone, Mark::Cleared])
-        .from_rest()
+        .at_rest()
 }
 
 /// Two IPs wish one address, each with a pod; the first is deleted.
@@ -60,5 +60,5 @@ pub fn two_ips() -> Configuration {
         .track([Event::PodCreated(one), Event::IpDeleted("one".into())])
         .befalls(1, [crate::action::Befalls::Crash])
         .reaches([Mark::IpGone])
-        .from_nothing()
+        .unprepared()
 }

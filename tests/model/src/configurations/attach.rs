@@ -19,5 +19,5 @@ pub fn attach() -> Configuration {
         .track([Event::PodCreated(pod)])
         .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::Twice])
         .reaches([Mark::CrashAfterClaim, Mark::LateAssign])
-        .from_nothing()
+        .unprepared()
 }

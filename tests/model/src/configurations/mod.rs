@@ -89,12 +89,12 @@ impl Plot {
     }
 
     /// From the scene as it is.
-    fn from_nothing(self) -> Configuration {
+    fn unprepared(self) -> Configuration {
         self.begin(|_, state| state)
     }
 
     /// From where the scene comes to rest when nothing happens: what is set up is set up.
-    fn from_rest(self) -> Configuration {
+    fn at_rest(self) -> Configuration {
         self.begin(|scene, state| match Calm::new().rest(&scene.cast, &state) {
             Ok(rest) => rest,
             Err(why) => panic!("{}", scene.cast.readable(&why)),

@@ -34,7 +34,7 @@ pub fn refusing() -> Configuration {
             Mark::LateAssign,
             Mark::Cleared,
         ])
-        .from_rest()
+        .at_rest()
 }
 
 /// `reassign: true`: one call.
@@ -47,7 +47,7 @@ pub fn allowing() -> Configuration {
             Mark::LateAssign,
             Mark::Cleared,
         ])
-        .from_rest()
+        .at_rest()
 }
 
 /// Two processes that both believe to lead, for as long as they like.
@@ -56,5 +56,5 @@ pub fn two_leaders() -> Configuration {
     plot.controllers = 2;
     plot.befalls(1, [Befalls::TimeOut])
         .reaches([Mark::MoveEnded, Mark::Conflict])
-        .from_rest()
+        .at_rest()
 }

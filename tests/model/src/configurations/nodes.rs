@@ -28,5 +28,5 @@ pub fn death() -> Configuration {
         .track([Event::Stopped("a".into()), Event::NodeGone("a".into())])
         .befalls(1, [Befalls::Crash, Befalls::TimeOut])
         .reaches([Mark::MoveEnded, Mark::CrashAfterClaim])
-        .from_rest()
+        .at_rest()
 }

@@ -39,7 +39,7 @@ pub fn rollout() -> Configuration {
             Mark::ClaimWentBack,
             Mark::CrashAfterClaim,
         ])
-        .from_rest()
+        .at_rest()
 }
 
 /// The new pod becomes ready, and the old revision becomes the newest. The new pod's node may die.
@@ -57,7 +57,7 @@ pub fn undone() -> Configuration {
         .track([Event::Unreachable("b".into())])
         .befalls(1, [Befalls::Crash, Befalls::TimeOut])
         .reaches([Mark::Handover, Mark::MoveEnded])
-        .from_rest()
+        .at_rest()
 }
 
 /// The new pod never becomes ready, and the old one is replaced by one of its own revision.
@@ -74,5 +74,5 @@ pub fn broken() -> Configuration {
         ])
         .befalls(1, EVERYTHING)
         .reaches([Mark::MoveEnded, Mark::Cleared])
-        .from_rest()
+        .at_rest()
 }

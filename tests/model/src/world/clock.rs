@@ -72,9 +72,12 @@ pub fn settled(reads: Vec<Millis>, ordered: Vec<Millis>, aged: &[Millis], now: M
         }
         told
     };
-    let at = |moment: Millis| match moment > now {
-        true => ahead(moment, now),
-        false => Millis(base(seconds_ago(moment, now))),
+    let at = |moment: Millis| {
+        if moment > now {
+            ahead(moment, now)
+        } else {
+            Millis(base(seconds_ago(moment, now)))
+        }
     };
     Told {
         reads: in_order(reads),

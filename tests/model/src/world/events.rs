@@ -101,7 +101,7 @@ impl Event {
             }
             Self::Touched(name) => {
                 kube.change_ip(name, None, |ip| {
-                    ip.version = ResourceVersion(ip.version.0 + 1)
+                    ip.version = ResourceVersion(ip.version.0 + 1);
                 });
             }
             Self::Revised(name, revision, replicas) => {
