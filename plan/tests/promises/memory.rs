@@ -1,0 +1,147 @@
+//! What is remembered of a claim is of that claim: a success ends what failed before it, and nothing
+//! that is said in between begins a wait anew.
+
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::objects::Claim;
+use mooring_plan::step::{Call, Read, Step};
+
+use crate::sim::{Fault, Sim, key};
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim
+}
+
+fn attached() -> Sim {
+    let mut sim = world();
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.count_from_here();
+    sim.taken.clear();
+    sim
+}
+
+fn when(sim: &Sim, what: impl Fn(&Step) -> bool) -> Vec<Millis> {
+    let taken = sim.taken.iter().filter(|(_, _, step)| what(step));
+    taken.map(|(at, _, _)| *at).collect()
+}
+
+/// The wait between the first two attempts.
+fn first_wait(sim: &Sim, what: impl Fn(&Step) -> bool) -> Millis {
+    let at = when(sim, what);
+    at[1].since(at[0])
+}
+
+#[test]
+fn a_call_that_succeeds_makes_the_next_failure_s_wait_short_again() {
+    let mut sim = attached();
+    // Four times before it is taken off, and once before it is put on.
+    sim.ec2.faults.extend([Fault::Throttled; 4]);
+    sim.ec2.faults.extend([Fault::None, Fault::Throttled]);
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign(..))));
+    assert!(wait <= Millis(1_010), "{wait:?}\n{}", sim.story());
+}
+
+#[test]
+fn a_write_that_succeeds_makes_the_next_failure_s_wait_short_again() {
+    let mut sim = world();
+    let is_write = |step: &Step| matches!(step, Step::Write(_));
+    sim.refuses = |_| true;
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(40));
+    sim.refuses = |_| false;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.refuses = |_| true;
+    sim.taken.clear();
+    sim.edit("partner", "203.0.113.20");
+    sim.wait(Millis::seconds(10));
+    let wait = first_wait(&sim, is_write);
+    assert!(wait <= Millis(1_010), "{wait:?}\n{}", sim.story());
+}
+
+#[test]
+fn a_read_that_is_answered_makes_the_next_failure_s_wait_short_again() {
+    let mut sim = attached();
+    let is_read = |step: &Step| matches!(step, Step::Read(Read::Pod(_)));
+    for first in [true, false] {
+        sim.taken.clear();
+        sim.reads_fail = true;
+        sim.change_pod("a", |pod| pod.label = None);
+        sim.wait(Millis::seconds(40));
+        let wait = first_wait(&sim, is_read);
+        assert!(wait <= Millis(1_010), "{first} {wait:?}\n{}", sim.story());
+        sim.reads_fail = false;
+        sim.settle();
+        sim.expect_attached("partner", "a");
+    }
+}
+
+#[test]
+fn what_was_read_of_a_name_is_no_word_on_the_pod_that_holds_it_now() {
+    let mut sim = attached();
+    sim.now = sim.now.plus(Millis::seconds(1));
+    let now = sim.now;
+    let mut ip = sim.the_ip("partner").clone();
+    ip.version = ResourceVersion(1_000);
+    ip.status.claim = ip.status.claim.take().map(|claim| Claim {
+        uid: "created-again".into(),
+        ..claim
+    });
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::PodRead(key("a"), None), now, now);
+    let now = now.plus(Millis(1));
+    facts.apply(Fact::Ip(ip), now, now);
+    let step = facts.decide(&IpName::from("partner"), now).step;
+    assert_eq!(step, Some(Step::Read(Read::Pod(key("a")))));
+}
+
+#[test]
+fn nothing_that_changes_on_an_ip_makes_a_pod_wait_longer_for_it() {
+    let mut sim = world();
+    sim.replica_set("rs1", 1, "dep", 1);
+    sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
+    let begun = sim.now;
+    sim.wait(Millis::seconds(40));
+    assert!(sim.the_ip("partner").status.claim.is_none(), "not ready");
+    sim.allow_reassignment("partner");
+    sim.run_until(begun.plus(Millis::seconds(65)));
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn a_call_that_is_not_permitted_repeats_none_that_was_done() {
+    let mut sim = attached();
+    sim.ec2.faults.extend([Fault::None]);
+    sim.ec2.faults.extend([Fault::Denied; 6]);
+    sim.edit("partner", "203.0.113.20");
+    sim.wait(Millis::seconds(170));
+    assert_eq!(sim.counts.unassigns, 1, "{}", sim.story());
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.10", None);
+}
+
+#[test]
+fn two_interfaces_that_refuse_in_turn_do_not_throw_the_claim_to_and_fro() {
+    let mut sim = attached();
+    sim.ec2.faults.extend([Fault::NoRoom; 200]);
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.wait(Millis::seconds(9));
+    assert!(sim.counts.assigns <= 2, "{}", sim.story());
+    sim.ec2.faults.clear();
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
