@@ -24,6 +24,7 @@ mod edit;
 mod failover;
 mod failures;
 mod letting_go;
+mod looks;
 mod memory;
 mod moments;
 mod moves;

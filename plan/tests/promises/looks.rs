@@ -1,0 +1,246 @@
+//! When EC2 is looked at again, and which of two things that contradict each other is believed.
+
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::step::{Call, Read, Step};
+
+use crate::sim::{INTERVAL, SUBNET, Sim, address, interface_of};
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2", "n3"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim
+}
+
+/// An inventory of what is now; how long until the next is due.
+fn look(sim: &mut Sim) -> Millis {
+    let (list, begun) = (sim.ec2.describe(sim.now), sim.now);
+    let subnet = SubnetId::from(SUBNET);
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::InventoryBegun(subnet.clone()), begun, begun);
+    facts.apply(Fact::InventoryDone(subnet.clone(), list), begun, begun);
+    facts.inventory_due(&subnet).since(begun)
+}
+
+fn passes(sim: &mut Sim, length: Millis) {
+    sim.now = sim.now.plus(length);
+}
+
+/// An answer to a call of ours, which EC2 has carried out, or only says so.
+fn answered(sim: &mut Sim, call: Call, really: bool) {
+    let now = sim.now;
+    if really {
+        sim.ec2.execute(&call, now).unwrap();
+    }
+    let fact = Fact::Called(IpName::from("partner"), call, Ok(()));
+    sim.controllers[0].facts.apply(fact, now, now);
+    passes(sim, Millis(1));
+}
+
+fn assign(node: &str) -> Call {
+    let address = address("203.0.113.10");
+    Call::Assign(
+        interface_of(node),
+        address,
+        mooring_plan::cloud::Reassign::Allow,
+    )
+}
+
+const SECOND: Millis = Millis::seconds(2);
+
+#[test]
+fn the_first_look_is_followed_by_a_second_and_then_by_one_an_interval() {
+    let mut sim = world();
+    sim.restart(0);
+    sim.tell(0);
+    assert_eq!(look(&mut sim), SECOND);
+    passes(&mut sim, SECOND);
+    assert_eq!(look(&mut sim), INTERVAL);
+}
+
+#[test]
+fn what_moved_by_itself_gets_a_second_look() {
+    let mut sim = world();
+    sim.found_on("203.0.113.50", Some("eni-n1"));
+    passes(&mut sim, INTERVAL);
+    assert_eq!(look(&mut sim), INTERVAL, "it came");
+    for on in [Some("eni-n2"), None] {
+        sim.found_on("203.0.113.50", on);
+        passes(&mut sim, INTERVAL);
+        assert_eq!(look(&mut sim), SECOND, "it went to {on:?}");
+        passes(&mut sim, SECOND);
+        assert_eq!(look(&mut sim), INTERVAL, "and stays");
+    }
+    sim.found_on("203.0.113.50", Some("eni-n1"));
+    passes(&mut sim, INTERVAL);
+    look(&mut sim);
+    let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+    interface.instance = Some("i-another".into());
+    passes(&mut sim, INTERVAL);
+    assert_eq!(
+        look(&mut sim),
+        SECOND,
+        "its interface is on another machine"
+    );
+}
+
+#[test]
+fn what_we_wrote_and_see_needs_no_second_look() {
+    let mut sim = world();
+    answered(&mut sim, assign("n1"), true);
+    assert_eq!(look(&mut sim), INTERVAL);
+}
+
+#[test]
+fn what_we_wrote_and_do_not_see_gets_one_when_a_describe_no_longer_lags() {
+    let mut sim = world();
+    answered(&mut sim, assign("n1"), false);
+    let until = Millis(10_000);
+    assert_eq!(look(&mut sim), until);
+    passes(&mut sim, until);
+    assert_eq!(look(&mut sim), SECOND, "that is one; it takes two");
+}
+
+#[test]
+fn a_look_of_the_moment_of_a_write_says_nothing_of_it() {
+    let mut sim = world();
+    let now = sim.now;
+    answered(&mut sim, assign("n1"), false);
+    sim.now = now;
+    assert_eq!(look(&mut sim), INTERVAL);
+}
+
+/// Where the address is believed to be: where a call would take it off.
+fn believed(sim: &Sim) -> Option<Read> {
+    let facts = &sim.controllers[0].facts;
+    match facts.decide(&IpName::from("partner"), sim.now).step {
+        Some(Step::Read(read)) => Some(read),
+        _ => None,
+    }
+}
+
+#[test]
+fn an_interface_of_which_one_of_two_looks_knows_is_not_gone() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    let gone = sim.ec2.interfaces.remove(&interface_of("n1")).unwrap();
+    passes(&mut sim, INTERVAL);
+    look(&mut sim);
+    assert_eq!(believed(&sim), None, "one look moves nothing");
+    sim.ec2.interfaces.insert(gone.id.clone(), gone);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_delegated_prefix_takes_a_slot_as_an_address_does() {
+    for (prefixes, room) in [(7, true), (8, true), (9, false)] {
+        let mut sim = world();
+        let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+        interface.prefixes = prefixes;
+        sim.wait(INTERVAL);
+        sim.pod("a").on("n1");
+        sim.settle();
+        let attached = sim.the_ip("partner").status.claim.is_some();
+        assert_eq!(attached, room, "{prefixes} beside the primary one, of 10");
+    }
+}
+
+/// Fails reads of one sort: five in a row, and later, after they were answered, one.
+fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnOnce(&mut Sim)) {
+    let name = IpName::from("partner");
+    let wanted = |sim: &mut Sim| {
+        for _ in 0..2_000 {
+            sim.tell(0);
+            let facts = &sim.controllers[0].facts;
+            match facts.decide(&name, sim.now).step {
+                Some(Step::Read(read)) if sort(&read) => return read,
+                _ => {}
+            }
+            if sim.step(0).is_err() {
+                sim.now = sim.now.plus(Millis(100));
+            }
+        }
+        panic!("it is never read\n{}", sim.story());
+    };
+    let mut wait = Millis(0);
+    for times in [5, 1] {
+        for _ in 0..times {
+            let read = wanted(sim);
+            let now = sim.now;
+            let failed = Fact::ReadFailed(name.clone(), read, None);
+            let facts = &mut sim.controllers[0].facts;
+            facts.apply(failed, now, now);
+            wait = facts.decide(&name, now).again.unwrap().since(now);
+        }
+        if times == 5 {
+            assert!(wait > Millis::seconds(8), "{wait:?} after five");
+            wanted(sim);
+            sim.step(0).unwrap();
+            break;
+        }
+    }
+    again(sim);
+    let read = wanted(sim);
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::ReadFailed(name.clone(), read, None), now, now);
+    wait = facts.decide(&name, now).again.unwrap().since(now);
+    assert!(wait <= Millis::seconds(1), "{wait:?}\n{}", sim.story());
+}
+
+#[test]
+fn a_read_of_a_rollout_that_is_answered_ends_its_waits() {
+    let sorts: [fn(&Read) -> bool; 3] = [
+        |read| matches!(read, Read::Node(_)),
+        |read| matches!(read, Read::Pod(key) if key.name != "a"),
+        |read| matches!(read, Read::ReplicaSets(..)),
+    ];
+    for sort in sorts {
+        let mut sim = world();
+        sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+        sim.settle();
+        sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+        sim.containers_ready("b");
+        waits_after_an_answer(&mut sim, sort, |sim| {
+            sim.settle();
+            sim.expect_attached("partner", "b");
+            sim.pod("c").on("n3").replica_set("rs3", 3, "dep");
+            sim.containers_ready("c");
+        });
+    }
+}
+
+#[test]
+fn a_read_of_an_instance_that_is_answered_ends_its_waits() {
+    let mut sim = world();
+    sim.change_block("block", |block| {
+        if let Ok(spec) = &mut block.spec {
+            spec.failover_after = Millis::seconds(3600);
+        }
+    });
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.change_node("n1", |node| node.ready = false);
+    sim.delete_pod("a");
+    sim.pod("b").on("n2");
+    let sort = |read: &Read| matches!(read, Read::Instance(_));
+    waits_after_an_answer(&mut sim, sort, |_| {});
+}
+
+#[test]
+fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    let sort = |read: &Read| matches!(read, Read::Ip(_));
+    waits_after_an_answer(&mut sim, sort, |sim| {
+        sim.settle();
+        sim.found_on("203.0.113.10", None);
+    });
+}
