@@ -12,7 +12,7 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast e2e verify crds clean
+.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast e2e verify mutants crds clean
 
 help:
 	@echo 'make demo      start everything, show what Mooring does, end everything'
@@ -20,6 +20,7 @@ help:
 	@echo 'make down      end what `make up` started'
 	@echo 'make test      format, lints, and every test (test-fast and e2e: the two halves)'
 	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo repeat"'
+	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
 	@echo 'make crds      write config/crd anew from the code'
 	@echo 'make fmt lint  format; lint'
 	@echo 'make tools     build the control plane, install moto'
@@ -83,6 +84,9 @@ endif
 
 verify: tools build
 	@.ci/verify $(SLICES)
+
+mutants: need
+	@.ci/mutants $(MUTATED)
 
 crds:
 	MOORING_WRITE_CRDS=1 cargo test --workspace --test crds the_files_are_what_mooring_crds_prints
