@@ -185,9 +185,6 @@ fn drifted(
         return Some(Next::At(world.now.plus(Millis::seconds(1))));
     }
     let seat = node.and_then(|seen| world.seat_on(&seen.node).ok());
-    let same_place = seat
-        .as_ref()
-        .is_some_and(|seat| seat.target.place == target.place);
     if let Some(on) = location
         .on
         .as_ref()
@@ -204,15 +201,10 @@ fn drifted(
             ),
         ));
     }
-    Some(match seat {
-        Some(seat) if other_machine || !same_place || displaced => world
-            .claim(holder, &seat.target, None)
-            .unwrap_or_else(|_| previous_full(world, notices)),
-        // No other place: the claim says that it is not there, and the gate follows.
-        _ => world
-            .claim(holder, target, None)
-            .unwrap_or_else(|_| previous_full(world, notices)),
-    })
+    // With no other place, the claim says that it is not there, and the gate follows.
+    let to = seat.as_ref().map_or(target, |seat| &seat.target);
+    let next = world.claim(holder, to, None);
+    Some(next.unwrap_or_else(|_| previous_full(world, notices)))
 }
 
 fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Result<Next, Next> {

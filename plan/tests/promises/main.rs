@@ -23,6 +23,7 @@ mod drift;
 mod edit;
 mod failover;
 mod failures;
+mod given_back;
 mod letting_go;
 mod looks;
 mod memory;

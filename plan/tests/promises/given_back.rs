@@ -1,0 +1,149 @@
+//! What happens to an address that could not be brought where it was to go, and what is said of it.
+
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::objects::Pod;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{StatusWrite, Step, Write};
+
+use crate::sim::{Fault, INTERVAL, SUBNET, Sim, address, interface_of};
+
+fn attached() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2", "n3"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.taken.clear();
+    sim
+}
+
+fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
+    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+}
+
+fn successor(sim: &mut Sim) {
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+}
+
+#[test]
+fn a_full_interface_is_called_full_and_remembered_once() {
+    let mut sim = attached();
+    sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
+    successor(&mut sim);
+    sim.step_until(status_write(StatusWrite::Return));
+    sim.expect_event("IP partner", Reason::NodeFull);
+    let status = sim.the_ip("partner").status.clone();
+    let places: Vec<_> = status
+        .previous
+        .iter()
+        .map(|entry| &entry.interface)
+        .collect();
+    assert_eq!(places, [&interface_of("n2")], "it may be there after all");
+}
+
+#[test]
+fn it_goes_back_to_nobody_who_does_not_want_it_any_more() {
+    let leaves: [fn(&mut Pod); 2] = [|pod| pod.annotated = false, |pod| pod.ended = true];
+    for leave in leaves {
+        let mut sim = attached();
+        successor(&mut sim);
+        sim.step_until(status_write(StatusWrite::Claim));
+        sim.change_pod("a", leave);
+        sim.ec2.faults.extend([Fault::NoRoom; 8]);
+        sim.settle();
+        let back = status_write(StatusWrite::Return);
+        assert!(!sim.taken.iter().any(|(_, _, step)| back(step)));
+        sim.expect_attached("partner", "b");
+    }
+}
+
+#[test]
+fn a_drift_is_said_as_what_it_is() {
+    let mut sim = attached();
+    sim.found_on("203.0.113.10", None);
+    sim.settle();
+    sim.expect_event("IP partner", Reason::DriftRepaired);
+    let mut sim = attached();
+    sim.found_on("203.0.113.10", Some("eni-n3"));
+    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.expect_event("IP partner", Reason::AddressInUse);
+    assert!(!sim.rules.heard("IP partner", Reason::DriftRepaired));
+}
+
+#[test]
+fn found_where_we_had_it_before_it_is_no_stranger_s() {
+    let mut sim = attached();
+    successor(&mut sim);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.found_on("203.0.113.10", Some("eni-n1"));
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.expect_event("IP partner", Reason::DriftRepaired);
+    assert!(!sim.rules.heard("IP partner", Reason::AddressInUse));
+}
+
+#[test]
+fn nothing_is_reserved_in_a_block_that_goes_but_what_it_has_stays() {
+    let mut sim = attached();
+    sim.change_block("block", |block| block.deleting = true);
+    sim.ip("late", "203.0.113.20");
+    sim.settle();
+    sim.expect_not_reserved("late", Reason::BlockMissing);
+    sim.edit("partner", "203.0.113.30");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.30", Some("eni-n1"));
+}
+
+#[test]
+fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    sim.kube
+        .change_ip(&IpName::from("partner"), None, |ip| ip.finalizer = true);
+    sim.tell(0);
+    let (now, subnet) = (sim.now, SubnetId::from(SUBNET));
+    let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
+    let known = Fact::SubnetRead(subnet.clone(), cidrs);
+    let listed = Fact::InventoryDone(subnet, Vec::new());
+    let reserves = |facts: &[&Fact]| {
+        let mut told = sim.controllers[0].facts.clone();
+        for fact in facts {
+            told.apply((*fact).clone(), now, now);
+        }
+        let step = told.decide(&IpName::from("partner"), now).step;
+        matches!(step, Some(Step::Write(Write::Reserve(..))))
+    };
+    assert!(!reserves(&[&known]), "no inventory");
+    assert!(!reserves(&[&listed]), "no range");
+    assert!(reserves(&[&known, &listed]));
+}
+
+#[test]
+fn a_reservation_that_lost_its_label_or_its_owner_is_mended_at_once() {
+    for label in [true, false] {
+        let mut sim = attached();
+        let version = sim.kube.bump();
+        let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
+        let held = held.unwrap();
+        if label {
+            held.label = None;
+        } else {
+            held.owner = None;
+        }
+        held.version = version;
+        sim.taken.clear();
+        sim.wait(Millis::seconds(1));
+        let first = sim.taken.first().map(|(_, _, step)| step);
+        assert!(
+            matches!(first, Some(Step::Write(Write::MendReservation(..)))),
+            "{first:?}"
+        );
+    }
+}
