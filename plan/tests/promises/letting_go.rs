@@ -72,7 +72,11 @@ fn a_late_assign_that_lands_during_a_detach_is_taken_off_again_after_two_looks()
     goes(&mut sim, "a");
     sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
     let now = sim.now;
-    let late = Call::Assign(interface_of("n1"), address(ADDRESS), Default::default());
+    let late = Call::Assign(
+        interface_of("n1"),
+        address(ADDRESS),
+        mooring_plan::cloud::Reassign::default(),
+    );
     sim.ec2.execute(&late, now).unwrap();
     sim.settle();
     sim.expect_free("partner");
