@@ -29,6 +29,7 @@ mod looks;
 mod memory;
 mod moments;
 mod moves;
+mod once;
 mod replicas;
 mod reservation;
 mod restart;

@@ -1,0 +1,195 @@
+//! Nothing is done twice, nothing on an old word, and nothing that is wrong is left standing.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::{Fact, Kind, WriteOutcome};
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::objects::{Gate, Reservation};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Read, StatusWrite, Step, Write};
+
+use crate::sim::{INTERVAL, Sim, address};
+
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.count_from_here();
+    sim
+}
+
+fn attached() -> Sim {
+    let mut sim = world();
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.taken.clear();
+    sim
+}
+
+fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
+    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+}
+
+#[test]
+fn a_reservation_costs_one_write_of_the_status() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.expect_cost(0, 1, 0);
+}
+
+#[test]
+fn a_label_is_taken_off_once_whatever_the_watch_shows() {
+    let mut sim = attached();
+    sim.pod("b").on("n2");
+    sim.settle();
+    sim.remove_annotation("b");
+    sim.tell(0);
+    sim.controllers[0].stuck.insert(Kind::Pod);
+    sim.taken.clear();
+    sim.wait(Millis::seconds(20));
+    let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));
+    let labels = sim.taken.iter().filter(|(_, _, step)| label(step)).count();
+    assert_eq!(labels, 1, "{}", sim.story());
+}
+
+#[test]
+fn an_ip_that_a_write_does_not_find_is_read_before_anything_else() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    sim.tell(0);
+    let name = IpName::from("partner");
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    let Some(Step::Write(write)) = facts.decide(&name, now).step else {
+        panic!("{:?}", facts.decide(&name, now));
+    };
+    let fact = Fact::Wrote(name.clone(), write, WriteOutcome::NotFound);
+    facts.apply(fact, now, now);
+    let step = facts.decide(&name, now).step;
+    assert_eq!(step, Some(Step::Read(Read::Ip(name))));
+}
+
+#[test]
+fn without_a_look_at_ec2_of_late_no_pod_gets_a_free_address() {
+    let mut sim = world();
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.wait(Millis(INTERVAL.0 * 3));
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(20));
+    assert!(sim.the_ip("partner").status.claim.is_none());
+    sim.describe_fails = None;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn an_edit_is_the_way_out_for_an_ip_that_lost_its_address_to_somebody() {
+    let mut sim = world();
+    let version = sim.kube.bump();
+    let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
+    *held.unwrap() = Reservation {
+        address: address("203.0.113.10"),
+        uid: "of-a-service".to_owned(),
+        version,
+        deleting: false,
+        finalizer: false,
+        parent: None,
+        parent_text: "Service default/web".to_owned(),
+        label: None,
+        owner: None,
+        managed: true,
+    };
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    sim.edit("partner", "203.0.113.30");
+    sim.settle();
+    let status = &sim.the_ip("partner").status;
+    assert_eq!(status.address, Some(address("203.0.113.30")));
+}
+
+#[test]
+fn a_pod_of_nobody_s_choosing_gets_nothing_of_what_is_not_reserved() {
+    let mut sim = world();
+    let version = sim.kube.bump();
+    let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
+    let held = held.unwrap();
+    (held.label, held.owner, held.parent) = (None, None, None);
+    held.parent_text = "Service default/web".to_owned();
+    held.version = version;
+    sim.pod("a").on("n1");
+    sim.settle();
+    assert!(sim.the_ip("partner").status.claim.is_none());
+}
+
+#[test]
+fn a_failover_reads_the_pod_and_its_node_first() {
+    let mut sim = attached();
+    sim.node_unreachable("n1");
+    sim.delete_pod("a");
+    sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
+    sim.taken.clear();
+    sim.step_until(status_write(StatusWrite::Claim));
+    let read = |what: fn(&Read) -> bool| {
+        let reads = |step: &Step| matches!(step, Step::Read(read) if what(read));
+        sim.taken.iter().any(|(_, _, step)| reads(step))
+    };
+    assert!(read(
+        |read| matches!(read, Read::Pod(key) if key.name == "a")
+    ));
+    assert!(read(
+        |read| matches!(read, Read::Node(name) if name.as_str() == "n1")
+    ));
+}
+
+#[test]
+fn another_pod_that_says_it_has_the_address_is_told_that_it_has_not() {
+    let mut sim = attached();
+    sim.pod("b").on("n2");
+    sim.settle();
+    sim.change_pod("b", |pod| {
+        pod.gate = Some(Gate {
+            status: true,
+            reason: Reason::Attached.as_str().to_owned(),
+        });
+    });
+    sim.settle();
+    sim.expect_denied("b", Reason::MovedTo);
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_holder_whose_own_earlier_place_is_remembered_is_told_nothing_for_another_s_lie() {
+    let mut sim = attached();
+    sim.interface("eni-second", "n1");
+    sim.ec2.interfaces.remove(&crate::sim::interface_of("n1"));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.pod("b").on("n2");
+    sim.settle();
+    sim.restart(0);
+    sim.change_pod("b", |pod| {
+        pod.gate = Some(Gate {
+            status: true,
+            reason: Reason::Attached.as_str().to_owned(),
+        });
+    });
+    sim.count_from_here();
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.counts.gate_writes, 1, "{}", sim.story());
+}
+
+#[test]
+fn a_replica_set_that_no_answer_names_any_more_hands_nothing_over() {
+    let mut sim = attached();
+    sim.kube.replica_sets.remove("rs1");
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.wait(Millis::seconds(30));
+    sim.expect_attached("partner", "a");
+    sim.expect_event("b", Reason::ClaimedByOther);
+}
