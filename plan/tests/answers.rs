@@ -196,7 +196,7 @@ fn waits_of_many_processes_are_spread_over_the_second_half() {
         })
         .collect();
     let (first, last) = (*waits.first().unwrap(), *waits.last().unwrap());
-    assert!(500 <= first && first < 550, "{first}");
+    assert!((500..550).contains(&first), "{first}");
     assert!(950 < last && last <= 1000, "{last}");
     assert!(waits.len() > 60, "only {} of 100 differ", waits.len());
     let early = waits.iter().filter(|wait| **wait < 750).count();

@@ -45,7 +45,7 @@ fn wishing(name: &str, address: &str) -> Other {
 
 /// Refused for this, with all of these words.
 fn refused<T>(result: Result<T, Denial>, because: Because, words: &[&str]) -> Denial {
-    let denial = result.err().expect("a refusal");
+    let denial = result.err().unwrap();
     assert_eq!(denial.because(), because, "{denial}");
     let said = denial.to_string();
     for part in words {
