@@ -207,5 +207,9 @@ fn whoever_begins_to_lead_reads_an_ip_before_it_acts_on_what_a_watch_has_shown()
     let first = facts.decide(&name, sim.now).step;
     assert_eq!(first, Some(Step::Read(Read::Ip(name.clone()))));
     facts.apply(Fact::IpRead(name.clone(), None), sim.now, sim.now);
-    assert_eq!(facts.decide(&name, sim.now).step, None, "another has let it go");
+    assert_eq!(
+        facts.decide(&name, sim.now).step,
+        None,
+        "another has let it go"
+    );
 }
