@@ -1,6 +1,7 @@
 //! What is said and done for a block, beside the IPs' own steps: its finalizer, its status, and the
 //! labels of the nodes that can carry its addresses.
 
+mod ownerless;
 mod status;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -107,7 +108,8 @@ impl Facts {
         if !unknown.is_empty() {
             steps.push(BlockStep::ReadLimits(unknown));
         }
-        let (status, notices) = self.block_status(block, spec, subnet, &ips);
+        steps.extend(self.ownerless_step(spec, subnet, now));
+        let (status, notices) = self.block_status(block, spec, subnet, &ips, now);
         steps.extend(write_status(block, status));
         if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
         {

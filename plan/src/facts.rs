@@ -198,6 +198,9 @@ pub struct Facts {
     pub(crate) pods_of: BTreeMap<IpName, BTreeSet<PodUid>>,
     pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
     pub(crate) reservations: BTreeMap<Ipv4Addr, Reservation>,
+    /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
+    /// whether their addresses are somewhere.
+    pub(crate) ownerless: BTreeMap<Ipv4Addr, (String, Millis)>,
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Millis, ReplicaSet)>,
     pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
     pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
@@ -248,6 +251,7 @@ impl Facts {
             pods_of: BTreeMap::new(),
             nodes: BTreeMap::new(),
             reservations: BTreeMap::new(),
+            ownerless: BTreeMap::new(),
             replica_sets: BTreeMap::new(),
             instances: BTreeMap::new(),
             subnets: BTreeMap::new(),

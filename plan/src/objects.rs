@@ -38,6 +38,18 @@ pub struct Ip {
 }
 
 impl Ip {
+    /// The addresses that its status has, or had and may still have somewhere.
+    pub fn addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
+        let previous = self.status.previous.iter().map(|entry| entry.address);
+        self.status.address.into_iter().chain(previous)
+    }
+
+    /// Is it this IP for which an address may be on an interface?
+    #[must_use]
+    pub fn explains(&self, address: Ipv4Addr) -> bool {
+        self.addresses().any(|of| of == address)
+    }
+
     /// The interface that a claim is for which EC2 has not confirmed.
     #[must_use]
     pub fn unfinished_for(&self) -> Option<&InterfaceId> {

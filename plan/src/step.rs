@@ -188,4 +188,8 @@ pub enum BlockStep {
     Label(NodeName, BlockName, bool),
     /// Remove the annotation `release-brake`, used.
     DropReleaseBrake(BlockName, ResourceVersion),
+    /// GET of the IP that a reservation was made for.
+    ReadIp(IpName),
+    /// Delete a reservation whose IP is gone, and take its finalizer off.
+    Release(Reservation),
 }

@@ -10,7 +10,7 @@ use ipnet::Ipv4Net;
 
 use crate::decide::usable_interface;
 use crate::facts::{Facts, SubnetFacts};
-use crate::names::{InterfaceId, NodeName};
+use crate::names::{InterfaceId, Millis, NodeName};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
@@ -32,6 +32,7 @@ impl Facts {
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
         ips: &[&Ip],
+        now: Millis,
     ) -> (BlockStatus, Vec<Notice>) {
         let cidrs = subnet
             .map(|subnet| subnet.cidrs.clone())
@@ -43,7 +44,7 @@ impl Facts {
         let findings = [
             in_subnet(spec, &cidrs),
             shared_with_cni(&carriers),
-            orphaned(&self.orphans(spec, subnet)),
+            orphaned(&self.orphans(spec, subnet, now)),
             self.braked(block),
         ];
         let mut conditions = BTreeMap::new();
@@ -115,20 +116,15 @@ impl Facts {
         &self,
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
+        now: Millis,
     ) -> Vec<(Ipv4Addr, InterfaceId)> {
-        let Some(inventory) = subnet.and_then(SubnetFacts::inventory) else {
+        let Some((subnet, inventory)) =
+            subnet.and_then(|subnet| Some((subnet, subnet.inventory()?)))
+        else {
             return Vec::new();
         };
-        let ours: BTreeSet<Ipv4Addr> = self
-            .ips
-            .values()
-            .flat_map(|ip| {
-                ip.status
-                    .address
-                    .into_iter()
-                    .chain(ip.status.previous.iter().map(|entry| entry.address))
-            })
-            .collect();
+        let ours: BTreeSet<Ipv4Addr> = self.ips.values().flat_map(Ip::addresses).collect();
+        let interval = self.settings.inventory_interval;
         inventory
             .addresses()
             .filter(|(address, on)| {
@@ -136,10 +132,11 @@ impl Facts {
                     .interfaces
                     .get(*on)
                     .and_then(|interface| interface.primary);
-                spec.range
-                    .is_allocatable(**address, subnet.map_or(&[], |subnet| &subnet.cidrs))
+                spec.range.is_allocatable(**address, &subnet.cidrs)
                     && primary != Some(**address)
                     && !ours.contains(*address)
+                    && !subnet.explained.contains_key(*address)
+                    && subnet.locate(**address, interval, now).agreed
             })
             .map(|(address, on)| (*address, on.clone()))
             .collect()

@@ -16,7 +16,7 @@ impl Facts {
     pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
         match fact {
             Fact::Ip(ip) => self.see_ip(ip, now),
-            Fact::IpGone(name) => self.lose_ip(&name),
+            Fact::IpGone(name) => self.lose_ip(&name, now),
             Fact::Block(block) => {
                 // A person has looked at it.
                 self.rolled_back &= !block.release_brake;
@@ -78,7 +78,7 @@ impl Facts {
                 self.subnets.entry(id).or_default().tried = Some(now);
                 Touched::Nothing
             }
-            Fact::InventoryDone(id, list) => self.take_inventory(id, list, begun),
+            Fact::InventoryDone(id, list) => self.take_inventory(id, list, begun, now),
             Fact::InventoryFailed(id, outcome) => {
                 let subnet = self.subnets.entry(id.clone()).or_default();
                 subnet.tried = Some(now);
@@ -122,7 +122,9 @@ impl Facts {
             let coming = self.coming.entry(interface.clone()).or_default();
             coming.insert(name.clone());
         }
-        self.ips.insert(name.clone(), ip);
+        if let Some(before) = self.ips.insert(name.clone(), ip) {
+            self.note_unexplained(&before, now);
+        }
         Touched::One(name)
     }
 
@@ -138,12 +140,16 @@ impl Facts {
         }
     }
 
-    fn lose_ip(&mut self, name: &IpName) -> Touched {
+    fn lose_ip(&mut self, name: &IpName, now: Millis) -> Touched {
         self.memory.remove(name);
         self.absent.remove(name);
         self.uncount_coming(name);
+        let gone = self.ips.remove(name);
+        if let Some(gone) = &gone {
+            self.note_unexplained(gone, now);
+        }
         // Others may wait for its address.
-        changed(self.ips.remove(name).is_some())
+        changed(gone.is_some())
     }
 
     fn see_pod(&mut self, pod: Pod, now: Millis) -> Touched {
@@ -266,7 +272,13 @@ impl Facts {
             .map_or(Touched::Nothing, |ip| Touched::One(ip.name.clone()))
     }
 
-    fn take_inventory(&mut self, id: SubnetId, list: Vec<Interface>, begun: Millis) -> Touched {
+    fn take_inventory(
+        &mut self,
+        id: SubnetId,
+        list: Vec<Interface>,
+        begun: Millis,
+        now: Millis,
+    ) -> Touched {
         self.subnets
             .entry(id)
             .or_default()
@@ -279,7 +291,31 @@ impl Facts {
             .collect();
         self.witnessed
             .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
+        self.note_ownerless(now);
         Touched::All
+    }
+
+    fn note_ownerless(&mut self, now: Millis) {
+        let known = core::mem::take(&mut self.ownerless);
+        let since = |held: &Reservation| {
+            let known = known.get(&held.address);
+            let same = known.filter(|(uid, _)| uid == &held.uid);
+            same.map_or(now, |(_, since)| *since)
+        };
+        let ownerless = self.ownerless().map(|(held, _)| held);
+        let noted = ownerless.map(|held| (held.address, (held.uid.clone(), since(held))));
+        self.ownerless = noted.collect();
+    }
+
+    /// The IP does not explain these any more: what inventories have shown so far was in its time.
+    fn note_unexplained(&mut self, before: &Ip, now: Millis) {
+        for subnet in self.subnets.values_mut() {
+            let after = self.ips.get(&before.name);
+            let ended = before.addresses().filter(|address| {
+                !after.is_some_and(|after| after.uid == before.uid && after.explains(*address))
+            });
+            subnet.explained.extend(ended.map(|address| (address, now)));
+        }
     }
 
     /// The subnet that an IP's address lies in.

@@ -38,6 +38,9 @@ impl Facts {
     /// Those of which it matters whether inventories were begun before or after them, and the
     /// inventories' own.
     pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        for (_, since) in self.ownerless.values_mut() {
+            change(since);
+        }
         for subnet in self.subnets.values_mut() {
             for inventory in [&mut subnet.last, &mut subnet.before].into_iter().flatten() {
                 change(&mut inventory.begun);
@@ -46,6 +49,7 @@ impl Facts {
                 change(&mut own.answered);
             }
             subnet.unknown.values_mut().for_each(&mut *change);
+            subnet.explained.values_mut().for_each(&mut *change);
             subnet.wanted.iter_mut().for_each(&mut *change);
         }
         for memory in self.memory.values_mut() {

@@ -113,6 +113,8 @@ pub struct SubnetFacts {
     pub(crate) own: BTreeMap<Ipv4Addr, OwnWrite>,
     /// Addresses of which a call's outcome is not known, since when.
     pub(crate) unknown: BTreeMap<Ipv4Addr, Millis>,
+    /// Addresses that an IP explained until then: no inventory begun before says that nobody does.
+    pub(crate) explained: BTreeMap<Ipv4Addr, Millis>,
 }
 
 impl SubnetFacts {
@@ -160,6 +162,9 @@ impl SubnetFacts {
         self.before = self.last.take();
         let began = inventory.begun;
         self.last = Some(inventory);
+        if let Some(before) = &self.before {
+            self.explained.retain(|_, until| *until >= before.begun);
+        }
         self.own.retain(|address, own| {
             let Some((last, before)) = self.last.as_ref().zip(self.before.as_ref()) else {
                 return true;

@@ -8,7 +8,7 @@ use mooring_plan::classify::Action;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, InstanceType, NodeName, ResourceVersion, SubnetId};
 use mooring_plan::objects::BlockStatus;
-use mooring_plan::step::BlockStep;
+use mooring_plan::step::{BlockStep, Read};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -33,6 +33,8 @@ impl<C: Cloud> Effects<C> {
         let done = match step {
             BlockStep::ReadSubnet(subnet) => return self.subnet(subnet).await,
             BlockStep::ReadLimits(types) => return self.limits(types).await,
+            BlockStep::ReadIp(name) => return self.read(&name, Read::Ip(name.clone())).await,
+            BlockStep::Release(reservation) => self.release(&reservation).await,
             BlockStep::Label(node, block, wanted) => self.label_node(&node, &block, wanted).await,
             BlockStep::AddFinalizer(block, version) => self.block_finalizer(&block, version, true).await,
             BlockStep::RemoveFinalizer(block, version) => self.block_finalizer(&block, version, false).await,

@@ -80,6 +80,8 @@ impl<C: Cloud> Effects<C> {
     pub(super) async fn release(&self, reservation: &Reservation) -> Result<Amended, Failure> {
         let name = reservation.address.to_string();
         let reservations = self.kinds.reservations();
+        // Another IP may make it its own at any time, also while it is being deleted.
+        let mut version = Some(reservation.version);
         if !reservation.deleting {
             let only_this = Preconditions {
                 uid: Some(reservation.uid.clone()),
@@ -88,14 +90,18 @@ impl<C: Cloud> Effects<C> {
             let params = DeleteParams::default().preconditions(only_this);
             let doing = || format!("deleting {}", object(reservation));
             match within(doing, reservations.delete(&name, &params)).await {
-                Ok(_) => {}
+                Ok(deleted) => {
+                    let deleted = deleted.left();
+                    let deleted = deleted.and_then(|object| read::reservation(&object).ok());
+                    version = deleted.map(|deleted| deleted.version);
+                }
                 Err(failure) if failure.is_not_found() => return Ok(Amended::Gone),
                 Err(failure) => return Err(failure),
             }
         }
         let only_this = Guard {
             uid: Some(&reservation.uid),
-            version: None,
+            version,
         };
         amend(
             &reservations,

@@ -48,7 +48,7 @@ impl Facts {
                         self.memory.entry(name.clone()).or_default().stale = false;
                     }
                     None => {
-                        self.lose_ip(&name);
+                        self.lose_ip(&name, now);
                     }
                 }
                 self.reads.ips.insert(name, (begun, ip));
@@ -91,6 +91,7 @@ impl Facts {
                 self.instances.insert(id, (begun, state));
             }
             Fact::ReadFailed(name, read, outcome) => {
+                self.ownerless_unread(&read, now);
                 if let Some(memory) = self.memory.get_mut(&name) {
                     memory
                         .failures
@@ -101,6 +102,17 @@ impl Facts {
             _ => {}
         }
         Touched::Nothing
+    }
+
+    /// An IP that cannot be read is not gone: it is asked for again after two more inventories.
+    fn ownerless_unread(&mut self, read: &Read, now: Millis) {
+        let Read::Ip(name) = read else { return };
+        for (address, (_, since)) in &mut self.ownerless {
+            let held = self.reservations.get(address);
+            if held.is_some_and(|held| held.parent.as_ref() == Some(name)) {
+                *since = now;
+            }
+        }
     }
 
     /// Whoever waited for such an answer need not wait any longer.

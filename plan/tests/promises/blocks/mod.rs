@@ -2,6 +2,7 @@
 //! has to be asked of EC2 for it.
 
 mod labels;
+mod ownerless;
 mod status;
 
 use std::collections::BTreeSet;
@@ -59,6 +60,14 @@ fn carry_out(sim: &mut Sim, step: BlockStep) {
         }
         BlockStep::DropReleaseBrake(..) => {
             sim.change_block("block", |block| block.release_brake = false);
+        }
+        BlockStep::ReadIp(name) => {
+            let fact = Fact::IpRead(name.clone(), sim.kube.ips.get(&name).cloned());
+            let now = sim.now;
+            sim.controllers[0].facts.apply(fact, now, now);
+        }
+        BlockStep::Release(reservation) => {
+            sim.kube.release(&reservation);
         }
         BlockStep::ReadSubnet(_) | BlockStep::ReadLimits(_) => panic!("{step:?} was answered"),
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::{ResourceVersion, SubnetId};
+use mooring_plan::names::{IpName, ResourceVersion, SubnetId};
 use mooring_plan::objects::{BlockStatus, Condition};
 use mooring_plan::reason::Reason;
-use mooring_plan::step::BlockStep;
+use mooring_plan::step::{BlockStep, Notice, Step, Write};
 
 use super::{look, mind, name, status, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
@@ -124,6 +124,9 @@ fn an_address_that_no_ip_explains_is_said_with_a_way_out() {
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.wait(INTERVAL);
     let said = condition(&mut sim, "OrphanedAddress");
+    assert!(!said.status, "one look proves nothing");
+    sim.wait(INTERVAL);
+    let said = condition(&mut sim, "OrphanedAddress");
     assert_eq!((said.status, said.reason), (true, Reason::OrphanedAddress));
     let notices = look(&mut sim).1;
     assert_eq!(notices.len(), 1, "{notices:?}");
@@ -133,6 +136,53 @@ fn an_address_that_no_ip_explains_is_said_with_a_way_out() {
     sim.ip("late", "203.0.113.77");
     sim.settle();
     assert!(!condition(&mut sim, "OrphanedAddress").status);
+}
+
+#[test]
+fn an_address_that_was_taken_off_and_let_go_is_not_said_to_be_left_behind() {
+    let mut sim = world();
+    mind(&mut sim);
+    sim.pod_goes("a");
+    sim.delete_ip("partner");
+    // The last inventory was begun before it was taken off, and shows it.
+    let mut gone = false;
+    while !gone {
+        let step = sim.step_until(|_| true);
+        gone = matches!(step, Step::Write(Write::RemoveFinalizer(..)));
+        assert!(!orphaned(&mut sim), "after {step:?}");
+    }
+    sim.expect_gone("partner");
+    for _ in 0..3 {
+        sim.wait(INTERVAL);
+        assert!(!orphaned(&mut sim));
+    }
+}
+
+/// Is an address said to be left behind, in the status that is to be written, or as an Event?
+fn orphaned(sim: &mut Sim) -> bool {
+    let (steps, notices) = look(sim);
+    let said = |notice: &Notice| notice.reason == Reason::OrphanedAddress;
+    notices.iter().any(said)
+        || steps.iter().any(|step| match step {
+            BlockStep::Status(_, _, status) => status.conditions["OrphanedAddress"].status,
+            _ => false,
+        })
+}
+
+#[test]
+fn what_inventories_showed_while_an_ip_explained_it_is_no_orphan_once_it_is_gone() {
+    let mut sim = world();
+    sim.wait(INTERVAL);
+    mind(&mut sim);
+    // Another process detaches it and lets it go: this one hears only that.
+    sim.pod_goes("a");
+    sim.kube.ips.remove(&IpName::from("partner"));
+    sim.kube.bump();
+    assert!(!orphaned(&mut sim), "both inventories are of its time");
+    sim.wait(INTERVAL);
+    assert!(!orphaned(&mut sim), "one of the two still is");
+    sim.wait(INTERVAL);
+    assert!(orphaned(&mut sim), "it was left behind indeed");
 }
 
 #[test]
@@ -146,7 +196,7 @@ fn what_lies_outside_the_block_is_no_orphan_of_it() {
     });
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.found_on("203.0.113.60", Some("eni-n2"));
-    sim.wait(INTERVAL);
+    sim.wait(INTERVAL.plus(INTERVAL));
     assert!(!condition(&mut sim, "OrphanedAddress").status);
 }
 
@@ -156,13 +206,13 @@ fn a_sentence_names_five_and_counts_the_rest() {
     for last in 71..=75 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
     }
-    sim.wait(INTERVAL);
+    sim.wait(INTERVAL.plus(INTERVAL));
     let five = condition(&mut sim, "OrphanedAddress").message;
     assert!(five.contains("203.0.113.75 on eni-n2: "), "{five}");
     assert!(!five.contains("more"), "{five}");
     sim.found_on("203.0.113.76", Some("eni-n2"));
     sim.found_on("203.0.113.77", Some("eni-n2"));
-    sim.wait(INTERVAL);
+    sim.wait(INTERVAL.plus(INTERVAL));
     let seven = condition(&mut sim, "OrphanedAddress").message;
     assert!(
         seven.contains("203.0.113.75 on eni-n2 and 2 more"),

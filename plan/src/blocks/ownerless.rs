@@ -1,0 +1,65 @@
+//! An `IPAddress` of ours that belongs to no IP: its creation was answered by nobody, and came after its
+//! IP had gone. Its own finalizer would hold it for good, and its address with it.
+
+use crate::facts::{Facts, READ_FRESH, SubnetFacts};
+use crate::names::{IpName, IpUid, Millis};
+use crate::objects::{BlockSpec, Reservation};
+use crate::step::BlockStep;
+
+impl Facts {
+    /// What is to be done about one that lies in the block: ask for its IP, or let it go.
+    pub(super) fn ownerless_step(
+        &self,
+        spec: &BlockSpec,
+        subnet: Option<&SubnetFacts>,
+        now: Millis,
+    ) -> Option<BlockStep> {
+        let subnet = subnet?;
+        self.ownerless().find_map(|(reservation, parent)| {
+            let address = reservation.address;
+            let (uid, since) = self.ownerless.get(&address)?;
+            let location = subnet.locate(address, self.settings.inventory_interval, now);
+            // What is on an interface is reported, and stays reserved.
+            let nowhere = location.fresh
+                && location.on.is_none()
+                && location.agreed_since.is_some_and(|begun| begun > *since);
+            if uid != &reservation.uid || !spec.range.contains(address) || !nowhere {
+                return None;
+            }
+            let read = self.reads.ips.get(parent);
+            match read.filter(|(begun, _)| begun > since && now.since(*begun) <= READ_FRESH) {
+                None => Some(BlockStep::ReadIp(parent.clone())),
+                Some((_, found)) => {
+                    let found = found.as_ref().map(|ip| &ip.uid);
+                    let lives = found.is_some_and(|uid| may_be_of(reservation, uid));
+                    (!lives).then(|| BlockStep::Release(reservation.clone()))
+                }
+            }
+        })
+    }
+
+    /// Those that no IP that is known has, with the names of the IPs that they were made for.
+    pub(crate) fn ownerless(&self) -> impl Iterator<Item = (&Reservation, &IpName)> {
+        let all = self.reservations.values().filter(|_| self.synced());
+        // Most belong to the IP of their parent's name: the rest is few, and worth a look at every IP.
+        all.filter_map(|reservation| {
+            let parent = reservation.parent.as_ref()?;
+            let of = |uid: &IpUid| may_be_of(reservation, uid);
+            let by_name = self.ips.get(parent);
+            let lives = by_name.is_some_and(|ip| of(&ip.uid))
+                || self.ips.values().any(|ip| {
+                    reservation.label.as_ref() == Some(&ip.uid)
+                        || reservation.owner.as_ref() == Some(&ip.uid)
+                        || ip.explains(reservation.address)
+                });
+            (reservation.managed && !lives).then_some((reservation, parent))
+        })
+    }
+}
+
+/// Is it this IP's? Where both references were stripped it belongs to whoever has its parent's name.
+fn may_be_of(reservation: &Reservation, parent: &IpUid) -> bool {
+    let uids = [&reservation.label, &reservation.owner];
+    let mut named = uids.into_iter().flatten().peekable();
+    named.peek().is_none() || named.any(|uid| uid == parent)
+}

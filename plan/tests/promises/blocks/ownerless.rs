@@ -1,0 +1,203 @@
+//! An `IPAddress` of ours that belongs to no IP: it goes once that is sure, and nothing else does.
+
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
+use mooring_plan::objects::Reservation;
+use mooring_plan::step::{BlockStep, Read};
+
+use super::{carry_out, mind, steps, world};
+use crate::sim::{INTERVAL, Sim, address};
+
+const LATE: &str = "203.0.113.77";
+
+/// The creation that was under way when its IP went is carried out now.
+fn reserved_late(sim: &mut Sim) {
+    let (name, uid) = (IpName::from("gone"), IpUid::from("ip-gone"));
+    sim.kube.reserve(&name, &uid, address(LATE));
+    sim.kube.delete_reservation(address(LATE));
+}
+
+fn change(sim: &mut Sim, change: impl FnOnce(&mut Reservation)) {
+    let version = sim.kube.bump();
+    let held = sim.kube.reservations.get_mut(&address(LATE)).unwrap();
+    change(held);
+    held.version = version;
+}
+
+fn about_it(sim: &mut Sim) -> Vec<BlockStep> {
+    let ours = |step: &BlockStep| matches!(step, BlockStep::ReadIp(_) | BlockStep::Release(_));
+    steps(sim).into_iter().filter(ours).collect()
+}
+
+/// Two inventories and more, and everything that is to be done for the block.
+fn in_time(sim: &mut Sim) {
+    for _ in 0..4 {
+        sim.wait(INTERVAL);
+        mind(sim);
+    }
+}
+
+fn reserved(sim: &Sim) -> bool {
+    sim.kube.reservations.contains_key(&address(LATE))
+}
+
+#[test]
+fn a_reservation_that_came_after_its_ip_had_gone_is_let_go_and_its_address_given_again() {
+    let mut sim = world();
+    mind(&mut sim);
+    reserved_late(&mut sim);
+    assert_eq!(about_it(&mut sim), [], "no inventory was begun since");
+    sim.wait(INTERVAL);
+    assert_eq!(about_it(&mut sim), [], "one proves nothing");
+    sim.wait(INTERVAL.plus(INTERVAL));
+    let asking = BlockStep::ReadIp(IpName::from("gone"));
+    assert_eq!(
+        about_it(&mut sim),
+        std::slice::from_ref(&asking),
+        "of its IP, first"
+    );
+    carry_out(&mut sim, asking);
+    let held = sim.kube.reservations[&address(LATE)].clone();
+    assert_eq!(about_it(&mut sim), [BlockStep::Release(held.clone())]);
+    carry_out(&mut sim, BlockStep::Release(held));
+    assert_eq!(about_it(&mut sim), [], "nothing is left to do");
+    sim.ip("next", LATE);
+    sim.settle();
+    sim.expect_free("next");
+}
+
+#[test]
+fn an_answer_that_its_ip_is_gone_is_not_believed_for_long() {
+    let mut sim = world();
+    mind(&mut sim);
+    reserved_late(&mut sim);
+    for _ in 0..3 {
+        sim.wait(INTERVAL);
+    }
+    let asking = about_it(&mut sim);
+    carry_out(&mut sim, asking[0].clone());
+    sim.now = sim.now.plus(mooring_plan::names::Millis(5_001));
+    assert_eq!(about_it(&mut sim), asking, "asked anew");
+}
+
+#[test]
+fn an_address_that_is_on_an_interface_stays_reserved() {
+    let mut sim = world();
+    reserved_late(&mut sim);
+    sim.found_on(LATE, Some("eni-n2"));
+    in_time(&mut sim);
+    assert!(reserved(&sim));
+    // Taken off, as the condition of the block asks for.
+    sim.found_on(LATE, None);
+    in_time(&mut sim);
+    assert!(!reserved(&sim));
+}
+
+#[test]
+fn one_look_that_does_not_show_the_address_lets_nothing_go() {
+    let mut sim = world();
+    reserved_late(&mut sim);
+    sim.found_on(LATE, Some("eni-n2"));
+    in_time(&mut sim);
+    sim.found_on(LATE, None);
+    let looked = sim.counts.inventories;
+    while sim.counts.inventories == looked {
+        sim.wait(mooring_plan::names::Millis::seconds(1));
+    }
+    assert_eq!(about_it(&mut sim), []);
+}
+
+#[test]
+fn an_ip_that_the_watch_does_not_show_yet_keeps_what_is_reserved_for_it() {
+    let mut sim = world();
+    sim.controllers[0].stuck.insert(Kind::Ip);
+    sim.ip("slow", LATE);
+    let (name, uid) = (IpName::from("slow"), sim.the_ip("slow").uid.clone());
+    sim.kube.reserve(&name, &uid, address(LATE));
+    in_time(&mut sim);
+    assert!(reserved(&sim));
+}
+
+#[test]
+fn an_ip_that_cannot_be_read_is_not_gone_and_is_asked_for_after_two_more_inventories() {
+    let mut sim = world();
+    mind(&mut sim);
+    reserved_late(&mut sim);
+    for _ in 0..3 {
+        sim.wait(INTERVAL);
+    }
+    let name = IpName::from("gone");
+    assert_eq!(about_it(&mut sim), [BlockStep::ReadIp(name.clone())]);
+    let (now, read) = (sim.now, Read::Ip(name.clone()));
+    let failed = Fact::ReadFailed(name, read, None);
+    sim.controllers[0].facts.apply(failed, now, now);
+    assert_eq!(about_it(&mut sim), []);
+    sim.wait(INTERVAL.plus(INTERVAL).plus(INTERVAL));
+    assert_eq!(about_it(&mut sim).len(), 1, "it is asked again");
+}
+
+#[test]
+fn what_is_another_s_or_may_be_of_an_ip_that_lives_is_left_alone() {
+    type Change = fn(&mut Reservation);
+    let changes: [(&str, Change); 5] = [
+        ("not managed by us", |held| held.managed = false),
+        ("not made for an IP", |held| held.parent = None),
+        ("its label names one that lives", |held| {
+            held.label = Some(IpUid::from("ip-lives"));
+        }),
+        ("its owner is one that lives", |held| {
+            held.owner = Some(IpUid::from("ip-lives"));
+        }),
+        ("references stripped, and its name lives", |held| {
+            (held.label, held.owner) = (None, None);
+            held.parent = Some(IpName::from("spare"));
+        }),
+    ];
+    for (what, changed) in changes {
+        let mut sim = world();
+        reserved_late(&mut sim);
+        let spare = sim.the_ip("spare").uid.clone();
+        change(&mut sim, |held| {
+            changed(held);
+            for of in [&mut held.label, &mut held.owner] {
+                if of.as_ref() == Some(&IpUid::from("ip-lives")) {
+                    *of = Some(spare.clone());
+                }
+            }
+        });
+        for _ in 0..3 {
+            sim.wait(INTERVAL);
+        }
+        assert_eq!(about_it(&mut sim), [], "{what}");
+    }
+}
+
+#[test]
+fn another_ip_of_the_same_name_keeps_nothing_that_it_does_not_have() {
+    let mut sim = world();
+    reserved_late(&mut sim);
+    sim.ip("gone", "203.0.113.78");
+    sim.settle();
+    in_time(&mut sim);
+    assert!(!reserved(&sim));
+    sim.expect_free("gone");
+}
+
+#[test]
+fn what_was_changed_since_is_not_let_go() {
+    let mut sim = world();
+    mind(&mut sim);
+    reserved_late(&mut sim);
+    for _ in 0..3 {
+        sim.wait(INTERVAL);
+    }
+    let asking = about_it(&mut sim);
+    carry_out(&mut sim, asking[0].clone());
+    let releasing = about_it(&mut sim);
+    assert!(matches!(&releasing[..], [BlockStep::Release(_)]));
+    let version = sim.kube.bump();
+    assert!(version > ResourceVersion(1));
+    change(&mut sim, |held| held.label = Some(IpUid::from("another")));
+    carry_out(&mut sim, releasing[0].clone());
+    assert!(reserved(&sim));
+}
