@@ -78,6 +78,9 @@ fn a_late_assign_that_lands_during_a_detach_is_taken_off_again_after_two_looks()
         mooring_plan::cloud::Reassign::default(),
     );
     sim.ec2.execute(&late, now).unwrap();
+    let looks = sim.counts.inventories;
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    assert!(sim.counts.inventories >= looks + 2, "{}", sim.story());
     sim.settle();
     sim.expect_free("partner");
     assert_eq!(sim.counts.unassigns, 2, "{}", sim.story());
@@ -98,8 +101,8 @@ fn an_interface_that_ec2_denies_to_know_is_asked_again_while_inventories_show_it
     let fact = Fact::Called(name, call, Err(not_found));
     let now = sim.now;
     sim.controllers[0].facts.apply(fact, now, now);
-    sim.settle();
-    sim.expect_free("partner");
+    sim.step_until(status_write(StatusWrite::Clear));
+    sim.expect_on(ADDRESS, None);
 }
 
 #[test]
