@@ -129,6 +129,7 @@ impl Calm {
                 return Err(broken.to_string());
             }
             state.mark = None;
+            state.waits = 0;
         }
         Err(format!("it does not rest within {ROUNDS} rounds"))
     }
@@ -141,6 +142,7 @@ fn runs(cast: &Cast, state: &State) -> Vec<(Vec<usize>, State)> {
     calm.past.clear();
     calm.at.clear();
     calm.mark = None;
+    calm.waits = 0;
     let mut starts = vec![calm.clone()];
     starts[0].late.clear();
     if !calm.late.is_empty() {

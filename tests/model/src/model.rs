@@ -18,6 +18,10 @@ use crate::world::events::Event;
 /// is fresh, than a late call may take and than a Describe lags.
 const SLOW: Millis = Millis::seconds(11);
 
+/// Where nothing happens, time passes so often; what else would come of waiting is seen to from each
+/// state by the calm runs, which wait for as long as it takes.
+const WAITS: u8 = 4;
+
 /// The liveness property.
 pub const SETTLES: &str = "without further faults it comes to rest, and rests where it should";
 
@@ -121,7 +125,7 @@ impl Model for Configuration {
             rests &= busy.is_empty();
             actions.extend(busy);
         }
-        if rests {
+        if rests && state.waits < WAITS {
             actions.push(Action::Wait);
         }
         actions.extend(state.late.iter().cloned().map(Action::Land));
@@ -143,7 +147,10 @@ impl Model for Configuration {
             Action::Answer(which, ip) => state.answer(which, &ip),
             Action::Look(which) => state.look(which, 0),
             Action::Looked(which) => state.looked(which),
-            Action::Wait => state.pass_until_due(),
+            Action::Wait => {
+                state.pass_until_due();
+                state.waits += 1;
+            }
             Action::Land(late) => state.land(&self.cast, &late),
             Action::Befall(fault) => {
                 state.spend();

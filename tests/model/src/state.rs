@@ -40,6 +40,8 @@ pub struct State {
     pub at: Vec<usize>,
     /// So many faults may still befall.
     pub faults: u8,
+    /// So many times has time passed since anything happened but reads and inventories.
+    pub waits: u8,
     /// What the rules need to know of the past.
     pub past_of: PastOf,
     /// What the last transition brought about, if it is worth telling.
@@ -167,6 +169,7 @@ impl State {
     /// One fault less. Without any left, what only a fault could bring to light is forgotten.
     pub fn spend(&mut self) {
         self.faults -= 1;
+        self.waits = 0;
         if self.faults == 0 {
             self.past.clear();
         }
@@ -174,6 +177,7 @@ impl State {
 
     /// Something happens that nobody asked the controllers for.
     pub fn happen(&mut self, event: &Event) {
+        self.waits = 0;
         let lost = match event {
             Event::PodDeleted(key) | Event::Unannotated(key) => Some(key),
             Event::PodGone(key)
@@ -277,6 +281,7 @@ impl State {
     }
 
     fn carry_out(&mut self, cast: &Cast, sent: &Sent, blind: bool, by: Option<usize>) -> Fact {
+        self.waits = 0;
         match &sent.step {
             Step::Write(write) => {
                 let before = self.kube.clone();

@@ -3,7 +3,8 @@
 use mooring_plan::cloud::Reassign;
 
 use super::{EVERYTHING, Plot};
-use crate::cast::{Scene, address, key};
+use crate::action::Befalls;
+use crate::cast::{Scene, address};
 use crate::model::Configuration;
 use crate::state::Mark;
 use crate::world::events::Event;
@@ -29,36 +30,30 @@ pub fn edit() -> Configuration {
         .at_rest()
 }
 
-/// The IP is deleted while a pod has the address; another pod asks too late; then the IP is made again.
+/// The IP is deleted while a pod has the address and another waits; then one of its name is made anew.
 pub fn delete() -> Configuration {
     let mut scene = held();
     let late = scene.make_pod("late", "partner", "b", None);
+    scene.kube.pods.insert(late.key.clone(), late);
     let again = scene.make_ip("partner", address(10), Reassign::Refuse);
     Plot::new("delete", scene)
         .track([Event::IpDeleted("partner".into()), Event::IpCreated(again)])
-        .track([
-            Event::PodDeleted(key("web")),
-            Event::PodGone(key("web")),
-            Event::PodCreated(late),
-        ])
-        .befalls(1, EVERYTHING)
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
         .reaches([Mark::IpGone, Mark::Cleared])
         .at_rest()
 }
 
-/// Two IPs wish one address, each with a pod; the first is deleted.
+/// Two IPs wish one address, a pod asks for the second, and the first is deleted.
 pub fn two_ips() -> Configuration {
     let mut scene = Scene::new()
-        .node("a")
         .node("b")
         .ip("one", address(10), Reassign::Allow)
         .ip("two", address(10), Reassign::Allow);
-    let one = scene.make_pod("one", "one", "a", None);
     let two = scene.make_pod("two", "two", "b", None);
     scene.kube.pods.insert(two.key.clone(), two);
     Plot::new("two-ips", scene)
-        .track([Event::PodCreated(one), Event::IpDeleted("one".into())])
-        .befalls(1, [crate::action::Befalls::Crash])
+        .track([Event::IpDeleted("one".into())])
+        .befalls(1, [Befalls::Crash])
         .reaches([Mark::IpGone])
         .unprepared()
 }

@@ -2,7 +2,7 @@
 
 use mooring_plan::cloud::Reassign;
 
-use super::Plot;
+use super::{EVERYTHING, Plot};
 use crate::action::Befalls;
 use crate::cast::{Scene, address, key};
 use crate::model::Configuration;
@@ -27,7 +27,7 @@ fn plot(name: &'static str, reassign: Reassign) -> Plot {
 /// `reassign: false`: taken off, then assigned.
 pub fn refusing() -> Configuration {
     plot("move", Reassign::Refuse)
-        .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::LookBack])
+        .befalls(1, EVERYTHING)
         .reaches([
             Mark::MoveEnded,
             Mark::CrashAfterClaim,
