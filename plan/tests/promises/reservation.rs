@@ -1,7 +1,7 @@
 //! Whoever creates the `IPAddress` of an address first has it.
 
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, IpUid};
+use mooring_plan::names::{IpName, IpUid, Millis};
 use mooring_plan::objects::{Reservation, Wish};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
@@ -312,4 +312,32 @@ fn the_answer_to_a_release_does_not_forget_what_was_made_anew_before_it_came() {
     facts.apply(answer, now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Write(Write::Release(again))));
+}
+
+#[test]
+fn a_release_that_met_a_conflict_is_tried_again_although_no_watch_shows_the_reservation_anew() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    let name = IpName::from("partner");
+    // Deleted by the try before, which did not come to its finalizer; the watch has shown that.
+    let left = Reservation {
+        label: Some(sim.the_ip("partner").uid.clone()),
+        managed: true,
+        deleting: true,
+        ..reservation("203.0.113.20", Some("partner"))
+    };
+    let ip = sim.the_ip("partner").clone();
+    let facts = &mut sim.controllers[0].facts;
+    let now = sim.now;
+    facts.apply(Fact::Reservation(left.clone()), now, now);
+    let release = Write::Release(left);
+    let answer = Fact::Wrote(name.clone(), release.clone(), WriteOutcome::Conflict);
+    facts.apply(answer, now, now);
+    facts.apply(Fact::IpRead(name.clone(), Some(ip)), now, now);
+    let waiting = facts.decide(&name, now);
+    assert_eq!(waiting.step, None, "not at once: a watch may be on its way");
+    let then = waiting.again.unwrap();
+    assert!(then <= now.plus(Millis::seconds(1)));
+    assert_eq!(facts.decide(&name, then).step, Some(Step::Write(release)));
 }

@@ -37,21 +37,13 @@ impl Facts {
             (Write::Reserve(_, _, address), WriteOutcome::Done(_)) => {
                 memory.taken.remove(address);
             }
-            // Also where it is another version by now: it is read before anything is decided from it.
-            (
-                Write::Release(reservation),
-                WriteOutcome::Done(_) | WriteOutcome::NotFound | WriteOutcome::Conflict,
-            )
-            | (
-                Write::MendReservation(_, _, reservation),
-                WriteOutcome::NotFound | WriteOutcome::Conflict,
-            ) => {
-                // The watch may have been faster, and shown what somebody made or changed since: it will
-                // not show that again.
-                let newer = |seen: &Reservation| {
-                    seen.uid != reservation.uid
-                        || outcome == WriteOutcome::Conflict && seen.version > reservation.version
-                };
+            // A conflict is no word that it went. The watch may have shown all there is to show of it, and
+            // would not show it again.
+            (Write::Release(reservation), WriteOutcome::Done(_) | WriteOutcome::NotFound)
+            | (Write::MendReservation(_, _, reservation), WriteOutcome::NotFound) => {
+                // The watch may have been faster, and shown what somebody made since: it will not show that
+                // again.
+                let newer = |seen: &Reservation| seen.uid != reservation.uid;
                 if !self
                     .reservations
                     .get(&reservation.address)
@@ -90,7 +82,13 @@ impl Facts {
                     Some(Written::Pod(_)) | None => {}
                 }
             }
-            WriteOutcome::Conflict => memory.stale = true,
+            WriteOutcome::Conflict => {
+                memory.stale = true;
+                // The IP is read anew, but the write was of another object: it waits for its watch.
+                if matches!(write, Write::Release(_) | Write::MendReservation(..)) {
+                    memory.failures.write_failed(name.as_str(), write, now);
+                }
+            }
             WriteOutcome::Unknown | WriteOutcome::Refused(_) => {
                 memory.stale = true;
                 memory.failures.write_failed(name.as_str(), write, now);
