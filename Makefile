@@ -12,15 +12,16 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast e2e verify mutants crds clean
+.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify planted-bugs mutants crds clean
 
 help:
 	@echo 'make demo      start everything, show what Mooring does, end everything'
 	@echo 'make up        start everything and leave it running; then: . target/dev/env'
 	@echo 'make down      end what `make up` started'
-	@echo 'make test      format, lints, and every test (test-fast and e2e: the two halves)'
+	@echo 'make test      format, lints, and every test (its parts: test-fast, checkers, e2e)'
 	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo repeat"'
 	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
+	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
 	@echo 'make crds      write config/crd anew from the code'
 	@echo 'make fmt lint  format; lint'
 	@echo 'make tools     build the control plane, install moto'
@@ -69,7 +70,7 @@ lint: need
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 
-test: test-fast e2e
+test: test-fast checkers e2e
 
 # What ran is written down: the end-to-end tests look there for the tests that tests/faults.toml names.
 test-fast: lint tools build
@@ -82,8 +83,16 @@ ifneq ($(E2E),)
 	cargo test --workspace --test e2e
 endif
 
+# Optimised, and so built apart: the model's quick configurations, and some seeds of the simulation.
+checkers: need
+	cargo run --profile optimised --package mooring-model -- --quick
+	cargo run --profile optimised --package mooring-simulation -- --seeds 100 --twice 20
+
 verify: tools build
 	@.ci/verify $(SLICES)
+
+planted-bugs: tools build
+	@.ci/planted-bugs $(BUGS)
 
 mutants: need
 	@.ci/mutants $(MUTATED)
