@@ -1,6 +1,7 @@
 //! How each fact changes what is known: what watches and inventories say, here; answers in their files.
 
 mod answers;
+mod nobodys;
 mod reads;
 
 use alloc::collections::BTreeSet;
@@ -293,29 +294,6 @@ impl Facts {
             .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
         self.note_ownerless(now);
         Touched::All
-    }
-
-    fn note_ownerless(&mut self, now: Millis) {
-        let known = core::mem::take(&mut self.ownerless);
-        let since = |held: &Reservation| {
-            let known = known.get(&held.address);
-            let same = known.filter(|(uid, _)| uid == &held.uid);
-            same.map_or(now, |(_, since)| *since)
-        };
-        let ownerless = self.ownerless().map(|(held, _)| held);
-        let noted = ownerless.map(|held| (held.address, (held.uid.clone(), since(held))));
-        self.ownerless = noted.collect();
-    }
-
-    /// The IP does not explain these any more: what inventories have shown so far was in its time.
-    fn note_unexplained(&mut self, before: &Ip, now: Millis) {
-        for subnet in self.subnets.values_mut() {
-            let after = self.ips.get(&before.name);
-            let ended = before.addresses().filter(|address| {
-                !after.is_some_and(|after| after.uid == before.uid && after.explains(*address))
-            });
-            subnet.explained.extend(ended.map(|address| (address, now)));
-        }
     }
 
     /// The subnet that an IP's address lies in.

@@ -104,17 +104,6 @@ impl Facts {
         Touched::Nothing
     }
 
-    /// An IP that cannot be read is not gone: it is asked for again after two more inventories.
-    fn ownerless_unread(&mut self, read: &Read, now: Millis) {
-        let Read::Ip(name) = read else { return };
-        for (address, (_, since)) in &mut self.ownerless {
-            let held = self.reservations.get(address);
-            if held.is_some_and(|held| held.parent.as_ref() == Some(name)) {
-                *since = now;
-            }
-        }
-    }
-
     /// Whoever waited for such an answer need not wait any longer.
     fn read_succeeded(&mut self, fact: &Fact) {
         let answered = |read: &Read| match (read, fact) {

@@ -1,0 +1,42 @@
+//! What belongs to no IP, or to none any more, and since when.
+
+use super::super::Facts;
+use crate::names::Millis;
+use crate::objects::{Ip, Reservation};
+use crate::step::Read;
+
+impl Facts {
+    pub(super) fn note_ownerless(&mut self, now: Millis) {
+        let known = core::mem::take(&mut self.ownerless);
+        let since = |held: &Reservation| {
+            let known = known.get(&held.address);
+            let same = known.filter(|(uid, _)| uid == &held.uid);
+            same.map_or(now, |(_, since)| *since)
+        };
+        let ownerless = self.ownerless().map(|(held, _)| held);
+        let noted = ownerless.map(|held| (held.address, (held.uid.clone(), since(held))));
+        self.ownerless = noted.collect();
+    }
+
+    /// The IP does not explain these any more: what inventories have shown so far was in its time.
+    pub(super) fn note_unexplained(&mut self, before: &Ip, now: Millis) {
+        for subnet in self.subnets.values_mut() {
+            let after = self.ips.get(&before.name);
+            let ended = before.addresses().filter(|address| {
+                !after.is_some_and(|after| after.uid == before.uid && after.explains(*address))
+            });
+            subnet.explained.extend(ended.map(|address| (address, now)));
+        }
+    }
+
+    /// An IP that cannot be read is not gone: it is asked for again after two more inventories.
+    pub(super) fn ownerless_unread(&mut self, read: &Read, now: Millis) {
+        let Read::Ip(name) = read else { return };
+        for (address, (_, since)) in &mut self.ownerless {
+            let held = self.reservations.get(address);
+            if held.is_some_and(|held| held.parent.as_ref() == Some(name)) {
+                *since = now;
+            }
+        }
+    }
+}
