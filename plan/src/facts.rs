@@ -68,8 +68,8 @@ impl Kind {
 pub enum Fact {
     /// A watch shows an `IP`.
     Ip(Ip),
-    /// A watch, or a list, shows it no more.
-    IpGone(IpName),
+    /// A watch, or a list, shows the one with this UID no more. Another of its name may be known by then.
+    IpGone(IpName, IpUid),
     /// A watch shows a block.
     Block(Block),
     /// It is gone.

@@ -66,7 +66,10 @@ fn fact() -> impl Strategy<Value = Fact> {
         4 => ip().prop_map(Fact::Ip),
         2 => ip().prop_map(wrote),
         2 => ip().prop_map(|ip| Fact::IpRead(ip.name.clone(), Some(ip))),
-        1 => name().prop_map(Fact::IpGone),
+        1 => (name(), 0..2u8).prop_map(|(name, uid)| {
+            let uid = IpUid::new(format!("{name}-{uid}"));
+            Fact::IpGone(name, uid)
+        }),
         1 => name().prop_map(|name| Fact::IpRead(name, None)),
     ]
 }

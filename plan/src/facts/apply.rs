@@ -17,7 +17,11 @@ impl Facts {
     pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
         match fact {
             Fact::Ip(ip) => self.see_ip(ip, now),
-            Fact::IpGone(name) => self.lose_ip(&name, now),
+            Fact::IpGone(name, uid) => match self.ips.get(&name) {
+                // A watch that lags tells of an earlier one; nothing would tell of this one again.
+                Some(known) if known.uid != uid => Touched::Nothing,
+                _ => self.lose_ip(&name, now),
+            },
             Fact::Block(block) => {
                 // A person has looked at it.
                 self.rolled_back &= !block.release_brake;

@@ -1,7 +1,8 @@
 //! The process may be killed between any two steps: the next one ends where it would have ended.
 
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
-use mooring_plan::names::{BlockName, IpName};
+use mooring_plan::names::{BlockName, IpName, ResourceVersion};
+use mooring_plan::objects::Ip;
 use mooring_plan::step::{Read, Step};
 
 use crate::sim::{INTERVAL, Sim};
@@ -212,4 +213,31 @@ fn whoever_begins_to_lead_reads_an_ip_before_it_acts_on_what_a_watch_has_shown()
         None,
         "another has let it go"
     );
+}
+
+#[test]
+fn the_late_word_that_an_ip_went_is_not_about_its_successor_of_the_same_name() {
+    let mut sim = attached(false);
+    sim.settle();
+    let name = IpName::from("partner");
+    let facts = &mut sim.controllers[0].facts;
+    let first = facts.ip(&name).unwrap().clone();
+    let second = Ip {
+        uid: "made-anew".into(),
+        version: ResourceVersion(first.version.0 + 10),
+        ..first.clone()
+    };
+    facts.apply(
+        Fact::IpRead(name.clone(), Some(second.clone())),
+        sim.now,
+        sim.now,
+    );
+    facts.apply(Fact::IpGone(name.clone(), first.uid), sim.now, sim.now);
+    assert_eq!(facts.ip(&name), Some(&second));
+    facts.apply(
+        Fact::IpGone(name.clone(), second.uid.clone()),
+        sim.now,
+        sim.now,
+    );
+    assert_eq!(facts.ip(&name), None);
 }

@@ -189,12 +189,13 @@ fn what_goes_touches_only_who_had_to_do_with_it() {
     );
     assert_eq!(told(&mut sim, Fact::NodeGone("n2".into())), Touched::All);
     // Others may wait for its address.
+    let uid = sim.the_ip("partner").uid.clone();
     assert_eq!(
-        told(&mut sim, Fact::IpGone(IpName::from("partner"))),
+        told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
         Touched::All
     );
     assert_eq!(
-        told(&mut sim, Fact::IpGone(IpName::from("partner"))),
+        told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
         Touched::Nothing
     );
 }

@@ -26,11 +26,10 @@ impl Gone {
             Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => {
                 Fact::ReadFailed(name.clone(), Read::Ip(name), None)
             }
-            Fact::IpGone(name) => {
-                if let Some(ip) = facts.ip(&name) {
-                    self.remember(ip.uid.clone());
-                }
-                Fact::IpGone(name)
+            // Of the one that a watch names: another of its name may be known already.
+            Fact::IpGone(name, uid) => {
+                self.remember(uid.clone());
+                Fact::IpGone(name, uid)
             }
             Fact::IpRead(name, None) => {
                 if let Some(ip) = facts.ip(&name) {
@@ -89,7 +88,8 @@ mod tests {
         let mut gone = Gone::default();
         facts.apply(Fact::Ip(ip("first")), Millis(0), Millis(0));
         assert_eq!(gone.filter(wrote("first"), &facts), wrote("first"));
-        gone.filter(Fact::IpGone(IpName::from("a")), &facts);
+        let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
+        gone.filter(went, &facts);
         assert!(matches!(
             gone.filter(wrote("first"), &facts),
             Fact::Wrote(_, _, WriteOutcome::Done(None))
@@ -97,5 +97,18 @@ mod tests {
         let read = Fact::IpRead(IpName::from("a"), Some(ip("first")));
         assert!(matches!(gone.filter(read, &facts), Fact::ReadFailed(..)));
         assert_eq!(gone.filter(wrote("second"), &facts), wrote("second"));
+    }
+
+    #[test]
+    fn a_watch_that_lags_does_not_make_the_successor_gone() {
+        let mut facts = Facts::new(Settings {
+            inventory_interval: Millis::seconds(1),
+        });
+        let mut gone = Gone::default();
+        let read = Fact::IpRead(IpName::from("a"), Some(ip("second")));
+        facts.apply(read.clone(), Millis(0), Millis(0));
+        let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
+        gone.filter(went, &facts);
+        assert_eq!(gone.filter(read.clone(), &facts), read);
     }
 }

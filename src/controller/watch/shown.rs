@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use kube::Api;
 use kube::api::DynamicObject;
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::{BlockName, IpName, NodeName, PodUid};
+use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodUid};
 
 use crate::api::names;
 use crate::api::read::{self, Unreadable};
@@ -42,10 +42,16 @@ impl Shown {
         }
     }
 
-    /// What tells an object of the kind from another: of a pod its UID, since a name is used again.
+    /// What tells an object of the kind from another: of a pod its UID, since a name is used again; of an
+    /// `IP` both, since what is known of it bears its name.
     pub(super) fn key(&self, object: &DynamicObject) -> Option<String> {
         match self.kind {
             Kind::Pod => object.metadata.uid.clone(),
+            Kind::Ip => {
+                let meta = &object.metadata;
+                let (name, uid) = (meta.name.as_ref()?, meta.uid.as_ref()?);
+                Some(format!("{name}/{uid}"))
+            }
             _ => object.metadata.name.clone(),
         }
     }
@@ -75,8 +81,9 @@ impl Shown {
     pub(super) fn vanished(&self, key: &str) -> Option<Fact> {
         Some(match self.kind {
             Kind::Ip => {
-                self.latest.forget(key);
-                Fact::IpGone(IpName::from(key))
+                let (name, uid) = key.split_once('/')?;
+                self.latest.forget(name);
+                Fact::IpGone(IpName::from(name), IpUid::from(uid))
             }
             Kind::Block => Fact::BlockGone(BlockName::from(key)),
             Kind::Pod => Fact::PodVanished(PodUid::from(key)),

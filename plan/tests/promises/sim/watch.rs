@@ -80,8 +80,10 @@ impl Shown {
             told.extend(new.into_iter().map(Fact::Block));
         }
         if kinds.contains(&Kind::Ip) {
+            let uids = self.ips.clone();
             let (gone, new) = news(&mut self.ips, &all(&kube.ips));
-            told.extend(gone.into_iter().map(Fact::IpGone));
+            let gone = gone.into_iter().filter_map(|name| uids.get(&name));
+            told.extend(gone.map(|ip| Fact::IpGone(ip.name.clone(), ip.uid.clone())));
             told.extend(new.into_iter().map(Fact::Ip));
         }
         if kinds.contains(&Kind::Node) {

@@ -80,7 +80,11 @@ impl Controller {
             Fact::IpRead(name, Some(ip)) if self.gone.contains(&ip.uid) => {
                 Fact::ReadFailed(name.clone(), Read::Ip(name), None)
             }
-            Fact::IpGone(ref name) | Fact::IpRead(ref name, None) => {
+            Fact::IpGone(_, ref uid) => {
+                self.gone.insert(uid.clone());
+                fact
+            }
+            Fact::IpRead(ref name, None) => {
                 let known = self.mind.facts.ip(name).map(|ip| ip.uid.clone());
                 self.gone.extend(known);
                 fact

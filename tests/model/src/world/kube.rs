@@ -291,7 +291,14 @@ impl Kube {
 }
 
 fn changes_of(before: &BTreeMap<IpName, Ip>, now: &BTreeMap<IpName, Ip>) -> Vec<Fact> {
-    changes(before, now, Fact::IpGone, Fact::Ip)
+    let gone = |ip: &Ip| Fact::IpGone(ip.name.clone(), ip.uid.clone());
+    let went = before.values().filter(|ip| !now.contains_key(&ip.name));
+    let came = now
+        .iter()
+        .filter(|(name, ip)| before.get(*name) != Some(*ip));
+    went.map(gone)
+        .chain(came.map(|(_, ip)| Fact::Ip(ip.clone())))
+        .collect()
 }
 
 fn changes<K: Ord + Clone, V: PartialEq + Clone>(
