@@ -90,7 +90,11 @@ impl Started {
                 config(KWOK, &format!("{KWOK}-token")).display(),
             ),
             "--manage-all-nodes".to_owned(),
-            flag("node-lease-duration-seconds", options.node_grace.as_secs()),
+            // KWOK plays a kubelet until its lease has run out; the node is dead only after that.
+            flag(
+                "node-lease-duration-seconds",
+                (options.node_grace.as_secs() / 2).max(1),
+            ),
             flag("cidr", "10.244.0.0/16"),
             flag("node-ip", "127.0.0.1"),
         ];
