@@ -15,8 +15,13 @@ use tokio_util::sync::CancellationToken;
 
 /// A client that has not finished the handshake by then is not waited for.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// A client that has not sent its headers by then is not waited for.
-const HEADERS: Duration = Duration::from_secs(5);
+/// A connection on which no request begins for so long is closed. hyper counts the wait for the next request
+/// as part of reading its headers.
+const IDLE: Duration = Duration::from_mins(2);
+/// The API server closes an idle connection after so long (client-go). Whoever closes first must be the API
+/// server: it does not repeat a request that meets a closed connection, and the pod is refused.
+const IDLE_AT_CLIENT: Duration = Duration::from_secs(90);
+const _: () = assert!(IDLE.as_secs() > IDLE_AT_CLIENT.as_secs());
 /// Open connections have this long to end once the server is told to: longer than a request may take.
 const CLOSING: Duration = Duration::from_secs(5);
 /// Before accepting is tried again after it failed, most likely for want of file descriptors.
@@ -89,7 +94,7 @@ impl Connection {
         };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS)
+            .header_read_timeout(IDLE)
             .serve_connection(TokioIo::new(stream), self.service);
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(%error, "a connection to the webhook ended badly");
