@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A stream of numbers (SplitMix64).
+/// A stream of numbers (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
@@ -16,12 +16,12 @@ impl Chance {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
             });
         let mut chance = Self(seed ^ mixed);
-        chance.next();
+        chance.draw();
         chance
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -31,17 +31,17 @@ impl Chance {
 
     /// From `from` up to, but not, `to`.
     pub fn between(&mut self, from: u64, to: u64) -> u64 {
-        from + self.next() % to.saturating_sub(from).max(1)
+        from + self.draw() % to.saturating_sub(from).max(1)
     }
 
     /// So often in a thousand.
     pub fn permille(&mut self, often: u64) -> bool {
-        self.next() % 1000 < often
+        self.draw() % 1000 < often
     }
 
     /// One time in `n`.
     pub fn one_in(&mut self, n: u64) -> bool {
-        self.next().is_multiple_of(n.max(1))
+        self.draw().is_multiple_of(n.max(1))
     }
 
     /// One of them.

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use serde::{Deserialize, Serialize};
 
 /// No seed takes so long, whatever else the machine does.
-const ENDLESS: Duration = Duration::from_secs(180);
+const ENDLESS: Duration = Duration::from_mins(3);
 /// Each step of turmoil's; within one, time goes from timer to timer.
 const STEP: Duration = Duration::from_secs(1);
 

@@ -33,7 +33,7 @@ struct Incoming {
 }
 
 /// How long nothing is heard before even the most patient client has given up.
-const SILENCE: Duration = Duration::from_secs(3600);
+const SILENCE: Duration = Duration::from_hours(1);
 
 impl Cloud {
     /// Takes a call; its answer comes over the channel, if one comes.

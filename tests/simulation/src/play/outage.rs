@@ -17,12 +17,12 @@ use crate::world::{Health, Kind};
 const IPS: u8 = 20;
 const TURN: Duration = Duration::from_millis(500);
 /// So long it is away.
-const AWAY: Duration = Duration::from_secs(1800);
+const AWAY: Duration = Duration::from_mins(30);
 /// The start, until everything is in place.
-const START: Duration = Duration::from_secs(180);
+const START: Duration = Duration::from_mins(3);
 /// The longest pause between two tries (30 s), a look at EC2 (2 s) and its repetition (10 s), and 20 moves of two
 /// calls from a bucket that gives five a second.
-const BACK: Duration = Duration::from_secs(60);
+const BACK: Duration = Duration::from_mins(1);
 
 /// Who holds what, and where: as the status says it.
 type Claims = BTreeMap<String, (Value, Value, Value)>;
@@ -64,7 +64,7 @@ async fn in_place(stage: &mut Stage, limit: Duration) -> Result<(), String> {
 async fn a_minute(stage: &mut Stage) -> (usize, usize) {
     let (sequence, end) = (
         stage.api.requests(),
-        stage.log.now() + Duration::from_secs(60),
+        stage.log.now() + Duration::from_mins(1),
     );
     let mut waiting = 0;
     while stage.log.now() < end {
@@ -98,16 +98,16 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
     stage.troubles.cloud_away(true);
     let before = claims(stage);
     let (begun, end) = (stage.log.now(), stage.log.now() + AWAY);
-    until(stage, begun + Duration::from_secs(180)).await;
+    until(stage, begun + Duration::from_mins(3)).await;
     let early = a_minute(stage).await;
     // Processes come and go, kubelets restart: nobody has asked for anything.
     stage.replicas.kill(0).await;
-    until(stage, begun + Duration::from_secs(300)).await;
+    until(stage, begun + Duration::from_mins(5)).await;
     stage.replicas.start_all();
     stage
         .world
         .blink("node-a", stage.log.now() + Duration::from_secs(20));
-    until(stage, begun + Duration::from_secs(900)).await;
+    until(stage, begun + Duration::from_mins(15)).await;
     let after = claims(stage);
     if before != after {
         return Err(format!(
@@ -123,7 +123,7 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
         stage.world.restart_pods_of(name);
     }
     stage.world.set_health("node-b", Health::Silent);
-    until(stage, end - Duration::from_secs(120)).await;
+    until(stage, end.saturating_sub(Duration::from_mins(2))).await;
     let late = a_minute(stage).await;
     let asked = |name: &String| {
         let name = name.trim_matches('"');

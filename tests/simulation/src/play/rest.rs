@@ -10,7 +10,7 @@ use super::wish::{as_wished, braked, written_since};
 /// How often the world looks around.
 const TURN: Duration = Duration::from_millis(500);
 /// How long it takes at most until the state is what is wished for, when nothing goes wrong any more.
-const REST: Duration = Duration::from_secs(480);
+const REST: Duration = Duration::from_mins(8);
 /// A seed of less counts for nothing.
 const LENGTH: Duration = Duration::from_secs(605);
 
