@@ -13,8 +13,9 @@ use crate::world::World;
 
 /// How long a promise that needs no more than a few calls may take; two cores carry many scenes.
 pub const SOON: Duration = Duration::from_secs(30);
-/// How long one may take that waits until Kubernetes has noticed a dead node (20 s here).
-pub const AFTER_NODE_DEATH: Duration = Duration::from_secs(75);
+/// How long one may take that waits until Kubernetes has noticed a dead node (20 s here), or a deleted one (its
+/// garbage collector looks every 20 s, and waits for 40 s in between).
+pub const AFTER_NODE_DEATH: Duration = Duration::from_secs(150);
 
 /// Where a promise is played.
 pub struct Scene {
