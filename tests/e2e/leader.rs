@@ -89,7 +89,7 @@ async fn on_sigterm_the_lease_is_given_back(scene: &Scene) {
         "an idle leader gave the lease back after {:?}",
         told.elapsed()
     );
-    let ended = replica.terminate().await;
+    let ended = replica.process().end(SOON).await;
     assert!(ended.success(), "{ended}");
     // What the next scene step needs is a Mooring that cleans up.
     self::replica(scene).await;
@@ -120,7 +120,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call(sce
         "a leader with a call in flight gave the lease back after {:?}",
         told.elapsed()
     );
-    let ended = first.terminate().await;
+    let ended = first.process().end(SOON).await;
     assert!(ended.success(), "{ended}");
     scene.ec2().clear_fault(fault).await;
     scene.ec2().release_all().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mooring_cluster::{Fault, FaultId, MooringOptions, Node};
+use mooring_cluster::{Fault, MooringOptions, Node};
 use serde_json::json;
 
 use crate::objects::on;
@@ -66,20 +66,19 @@ impl Two {
         pod
     }
 
-    /// The first call of an action on a node's interface waits at EC2, for as long as its process does not.
-    async fn holds(&self, scene: &Scene, action: &str, node: &Node) -> FaultId {
-        let fault = Fault::hold_before()
+    /// The first call of an action that names a node's interface and the address.
+    fn call(&self, action: &str, node: &Node) -> Fault {
+        Fault::hold_before()
             .of(action)
             .interface(&node.interfaces[0])
-            .address(&self.ip.address);
-        scene.ec2().fault(fault).await
+            .address(&self.ip.address)
     }
 
-    /// Moves to the second node and back while one controller's call is held, and lets that land then: late by
-    /// two moves. The pod that has the address.
-    async fn late(&self, scene: &Scene, action: &str, node: &Node) -> String {
+    /// Moves to the second node and back while one controller's call waits at EC2, and lets that land then: late
+    /// by two moves. The pod that has the address.
+    async fn late(&self, scene: &Scene, action: &str, node: &Node, call: Fault) -> String {
         let [a, b] = &self.nodes;
-        let held = self.holds(scene, action, node).await;
+        let held = scene.ec2().fault(call).await;
         let there = self.moves_to(scene, &self.pod, b).await;
         let back = self.moves_to(scene, &there, a).await;
         let calls = scene.ec2().held().await;
@@ -124,7 +123,9 @@ async fn two_that_both_decide_attach_move_and_delete_as_one_would(scene: &Scene)
 
 async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(scene: &Scene) {
     let two = two(scene, false).await;
-    let pod = two.late(scene, ASSIGN, &two.nodes[1]).await;
+    let node = &two.nodes[1];
+    let call = two.call(ASSIGN, node);
+    let pod = two.late(scene, ASSIGN, node, call).await;
     let late = scene.mutations().await.pop().expect("it landed");
     assert_ne!(late.result, "Success", "EC2 refuses it: {late}");
     // Nobody was in doubt.
@@ -138,13 +139,19 @@ async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(
 
 async fn with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_back(scene: &Scene) {
     let two = two(scene, true).await;
-    let pod = two.late(scene, ASSIGN, &two.nodes[1]).await;
+    let node = &two.nodes[1];
+    // A controller that has not seen the address on the first node asks for it without reassignment, and is refused.
+    let call = two.call(ASSIGN, node).allowing_reassignment(true);
+    let pod = two.late(scene, ASSIGN, node, call).await;
     repaired(scene, &two, &pod).await;
 }
 
 async fn with_two_that_decide_a_late_unassign_is_seen_and_put_back(scene: &Scene) {
     let two = two(scene, false).await;
-    let pod = two.late(scene, UNASSIGN, &two.nodes[0]).await;
+    let node = &two.nodes[0];
+    let pod = two
+        .late(scene, UNASSIGN, node, two.call(UNASSIGN, node))
+        .await;
     repaired(scene, &two, &pod).await;
 }
 

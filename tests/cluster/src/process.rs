@@ -186,6 +186,14 @@ impl Process {
     /// When it is not gone within `limit`.
     pub async fn terminate(&self, limit: Duration) -> ExitStatus {
         self.signal("TERM");
+        self.end(limit).await
+    }
+
+    /// Waits until it is gone, after it was told to end: a second signal would end Mooring at once.
+    ///
+    /// # Panics
+    /// When it is not gone within `limit`.
+    pub async fn end(&self, limit: Duration) -> ExitStatus {
         let begin = Instant::now();
         loop {
             if let Some(status) = self.ended() {
@@ -193,7 +201,7 @@ impl Process {
             }
             assert!(
                 begin.elapsed() < limit,
-                "{} runs {limit:?} after SIGTERM; its last lines:\n{}",
+                "{} runs {limit:?} after it was told to end; its last lines:\n{}",
                 self.program.name,
                 tail(&self.log(), 25)
             );

@@ -90,6 +90,12 @@ impl Fault {
         self.with("instance_id", id)
     }
 
+    /// Only an Assign that allows reassignment, or only one that does not.
+    #[must_use]
+    pub fn allowing_reassignment(self, allowed: bool) -> Self {
+        self.with("allow_reassignment", allowed)
+    }
+
     /// So many calls in place of one.
     #[must_use]
     pub fn times(self, count: u64) -> Self {

@@ -16,6 +16,8 @@ pub struct FaultOrder {
     pub address: Option<String>,
     /// Only calls with this instance among their parameters.
     pub instance_id: Option<String>,
+    /// Only an Assign that allows reassignment, or only one that does not.
+    pub allow_reassignment: Option<bool>,
     /// How many calls; left out: one.
     pub times: Option<u64>,
     /// Until it is cleared, instead of `times`.
@@ -77,6 +79,9 @@ pub struct Fault {
     pub action: Option<Action>,
     /// Only calls that have each of these among the values of their parameters.
     pub parameters: Vec<String>,
+    /// Only calls whose `AllowReassignment` is this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_reassignment: Option<bool>,
     /// As many calls more; none: until it is cleared.
     pub times: Option<u64>,
     /// As many matching calls pass before.
@@ -185,6 +190,7 @@ impl FaultOrder {
         Ok(Fault {
             action: self.action,
             parameters: parameters.into_iter().flatten().collect(),
+            allow_reassignment: self.allow_reassignment,
             times,
             skip: self.skip,
             effect,
@@ -216,5 +222,8 @@ impl Fault {
     pub fn matches(&self, action: Action, form: &Form) -> bool {
         self.action.is_none_or(|only| only == action)
             && self.parameters.iter().all(|value| form.has_value(value))
+            && self
+                .allow_reassignment
+                .is_none_or(|only| form.flag("AllowReassignment") == Ok(only))
     }
 }
