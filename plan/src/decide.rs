@@ -18,6 +18,7 @@ mod places;
 mod refused;
 mod reserve;
 mod trouble;
+mod unreadable;
 mod world;
 
 pub use eligible::{Ineligible, Seat, usable_interface};
@@ -37,6 +38,9 @@ impl Facts {
     pub fn decide(&self, name: &IpName, now: Millis) -> Decision {
         if !self.synced() {
             return Decision::default();
+        }
+        if let Some(ip) = self.unreadable.get(name) {
+            return self.unreadable(ip, now);
         }
         World::of(self, name, now).map_or_else(Decision::default, |world| plan(&world))
     }

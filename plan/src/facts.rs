@@ -27,7 +27,7 @@ use crate::names::{
     BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
     PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
-use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation};
+use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::step::{Call, Read, Write};
 
 /// Lengths of time that a person may set.
@@ -68,6 +68,8 @@ impl Kind {
 pub enum Fact {
     /// A watch shows an `IP`.
     Ip(Ip),
+    /// A watch or an answer shows an `IP` whose status cannot be read.
+    IpUnreadable(UnreadableIp),
     /// A watch, or a list, shows the one with this UID no more. Another of its name may be known by then.
     IpGone(IpName, IpUid),
     /// A watch shows a block.
@@ -190,6 +192,8 @@ pub struct Facts {
     /// A list was older than one before: the API server was restored from a backup.
     pub(crate) rolled_back: bool,
     pub(crate) ips: BTreeMap<IpName, Ip>,
+    /// IPs as they are now and cannot be read; what they were when they could may stand in `ips`.
+    pub(crate) unreadable: BTreeMap<IpName, UnreadableIp>,
     /// IPs by the interface that an unfinished claim of theirs is for: room is judged for every
     /// candidate, and a scan of thousands each time would be felt.
     pub(crate) coming: BTreeMap<InterfaceId, BTreeSet<IpName>>,
@@ -245,6 +249,7 @@ impl Facts {
             listed: BTreeMap::new(),
             rolled_back: false,
             ips: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
             coming: BTreeMap::new(),
             blocks: BTreeMap::new(),
             pods: BTreeMap::new(),
@@ -283,9 +288,16 @@ impl Facts {
         Kind::ALL.iter().all(|kind| self.synced.contains(kind))
     }
 
-    /// The IPs that are known, in order.
+    /// The IPs that are known, in order, and then those that could never be read.
     pub fn ip_names(&self) -> impl Iterator<Item = &IpName> {
-        self.ips.keys()
+        let never = |name: &&IpName| !self.ips.contains_key(*name);
+        self.ips.keys().chain(self.unreadable.keys().filter(never))
+    }
+
+    /// Is there an IP of this name, readable or not?
+    #[must_use]
+    pub fn knows(&self, name: &IpName) -> bool {
+        self.ips.contains_key(name) || self.unreadable.contains_key(name)
     }
 
     /// An IP as last seen.

@@ -60,6 +60,33 @@ impl Ip {
     }
 }
 
+/// An `IP` whose status cannot be read: where its address is, is not known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnreadableIp {
+    /// Its name.
+    pub name: IpName,
+    /// `metadata.uid`.
+    pub uid: IpUid,
+    /// `metadata.resourceVersion`.
+    pub version: ResourceVersion,
+    /// What is wrong with it, as a sentence without a full stop.
+    pub problem: String,
+    /// What its condition `Ready` says of it.
+    pub says: Says,
+}
+
+/// What an object's condition says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Says {
+    /// There is no place for a condition: a status that is no object would have to be replaced, and what it
+    /// was would be lost.
+    Mute,
+    /// Nothing, or something else than that it cannot be read.
+    Nothing,
+    /// `False`, that it cannot be read, and why.
+    Unreadable(String),
+}
+
 /// An `IP`'s spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wish {

@@ -87,6 +87,8 @@ pub enum Write {
     DropTakeFrom(IpName, ResourceVersion),
     /// Replace the status (guarded by the version).
     Status(IpName, ResourceVersion, StatusWrite, IpStatus),
+    /// Say on an `IP` that it cannot be read, and nothing else (guarded by the version).
+    SayUnreadable(IpName, ResourceVersion, String),
     /// Create the `IPAddress` of this address for this IP.
     Reserve(IpName, IpUid, Ipv4Addr),
     /// Put owner reference, labels and finalizer of the `IPAddress` right (guarded by its version).

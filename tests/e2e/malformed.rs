@@ -232,7 +232,7 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
     each_says_why(scene, &bad).await;
     store_pods(scene, &good).await;
 
-    // A status that does not say where the address is: it is not taken for nowhere, and counted.
+    // A status that does not say where the address is: it is not taken for nowhere, it says so, and is counted.
     let broken = scene
         .ip_with(
             "broken",
@@ -252,6 +252,15 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
                 > 0.5
         })
         .await;
+    let broken_says = [(
+        ip_named(
+            &broken.name,
+            &json!({"address": broken.address, "block": block}),
+        ),
+        "Invalid",
+    )];
+    each_says_why(scene, &broken_says).await;
+    scene.expect_event("Invalid", &broken.name).await;
 
     // Everything else goes on, for this process and for one that begins with all of it.
     scene.cluster().register_webhooks(&[&first]).await;
@@ -270,6 +279,11 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
     scene.expect_attached(&after, "after").await;
     scene.expect_attached(&good, "good").await;
     each_says_why(scene, &bad).await;
+    each_says_why(scene, &broken_says).await;
+    scene
+        .get("IPAddress", &broken.address)
+        .await
+        .expect("it stays reserved");
     assert_eq!(
         scene.mutations().await.len(),
         2,

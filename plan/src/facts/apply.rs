@@ -9,19 +9,23 @@ use alloc::vec::Vec;
 
 use super::{Fact, Facts, Inventory, NodeSeen, PodSeen, Touched};
 use crate::cloud::Interface;
-use crate::names::{IpName, Millis, PodUid, SubnetId};
-use crate::objects::{Ip, Node, Pod, Reservation};
+use crate::names::{IpName, IpUid, Millis, PodUid, SubnetId};
+use crate::objects::{Ip, Node, Pod, Reservation, UnreadableIp};
 
 impl Facts {
     /// Takes a fact. `begun` is when the request that it answers was begun (a watch's event: `now`).
     pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
         match fact {
             Fact::Ip(ip) => self.see_ip(ip, now),
-            Fact::IpGone(name, uid) => match self.ips.get(&name) {
-                // A watch that lags tells of an earlier one; nothing would tell of this one again.
-                Some(known) if known.uid != uid => Touched::Nothing,
-                _ => self.lose_ip(&name, now),
-            },
+            Fact::IpUnreadable(ip) => self.see_unreadable(ip, now),
+            Fact::IpGone(name, uid) => {
+                self.unreadable.retain(|_, ip| ip.uid != uid);
+                match self.ips.get(&name) {
+                    // A watch that lags tells of an earlier one; nothing would tell of this one again.
+                    Some(known) if known.uid != uid => Touched::Nothing,
+                    _ => self.lose_ip(&name, now),
+                }
+            }
             Fact::Block(block) => {
                 // A person has looked at it.
                 self.rolled_back &= !block.release_brake;
@@ -102,6 +106,14 @@ impl Facts {
         if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
             return Touched::Nothing;
         }
+        if let Some(unreadable) = self.unreadable.get(&ip.name)
+            && unreadable.uid == ip.uid
+        {
+            if unreadable.version >= ip.version {
+                return Touched::Nothing;
+            }
+            self.unreadable.remove(&ip.name);
+        }
         let known = before.filter(|before| before.uid == ip.uid);
         let memory = self.memory.entry(ip.name.clone()).or_default();
         if known.is_none() {
@@ -130,6 +142,26 @@ impl Facts {
         if let Some(before) = self.ips.insert(name.clone(), ip) {
             self.note_unexplained(&before, now);
         }
+        Touched::One(name)
+    }
+
+    fn see_unreadable(&mut self, ip: UnreadableIp, now: Millis) -> Touched {
+        let same = |uid: &IpUid| uid == &ip.uid;
+        let known = self.ips.get(&ip.name).filter(|known| same(&known.uid));
+        let before = self
+            .unreadable
+            .get(&ip.name)
+            .filter(|known| same(&known.uid));
+        if known.is_some_and(|known| known.version > ip.version)
+            || before.is_some_and(|before| before.version >= ip.version)
+        {
+            return Touched::Nothing;
+        }
+        let name = ip.name.clone();
+        if let Some(memory) = self.memory.get_mut(&name) {
+            memory.failures.news(now);
+        }
+        self.unreadable.insert(name.clone(), ip);
         Touched::One(name)
     }
 

@@ -39,5 +39,6 @@ mod sim;
 mod stale;
 mod telling;
 mod touched;
+mod unreadable;
 mod waiting;
 mod written;

@@ -13,6 +13,7 @@ mod node;
 mod pod;
 mod replica_set;
 mod reservation;
+mod unreadable_ip;
 
 pub use block::block;
 pub use block_status::{block_status_patch, read_block_status};
@@ -22,6 +23,7 @@ pub use node::node;
 pub use pod::pod;
 pub use replica_set::{replica_set, template_selector};
 pub use reservation::{parent, reservation};
+pub use unreadable_ip::{unreadable_ip, unreadable_ip_patch};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::DynamicObject;

@@ -13,6 +13,7 @@ use crate::api::{IpBlockStatus, IpStatus};
 
 mod blocks;
 mod round_trip;
+mod unreadable;
 mod workloads;
 
 pub(super) fn object(value: Value) -> DynamicObject {

@@ -26,7 +26,7 @@ impl<C: Cloud> Actor<C> {
     }
 
     fn turn(&mut self, ip: IpName, now: Millis) {
-        if self.facts.ip(&ip).is_none() {
+        if !self.facts.knows(&ip) {
             self.pace.rest(&ip);
             self.progress.dropped(&ip);
             return;

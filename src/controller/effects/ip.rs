@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Effects;
 use super::amend::{Amended, Guard, Part, amend_known, finalizers};
-use crate::api::read::{Moved, ip_status_patch};
+use crate::api::read::{Moved, ip_status_patch, unreadable_ip_patch};
 use crate::api::{self, names};
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
@@ -32,6 +32,20 @@ impl<C: Cloud> Effects<C> {
             Ok(Some(
                 json!({"status": ip_status_patch(status, &before, moved, &now)?}),
             ))
+        })
+        .await
+    }
+
+    /// Says on an `IP` that it cannot be read. Whatever else its status holds is left to be mended.
+    pub(super) async fn say_unreadable(
+        &self,
+        name: &IpName,
+        version: ResourceVersion,
+        message: &str,
+    ) -> Result<Amended, Failure> {
+        let now = Time(Timestamp::now());
+        self.change_ip(name, version, Part::Status, |ip| {
+            Ok(unreadable_ip_patch(ip, message, &now))
         })
         .await
     }

@@ -103,6 +103,10 @@ impl<C: Cloud> Effects<C> {
                 let done = self.drop_take_from(name, *version).await;
                 self.answer(ip, write, done)
             }
+            Write::SayUnreadable(name, version, message) => {
+                let done = self.say_unreadable(name, *version, message).await;
+                self.answer(ip, write, done)
+            }
             Write::Reserve(name, uid, address) => {
                 let done = self.reserve(name, uid, *address).await;
                 self.answer(ip, write, done)

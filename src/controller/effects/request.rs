@@ -12,6 +12,7 @@ use super::{Answer, Effects};
 use crate::api::read::{self, Unreadable};
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
+use crate::telemetry::chain;
 
 /// A request that takes longer may still be carried out, and is counted as neither done nor refused.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -61,7 +62,12 @@ impl<C: Cloud> Effects<C> {
         let mut facts = Vec::new();
         let mut newer = None;
         let outcome = match done {
-            Ok(Amended::Done(object)) => WriteOutcome::Done(self.written(&write, &object)),
+            Ok(Amended::Done(object)) => {
+                if let Write::SayUnreadable(..) = write {
+                    newer = shown_ip(&object);
+                }
+                WriteOutcome::Done(self.written(&write, &object))
+            }
             Ok(Amended::Gone) => WriteOutcome::NotFound,
             Ok(Amended::Changed(object)) => {
                 self.metrics.reconcile_error("Conflict");
@@ -95,7 +101,8 @@ impl<C: Cloud> Effects<C> {
             Write::Reserve(..) | Write::MendReservation(..) => self
                 .readable(read::reservation(object))
                 .map(Written::Reservation),
-            Write::Release(_) => None,
+            // What it became comes as a fact of its own.
+            Write::Release(_) | Write::SayUnreadable(..) => None,
         }
     }
 
@@ -108,6 +115,7 @@ impl<C: Cloud> Effects<C> {
             | Write::DropTakeFrom(name, _) => self
                 .readable(read::ip(object))
                 .map(|ip| Fact::IpRead(name.clone(), Some(ip))),
+            Write::SayUnreadable(..) => shown_ip(object),
             _ => None,
         }
     }
@@ -120,6 +128,14 @@ impl<C: Cloud> Effects<C> {
             });
         })
         .ok()
+    }
+}
+
+/// An `IP` that an answer shows, whether it can be read or not.
+fn shown_ip(object: &DynamicObject) -> Option<Fact> {
+    match read::ip(object) {
+        Ok(ip) => Some(Fact::Ip(ip)),
+        Err(error) => read::unreadable_ip(object, chain(&error.problem)).map(Fact::IpUnreadable),
     }
 }
 

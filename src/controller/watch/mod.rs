@@ -91,6 +91,7 @@ async fn watch(shown: Shown, facts: mpsc::Sender<Fact>, relisted: Arc<Notify>, m
                             error = chain(&error),
                             "an object cannot be read and is left alone"
                         );
+                        news.extend(shown.unreadable(&object, &error));
                     }
                 }
             }

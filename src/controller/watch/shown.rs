@@ -11,6 +11,7 @@ use crate::api::names;
 use crate::api::read::{self, Unreadable};
 use crate::controller::kinds::Kinds;
 use crate::controller::latest::Latest;
+use crate::telemetry::chain;
 
 /// One kind that is watched.
 #[derive(Clone)]
@@ -53,6 +54,14 @@ impl Shown {
                 Some(format!("{name}/{uid}"))
             }
             _ => object.metadata.name.clone(),
+        }
+    }
+
+    /// An object that cannot be read, as far as it is known all the same.
+    pub(super) fn unreadable(&self, object: &DynamicObject, error: &Unreadable) -> Option<Fact> {
+        match self.kind {
+            Kind::Ip => read::unreadable_ip(object, chain(&error.problem)).map(Fact::IpUnreadable),
+            Kind::Block | Kind::Pod | Kind::Node | Kind::Reservation => None,
         }
     }
 

@@ -136,7 +136,7 @@ impl Sim {
                     Write::MendReservation(_, uid, seen) => self.kube.mend(&uid, &seen),
                     Write::Release(seen) => self.kube.release(&seen),
                     Write::Label(key, uid, label) => self.kube.label(&key, &uid, label.as_ref()),
-                    Write::Status(..) | Write::Gate(_) => unreachable!(),
+                    Write::Status(..) | Write::Gate(_) | Write::SayUnreadable(..) => unreachable!(),
                 }
             }
         }

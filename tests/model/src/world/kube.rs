@@ -107,6 +107,8 @@ impl Kube {
             Write::Status(name, version, _, status) => {
                 self.change_ip(name, Some(*version), |ip| ip.status.clone_from(status))
             }
+            // Every IP of a scene can be read.
+            Write::SayUnreadable(..) => WriteOutcome::NotFound,
             Write::Reserve(name, uid, address) => self.reserve(name, uid, *address),
             Write::MendReservation(_, uid, seen) => self.mend(uid, seen),
             Write::Release(seen) => self.release(seen),
@@ -136,6 +138,7 @@ impl Kube {
                 .is_some_and(|pod| gate.version.is_none_or(|version| version == pod.version)),
             Write::Label(key, uid, _) => self.pod(key, uid).is_some(),
             Write::Reserve(..) => true,
+            Write::SayUnreadable(..) => false,
         }
     }
 

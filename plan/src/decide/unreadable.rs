@@ -1,0 +1,42 @@
+//! An IP whose status cannot be read: nothing is done for it but to say so, since an address whose place is
+//! not known must neither be taken for free nor put anywhere else.
+
+use alloc::format;
+use alloc::vec;
+
+use crate::facts::Facts;
+use crate::names::Millis;
+use crate::objects::{Says, UnreadableIp};
+use crate::reason::Reason;
+use crate::step::{Decision, Notice, Regarding, Step, Write};
+
+impl Facts {
+    pub(super) fn unreadable(&self, ip: &UnreadableIp, now: Millis) -> Decision {
+        let message = format!(
+            "its status cannot be read: {}: correct it (kubectl edit ip {} --subresource=status); until then \
+             nothing is done for this IP, and its address stays where it is",
+            ip.problem, ip.name
+        );
+        let notice = Notice {
+            on: Regarding::Ip(ip.name.clone(), ip.uid.clone()),
+            reason: Reason::Invalid,
+            message: message.clone(),
+        };
+        let said = match &ip.says {
+            Says::Mute => true,
+            Says::Nothing => false,
+            Says::Unreadable(said) => said == &message,
+        };
+        let step = (!said)
+            .then(|| Step::Write(Write::SayUnreadable(ip.name.clone(), ip.version, message)));
+        let memory = self.memory.get(&ip.name);
+        let again = step
+            .as_ref()
+            .and_then(|step| memory?.failures.due(step, now));
+        Decision {
+            step: step.filter(|_| again.is_none()),
+            again,
+            notices: vec![notice],
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! An IP whose status cannot be read says so once, in a condition; nothing else is done for it until a person
+//! has mended it, and then everything goes on.
+
+use mooring_plan::facts::{Fact, Touched};
+use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+use mooring_plan::objects::{Says, UnreadableIp};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Decision, Regarding, Step, Write};
+
+use crate::sim::Sim;
+
+/// One IP that no pod asks for.
+fn world() -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.tell(0);
+    sim
+}
+
+fn partner() -> IpName {
+    IpName::from("partner")
+}
+
+fn unreadable(uid: &IpUid, version: u64, says: Says) -> UnreadableIp {
+    UnreadableIp {
+        name: partner(),
+        uid: uid.clone(),
+        version: ResourceVersion(version),
+        problem: "status.address \"garbage\" is not an address".to_owned(),
+        says,
+    }
+}
+
+fn told(sim: &mut Sim, fact: Fact) -> Touched {
+    let now = sim.now;
+    sim.controllers[0].facts.apply(fact, now, now)
+}
+
+fn decided(sim: &Sim) -> Decision {
+    sim.controllers[0].facts.decide(&partner(), sim.now)
+}
+
+/// What it is to say, and at which version.
+fn sentence(decision: &Decision) -> (ResourceVersion, String) {
+    match &decision.step {
+        Some(Step::Write(Write::SayUnreadable(name, version, message))) if *name == partner() => {
+            (*version, message.clone())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn it_says_so_and_how_to_mend_it_and_nothing_else_is_done_for_it() {
+    let mut sim = world();
+    let uid = sim.kube.ips[&partner()].uid.clone();
+    let seen = Fact::IpUnreadable(unreadable(&uid, 1_000, Says::Nothing));
+    assert_eq!(told(&mut sim, seen.clone()), Touched::One(partner()));
+    assert_eq!(told(&mut sim, seen), Touched::Nothing, "told already");
+    // A pod asks for it: its address may be anywhere.
+    sim.pod("a").on("n1");
+    sim.tell(0);
+    let decision = decided(&sim);
+    let (version, message) = sentence(&decision);
+    assert_eq!(version, ResourceVersion(1_000));
+    assert!(message.contains("\"garbage\"") && message.contains("--subresource=status"));
+    let notice = decision.notices.first().expect("an Event");
+    assert_eq!(notice.on, Regarding::Ip(partner(), uid.clone()));
+    assert_eq!(
+        (notice.reason, &notice.message),
+        (Reason::Invalid, &message)
+    );
+
+    // As it is after that write.
+    let said = Says::Unreadable(message);
+    told(&mut sim, Fact::IpUnreadable(unreadable(&uid, 1_001, said)));
+    assert_eq!(decided(&sim).step, None);
+    assert_eq!(decided(&sim).notices.len(), 1, "the Event stays true");
+    // It has become unreadable in another way.
+    let said = Says::Unreadable("something else".to_owned());
+    told(&mut sim, Fact::IpUnreadable(unreadable(&uid, 1_002, said)));
+    assert_eq!(sentence(&decided(&sim)).0, ResourceVersion(1_002));
+}
+
+#[test]
+fn where_there_is_no_room_for_a_condition_an_event_has_to_do() {
+    let mut sim = world();
+    let uid = sim.kube.ips[&partner()].uid.clone();
+    told(
+        &mut sim,
+        Fact::IpUnreadable(unreadable(&uid, 1_000, Says::Mute)),
+    );
+    let decision = decided(&sim);
+    assert_eq!(decision.step, None);
+    assert_eq!(decision.notices.len(), 1);
+}
+
+#[test]
+fn a_condition_that_could_not_be_written_is_written_later() {
+    use mooring_plan::facts::WriteOutcome;
+    let mut sim = world();
+    let uid = sim.kube.ips[&partner()].uid.clone();
+    told(
+        &mut sim,
+        Fact::IpUnreadable(unreadable(&uid, 1_000, Says::Nothing)),
+    );
+    let (version, message) = sentence(&decided(&sim));
+    let write = Write::SayUnreadable(partner(), version, message);
+    told(
+        &mut sim,
+        Fact::Wrote(partner(), write, WriteOutcome::Unknown),
+    );
+    let waits = decided(&sim);
+    assert_eq!(waits.step, None);
+    sim.now = waits.again.expect("a moment");
+    assert_eq!(sentence(&decided(&sim)).0, version);
+}
+
+#[test]
+fn mended_it_goes_on() {
+    let mut sim = world();
+    let ip = sim.kube.ips[&partner()].clone();
+    told(
+        &mut sim,
+        Fact::IpUnreadable(unreadable(&ip.uid, 1_000, Says::Nothing)),
+    );
+    // An answer that is older than what made it unreadable is no news.
+    let older = Fact::Ip(mooring_plan::objects::Ip {
+        version: ResourceVersion(999),
+        ..ip.clone()
+    });
+    assert_eq!(told(&mut sim, older), Touched::Nothing);
+    sentence(&decided(&sim));
+    let mended = mooring_plan::objects::Ip {
+        version: ResourceVersion(1_001),
+        ..ip.clone()
+    };
+    assert_eq!(told(&mut sim, Fact::Ip(mended)), Touched::One(partner()));
+    assert!(!matches!(
+        decided(&sim).step,
+        Some(Step::Write(Write::SayUnreadable(..)))
+    ));
+    // What a watch that lags shows of the time before.
+    let late = unreadable(&ip.uid, 1_000, Says::Nothing);
+    assert_eq!(told(&mut sim, Fact::IpUnreadable(late)), Touched::Nothing);
+}
+
+#[test]
+fn one_that_could_never_be_read_is_known_until_it_is_gone() {
+    let mut sim = world();
+    let never = UnreadableIp {
+        name: IpName::from("never"),
+        ..unreadable(&IpUid::from("u-never"), 1_000, Says::Nothing)
+    };
+    told(&mut sim, Fact::IpUnreadable(never.clone()));
+    let facts = &sim.controllers[0].facts;
+    let names: Vec<&IpName> = facts.ip_names().collect();
+    assert_eq!(names, [&partner(), &never.name]);
+    assert!(facts.knows(&never.name) && facts.knows(&partner()));
+    let now = sim.now;
+    assert!(facts.decide(&never.name, now).step.is_some());
+    // Its predecessor's end is not its own.
+    told(
+        &mut sim,
+        Fact::IpGone(never.name.clone(), IpUid::from("u-before")),
+    );
+    assert!(sim.controllers[0].facts.knows(&never.name));
+    told(&mut sim, Fact::IpGone(never.name.clone(), never.uid));
+    assert!(!sim.controllers[0].facts.knows(&never.name));
+    assert_eq!(
+        sim.controllers[0].facts.decide(&never.name, Millis(0)),
+        Decision::default()
+    );
+}

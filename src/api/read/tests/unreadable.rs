@@ -1,0 +1,50 @@
+//! An `IP` whose status cannot be read.
+
+use mooring_plan::names::{IpName, ResourceVersion};
+use mooring_plan::objects::Says;
+use serde_json::{Value, json};
+
+use super::{an_ip, at};
+use crate::api::read::{ip, unreadable_ip, unreadable_ip_patch};
+
+fn with(status: &Value) -> kube::core::DynamicObject {
+    an_ip(&json!({"address": "203.0.113.10"}), status)
+}
+
+#[test]
+fn it_says_so_beside_what_others_say_and_leaves_the_rest_to_be_mended() {
+    let theirs = json!({"type": "Theirs", "status": "True", "reason": "Fine", "message": "",
+        "lastTransitionTime": "1970-01-01T00:00:01Z"});
+    let status = json!({"address": "garbage", "claimed": true, "conditions": [theirs, "nonsense"]});
+    let broken = with(&status);
+    assert!(ip(&broken).is_err());
+    let known = unreadable_ip(&broken, "it is garbage".to_owned()).unwrap();
+    assert_eq!(known.name, IpName::from("partner-a"));
+    assert_eq!(known.version, ResourceVersion(42));
+    assert_eq!(
+        (known.problem.as_str(), known.says),
+        ("it is garbage", Says::Nothing)
+    );
+
+    let patch = unreadable_ip_patch(&broken, "mend it", &at(7)).unwrap();
+    let said = json!({"type": "Ready", "status": "False", "reason": "Invalid", "message": "mend it",
+        "observedGeneration": 3, "lastTransitionTime": "1970-01-01T00:00:07Z"});
+    assert_eq!(patch, json!({"status": {"conditions": [theirs, said]}}));
+
+    // As it is then, and what is said again changes nothing.
+    let after = with(&json!({"address": "garbage", "conditions": [theirs, said]}));
+    let known = unreadable_ip(&after, String::new()).unwrap();
+    assert_eq!(known.says, Says::Unreadable("mend it".to_owned()));
+    assert_eq!(unreadable_ip_patch(&after, "mend it", &at(9)), Some(patch));
+}
+
+#[test]
+fn a_status_that_is_no_object_is_left_as_it_is() {
+    let broken = with(&json!("a text"));
+    assert!(ip(&broken).is_err());
+    assert_eq!(
+        unreadable_ip(&broken, String::new()).unwrap().says,
+        Says::Mute
+    );
+    assert_eq!(unreadable_ip_patch(&broken, "mend it", &at(7)), None);
+}

@@ -1,0 +1,61 @@
+//! An `IP` whose status cannot be read: what is known of it all the same, and where that is said.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::core::DynamicObject;
+use mooring_plan::names::{IpName, IpUid};
+use mooring_plan::objects::{Says, UnreadableIp};
+use mooring_plan::reason::Reason;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use super::version_of;
+use crate::api::conditions::{READY, Saying, find};
+
+/// What is known of it; None where not even its identity can be read.
+#[must_use]
+pub fn unreadable_ip(object: &DynamicObject, problem: String) -> Option<UnreadableIp> {
+    let meta = &object.metadata;
+    let says = match object.data.get("status") {
+        Some(Value::Object(_)) => find(&conditions(object), READY)
+            .filter(|ready| ready.status == "False" && ready.reason == Reason::Invalid.as_str())
+            .map_or(Says::Nothing, |ready| {
+                Says::Unreadable(ready.message.clone())
+            }),
+        _ => Says::Mute,
+    };
+    Some(UnreadableIp {
+        name: IpName::from(meta.name.as_deref()?),
+        uid: IpUid::from(meta.uid.as_deref()?),
+        version: version_of(meta).ok()?,
+        problem,
+        says,
+    })
+}
+
+/// The merge patch by which it says so: the conditions, and nothing else of the status.
+#[must_use]
+pub fn unreadable_ip_patch(object: &DynamicObject, message: &str, now: &Time) -> Option<Value> {
+    let mut conditions = conditions(object);
+    let saying = Saying {
+        condition: READY,
+        holds: false,
+        reason: Reason::Invalid,
+        message: message.to_owned(),
+        generation: object.metadata.generation.unwrap_or_default(),
+    };
+    saying.put(&mut conditions, now);
+    let status = object
+        .data
+        .get("status")
+        .filter(|status| status.is_object());
+    status.map(|_| json!({"status": {"conditions": conditions}}))
+}
+
+/// Those that can be read: nothing but a sentence is lost with one that cannot.
+fn conditions(object: &DynamicObject) -> Vec<Condition> {
+    let written = object.data.pointer("/status/conditions");
+    let written = written.and_then(Value::as_array).into_iter().flatten();
+    written
+        .filter_map(|condition| Condition::deserialize(condition).ok())
+        .collect()
+}
