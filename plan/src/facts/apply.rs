@@ -117,7 +117,11 @@ impl Facts {
         let known = before.filter(|before| before.uid == ip.uid);
         let memory = self.memory.entry(ip.name.clone()).or_default();
         if known.is_none() {
-            *memory = super::Memory::default();
+            // What was read of the name before is no word on this one.
+            *memory = super::Memory {
+                round: now,
+                ..super::Memory::default()
+            };
         }
         if known.is_some_and(|before| before.wish != ip.wish || before.take_from != ip.take_from) {
             memory.failures.call_is_over();

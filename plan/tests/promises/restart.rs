@@ -1,7 +1,7 @@
 //! The process may be killed between any two steps: the next one ends where it would have ended.
 
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
-use mooring_plan::names::{BlockName, IpName, ResourceVersion};
+use mooring_plan::names::{BlockName, IpName, Millis, ResourceVersion};
 use mooring_plan::objects::Ip;
 use mooring_plan::step::{Read, Step};
 
@@ -239,5 +239,29 @@ fn the_late_word_that_an_ip_went_is_not_about_its_successor_of_the_same_name() {
         sim.now,
         sim.now,
     );
+    assert_eq!(facts.ip(&name), None);
+}
+
+#[test]
+fn a_read_that_found_nothing_before_an_ip_was_made_anew_is_not_about_it() {
+    let mut sim = attached(false);
+    sim.settle();
+    let name = IpName::from("partner");
+    let facts = &mut sim.controllers[0].facts;
+    let first = facts.ip(&name).unwrap().clone();
+    let begun = sim.now;
+    let seen = begun.plus(Millis(1));
+    let second = Ip {
+        uid: "made-anew".into(),
+        version: ResourceVersion(first.version.0 + 10),
+        ..first
+    };
+    facts.apply(Fact::Ip(second.clone()), seen, seen);
+    let missed = Fact::IpRead(name.clone(), None);
+    let answered = seen.plus(Millis(1));
+    facts.apply(missed.clone(), begun, answered);
+    assert_eq!(facts.ip(&name), Some(&second));
+    // One that was begun since is.
+    facts.apply(missed, answered, answered);
     assert_eq!(facts.ip(&name), None);
 }

@@ -215,3 +215,20 @@ fn an_ip_has_nothing_to_say_of_a_pod_that_is_labelled_for_another() {
     sim.tell(0);
     assert_eq!(notices(&sim), 0);
 }
+
+#[test]
+fn what_a_read_shows_first_touches_whoever_a_watch_would_have_touched() {
+    let mut sim = world();
+    let mut node = sim.kube.nodes.values().next().unwrap().clone();
+    node.ready = false;
+    let shown = Fact::NodeRead(node.name.clone(), Some(node.clone()));
+    assert_eq!(told(&mut sim, shown), Touched::All);
+    assert_eq!(told(&mut sim, Fact::Node(node.clone())), Touched::Nothing);
+    let gone = Fact::NodeRead(node.name, None);
+    assert_eq!(told(&mut sim, gone.clone()), Touched::All);
+    assert_eq!(told(&mut sim, gone), Touched::Nothing);
+    // Others may wait for its address.
+    let missed = Fact::IpRead(IpName::from("partner"), None);
+    assert_eq!(told(&mut sim, missed.clone()), Touched::All);
+    assert_eq!(told(&mut sim, missed), Touched::Nothing);
+}

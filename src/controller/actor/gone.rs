@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use mooring_plan::facts::{Fact, Facts, WriteOutcome, Written};
-use mooring_plan::names::IpUid;
+use mooring_plan::names::{IpUid, Millis};
 use mooring_plan::step::Read;
 
 /// So many are remembered: answers come within seconds.
@@ -15,8 +15,8 @@ const REMEMBERED: usize = 1024;
 pub(super) struct Gone(VecDeque<IpUid>);
 
 impl Gone {
-    /// The fact, without what is known to be gone.
-    pub(super) fn filter(&mut self, fact: Fact, facts: &Facts) -> Fact {
+    /// The fact, without what is known to be gone. `begun` is when the request that it answers was begun.
+    pub(super) fn filter(&mut self, fact: Fact, begun: Millis, facts: &Facts) -> Fact {
         match fact {
             Fact::Wrote(name, write, WriteOutcome::Done(Some(Written::Ip(ip))))
                 if self.0.contains(&ip.uid) =>
@@ -32,7 +32,7 @@ impl Gone {
                 Fact::IpGone(name, uid)
             }
             Fact::IpRead(name, None) => {
-                if let Some(ip) = facts.ip(&name) {
+                if let Some(ip) = facts.ip(&name).filter(|_| facts.is_of_known(&name, begun)) {
                     self.remember(ip.uid.clone());
                 }
                 Fact::IpRead(name, None)
@@ -87,16 +87,40 @@ mod tests {
         });
         let mut gone = Gone::default();
         facts.apply(Fact::Ip(ip("first")), Millis(0), Millis(0));
-        assert_eq!(gone.filter(wrote("first"), &facts), wrote("first"));
+        assert_eq!(
+            gone.filter(wrote("first"), Millis(0), &facts),
+            wrote("first")
+        );
         let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
-        gone.filter(went, &facts);
+        gone.filter(went, Millis(0), &facts);
         assert!(matches!(
-            gone.filter(wrote("first"), &facts),
+            gone.filter(wrote("first"), Millis(0), &facts),
             Fact::Wrote(_, _, WriteOutcome::Done(None))
         ));
         let read = Fact::IpRead(IpName::from("a"), Some(ip("first")));
-        assert!(matches!(gone.filter(read, &facts), Fact::ReadFailed(..)));
-        assert_eq!(gone.filter(wrote("second"), &facts), wrote("second"));
+        assert!(matches!(
+            gone.filter(read, Millis(0), &facts),
+            Fact::ReadFailed(..)
+        ));
+        assert_eq!(
+            gone.filter(wrote("second"), Millis(0), &facts),
+            wrote("second")
+        );
+    }
+
+    #[test]
+    fn what_a_read_did_not_find_before_an_ip_was_made_is_not_that_ip() {
+        let mut facts = Facts::new(Settings {
+            inventory_interval: Millis::seconds(1),
+        });
+        let mut gone = Gone::default();
+        facts.apply(Fact::Ip(ip("second")), Millis(5), Millis(5));
+        let missed = Fact::IpRead(IpName::from("a"), None);
+        gone.filter(missed.clone(), Millis(4), &facts);
+        let read = Fact::IpRead(IpName::from("a"), Some(ip("second")));
+        assert_eq!(gone.filter(read.clone(), Millis(4), &facts), read);
+        gone.filter(missed, Millis(6), &facts);
+        assert_ne!(gone.filter(read.clone(), Millis(7), &facts), read);
     }
 
     #[test]
@@ -108,7 +132,7 @@ mod tests {
         let read = Fact::IpRead(IpName::from("a"), Some(ip("second")));
         facts.apply(read.clone(), Millis(0), Millis(0));
         let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
-        gone.filter(went, &facts);
-        assert_eq!(gone.filter(read.clone(), &facts), read);
+        gone.filter(went, Millis(0), &facts);
+        assert_eq!(gone.filter(read.clone(), Millis(0), &facts), read);
     }
 }

@@ -172,8 +172,9 @@ impl<C: Cloud> Actor<C> {
     /// Takes a fact; `begun` is when the request that it answers was begun.
     fn hear(&mut self, fact: Fact, begun: Option<Millis>) {
         let now = self.now();
-        let fact = self.gone.filter(fact, &self.facts);
-        match self.facts.apply(fact, begun.unwrap_or(now), now) {
+        let begun = begun.unwrap_or(now);
+        let fact = self.gone.filter(fact, begun, &self.facts);
+        match self.facts.apply(fact, begun, now) {
             Touched::Nothing => {}
             Touched::One(ip) => {
                 match self.facts.block_of(&ip) {

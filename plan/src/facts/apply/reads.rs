@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 
 use super::super::{Fact, Facts, READ_FRESH, Reads, Touched};
 use super::changed;
-use crate::names::{IpUid, Millis, PodUid};
+use crate::names::{IpName, IpUid, Millis, PodUid};
 use crate::objects::{Pod, ReplicaSet};
 use crate::step::Read;
 
@@ -17,6 +17,7 @@ impl Facts {
     pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
         self.reads.forget_before(now);
         self.read_succeeded(&fact);
+        let mut touched = Touched::Nothing;
         match fact {
             Fact::PodRead(key, pod) => {
                 match &pod {
@@ -44,17 +45,21 @@ impl Facts {
             Fact::IpRead(name, ip) => {
                 match &ip {
                     Some(ip) => {
-                        self.see_ip(ip.clone(), now);
+                        touched = self.see_ip(ip.clone(), now);
                         self.memory.entry(name.clone()).or_default().stale = false;
                     }
+                    None if self.is_of_known(&name, begun) => {
+                        touched = self.lose_ip(&name, now);
+                    }
                     None => {
-                        self.lose_ip(&name, now);
+                        let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);
+                        return self.read(missed, begun, now);
                     }
                 }
                 self.reads.ips.insert(name, (begun, ip));
             }
             Fact::NodeRead(name, node) => {
-                match node {
+                touched = match node {
                     Some(node) => self.see_node(node, now),
                     None => changed(self.nodes.remove(&name).is_some()),
                 };
@@ -101,7 +106,15 @@ impl Facts {
             }
             _ => {}
         }
-        Touched::Nothing
+        touched
+    }
+
+    /// Was this read of an IP begun since the one that is known was first seen, or last written? Else what it
+    /// did not find may have been an earlier one of that name.
+    #[must_use]
+    pub fn is_of_known(&self, name: &IpName, begun: Millis) -> bool {
+        let memory = self.memory.get(name);
+        memory.is_none_or(|memory| begun >= memory.round)
     }
 
     /// Whoever waited for such an answer need not wait any longer.
