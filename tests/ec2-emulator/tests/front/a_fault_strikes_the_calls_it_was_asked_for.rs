@@ -186,3 +186,18 @@ async fn an_order_that_cannot_be_meant_is_refused() {
     }
     assert_eq!(server.get("faults").await["pending"], json!([]));
 }
+
+#[tokio::test]
+async fn an_assign_that_allows_reassignment_is_told_from_one_that_does_not() {
+    let server = server().await;
+    let order = json!({ "kind": "drop_before", "action": ASSIGN, "allow_reassignment": true });
+    fault(&server, order).await;
+    assert_eq!(server.assign(&server.a, ADDRESS).await.unwrap().0, 200);
+    let order = json!({ "kind": "error", "action": ASSIGN, "allow_reassignment": false });
+    fault(&server, order).await;
+    assert_eq!(error_of(server.assign(&server.a, ADDRESS).await).0, 500);
+    // That strikes the next which allows it.
+    let allowed = server.reassign(&server.b, ADDRESS).await;
+    assert_eq!(allowed, None);
+    assert_eq!(server.holders(ADDRESS).await, server.a);
+}

@@ -87,6 +87,15 @@ impl Server {
         .await
     }
 
+    /// As [`Self::assign`], with `AllowReassignment`.
+    pub async fn reassign(&self, interface: &str, address: &str) -> Answer {
+        let form = "Action=AssignPrivateIpAddresses&AllowReassignment=true";
+        self.call(&format!(
+            "{form}&NetworkInterfaceId={interface}&PrivateIpAddress.1={address}"
+        ))
+        .await
+    }
+
     /// A GET at the tests' own door.
     pub async fn get(&self, path: &str) -> Value {
         let answer = self
