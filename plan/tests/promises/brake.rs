@@ -1,14 +1,11 @@
 //! When many pods vanish and nobody saw them go, it is more likely that the API server lost its
 //! memory: nothing is released.
 
-use std::net::Ipv4Addr;
-
-use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{BlockName, Millis, ResourceVersion};
 use mooring_plan::objects::Pod;
 
-use crate::sim::{Sim, address};
+use crate::sim::Sim;
 
 fn ten() -> Sim {
     let mut sim = Sim::new();
@@ -110,42 +107,6 @@ fn engaged(sim: &Sim) -> bool {
     sim.controllers[0]
         .facts
         .brake_engaged(&BlockName::from("block"))
-}
-
-#[test]
-fn a_drain_of_many_moves_is_no_alarm() {
-    const MOVES: u32 = 64;
-    let mut sim = Sim::new();
-    sim.range = "203.0.112.0/22";
-    sim.ec2.limit = 1000;
-    sim.change_block("block", |block| {
-        let range = BlockRange::parse("203.0.112.0/23", []).unwrap();
-        block.spec.as_mut().unwrap().range = range;
-    });
-    sim.node("n1");
-    sim.node("n2");
-    for n in 0..MOVES {
-        let address = Ipv4Addr::from_bits(address("203.0.112.10").to_bits() + n);
-        sim.ip(&format!("ip{n}"), &address.to_string());
-        sim.pod(&format!("old{n}")).on("n1").asks(&format!("ip{n}"));
-    }
-    sim.wait(Millis::seconds(120));
-    for n in 0..MOVES {
-        sim.delete_pod(&format!("old{n}"));
-        sim.pod(&format!("new{n}")).on("n2").asks(&format!("ip{n}"));
-    }
-    sim.wait(Millis::seconds(1));
-    for n in 0..MOVES {
-        sim.pod_goes(&format!("old{n}"));
-        if n % 16 == 0 {
-            sim.wait(Millis(50));
-            assert!(!engaged(&sim), "after {n}");
-        }
-    }
-    sim.wait(Millis::seconds(10));
-    for n in 0..MOVES {
-        sim.expect_attached(&format!("ip{n}"), &format!("new{n}"));
-    }
 }
 
 #[test]
