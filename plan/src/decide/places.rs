@@ -79,7 +79,12 @@ impl World<'_> {
             Some(entry.address) != address
                 || entry.interface != target.place.interface
                 || entry.holder.as_ref().is_some_and(|(_, uid)| {
-                    !self.memory.silenced.contains(uid) && (uid != &claim.uid || taken_back)
+                    if uid == &claim.uid {
+                        // Also where it was told before: it may have said `True` since.
+                        taken_back
+                    } else {
+                        !self.memory.silenced.contains(uid)
+                    }
                 })
         });
         self.make_room(previous)

@@ -27,6 +27,7 @@ mod failures;
 mod given_back;
 mod letting_go;
 mod looks;
+mod losers;
 mod memory;
 mod moments;
 mod moves;

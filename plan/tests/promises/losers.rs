@@ -1,0 +1,151 @@
+//! Whoever may still believe that it has the address is named until it was told, and told once.
+
+use mooring_plan::names::{InterfaceId, Millis, PodUid};
+use mooring_plan::objects::Claim;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
+
+use crate::sim::{Fault, Sim, interface_of};
+
+/// Pod "a" of the first revision has the address on n1; there are n2 and n3.
+fn attached() -> Sim {
+    let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.containers_ready("a");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.count_from_here();
+    sim
+}
+
+fn successor(sim: &mut Sim, pod: &str, node: &str, revision: u64) {
+    let set = format!("rs{revision}");
+    sim.pod(pod).on(node).replica_set(&set, revision, "dep");
+    sim.containers_ready(pod);
+}
+
+fn is_claim(step: &Step) -> bool {
+    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+}
+
+/// The places that `status.previous` names, and for whom.
+fn named(sim: &Sim) -> Vec<(InterfaceId, Option<PodUid>)> {
+    let previous = &sim.the_ip("partner").status.previous;
+    let holder =
+        |of: &mooring_plan::objects::Previous| of.holder.as_ref().map(|(_, uid)| uid.clone());
+    let named = previous
+        .iter()
+        .map(|entry| (entry.interface.clone(), holder(entry)));
+    named.collect()
+}
+
+fn place(sim: &Sim, node: &str, pod: &str) -> (InterfaceId, Option<PodUid>) {
+    (interface_of(node), Some(sim.the_pod(pod).uid.clone()))
+}
+
+#[test]
+fn a_holder_whose_address_is_put_back_is_named_until_it_is_there() {
+    let mut sim = attached();
+    sim.found_on("203.0.113.10", None);
+    sim.step_until(is_claim);
+    assert_eq!(named(&sim), [place(&sim, "n1", "a")], "{}", sim.story());
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(named(&sim), []);
+}
+
+#[test]
+fn a_holder_whose_address_is_put_back_is_told_each_time_although_it_does_not_say_to_have_it() {
+    let mut sim = attached();
+    // A late `True` of another process has to conflict with something.
+    sim.refuses = |write| matches!(write, Write::Gate(gate) if gate.status);
+    for time in ["first", "second"] {
+        sim.change_pod("a", |pod| pod.gate = None);
+        sim.found_on("203.0.113.10", None);
+        sim.step_until(|step| matches!(step, Step::Call(_)));
+        sim.expect_denied("a", Reason::Drifted);
+        sim.wait(Millis::seconds(1));
+        let claim = sim.the_ip("partner").status.claim.as_ref();
+        assert!(claim.is_some_and(Claim::recorded), "{time}");
+    }
+}
+
+#[test]
+fn in_a_move_on_one_interface_the_loser_is_named_until_the_winner_is_recorded() {
+    let mut sim = attached();
+    successor(&mut sim, "b", "n1", 2);
+    sim.step_until(is_claim);
+    assert_eq!(named(&sim), [place(&sim, "n1", "a")], "{}", sim.story());
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    assert_eq!(named(&sim), []);
+}
+
+#[test]
+fn who_gets_it_back_by_a_rollback_is_told_nothing_in_between_also_by_a_new_process() {
+    for restarted in [false, true] {
+        let mut sim = attached();
+        successor(&mut sim, "b", "n2", 2);
+        sim.settle();
+        sim.expect_attached("partner", "b");
+        sim.expect_cost(2, 2, 2);
+        if restarted {
+            sim.restart(0);
+        }
+        sim.replica_set("rs1", 3, "dep", 1);
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.expect_cost(2, 2, 2);
+    }
+}
+
+#[test]
+fn who_was_told_is_not_told_again_when_the_next_comes_to_its_interface() {
+    let mut sim = attached();
+    successor(&mut sim, "b", "n2", 2);
+    sim.settle();
+    sim.expect_cost(2, 2, 2);
+    successor(&mut sim, "c", "n1", 3);
+    sim.step_until(is_claim);
+    assert_eq!(named(&sim), [place(&sim, "n2", "b")], "{}", sim.story());
+    sim.settle();
+    sim.expect_attached("partner", "c");
+    sim.expect_cost(2, 2, 2);
+}
+
+#[test]
+fn a_pod_that_is_gone_keeps_no_other_from_being_told() {
+    let mut sim = attached();
+    successor(&mut sim, "b", "n2", 2);
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    // It goes unseen before it has the address; the next one is there already.
+    successor(&mut sim, "c", "n3", 2);
+    sim.pod_goes("b");
+    sim.relist(0);
+    sim.taken.clear();
+    sim.step_until(is_claim);
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    let uid = &sim.the_pod("a").uid;
+    let told = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if &gate.uid == uid && !gate.status);
+    let told = sim.taken.iter().filter(|(_, _, step)| told(step)).count();
+    assert_eq!(told, 1, "under the claim of c\n{}", sim.story());
+    sim.settle();
+    sim.expect_attached("partner", "c");
+}
+
+#[test]
+fn what_changes_on_an_ip_in_the_middle_of_a_move_tells_nobody_twice() {
+    let mut sim = attached();
+    sim.ec2.faults.extend([Fault::None]);
+    sim.ec2.faults.extend([Fault::Throttled; 4]);
+    successor(&mut sim, "b", "n2", 2);
+    sim.wait(Millis::seconds(2));
+    sim.expect_denied("a", Reason::MovedTo);
+    sim.count_from_here();
+    sim.allow_reassignment("partner");
+    sim.wait(Millis::seconds(1));
+    assert_eq!(sim.counts.gate_writes, 0, "{}", sim.story());
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    assert_eq!(sim.counts.gate_writes, 1, "{}", sim.story());
+}
