@@ -51,7 +51,8 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
     if let Some(next) = first {
         return match next {
             Next::Do(Step::Call(call), _) => call_or_say(world, call, Ok(()), notices),
-            Next::At(_) if !world.locate(address).fresh => unseen(world, Ok(()), notices),
+            // Whatever it waits for, an inventory tells.
+            Next::At(_) => unseen(world, Ok(()), notices),
             next => next,
         };
     }

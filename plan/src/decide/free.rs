@@ -125,9 +125,8 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
         (Some(reservation), _) => match world.off(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
             Err(Next::Do(Step::Call(call), _)) => call_or_say(world, call, Ok(()), notices),
-            Err(Next::At(_)) if !world.locate(reservation.address).fresh => {
-                unseen(world, Ok(()), notices)
-            }
+            // Whatever it waits for, an inventory tells.
+            Err(Next::At(_)) => unseen(world, Ok(()), notices),
             Err(next) => next,
         },
         (None, None) => Next::read(Read::Reservations(ip.uid.clone())),

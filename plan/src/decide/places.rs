@@ -123,8 +123,7 @@ impl World<'_> {
         while previous.len() > MAX_PREVIOUS {
             let proven_empty = previous.iter().position(|entry| {
                 let location = self.locate(entry.address);
-                location.agreed
-                    && location.on.as_ref() != Some(&entry.interface)
+                location.on.as_ref() != Some(&entry.interface)
                     && location
                         .agreed_since
                         .is_some_and(|since| since > self.memory.claim_seen)
