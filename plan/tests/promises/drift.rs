@@ -143,6 +143,7 @@ fn a_free_address_that_somebody_else_has_is_not_taken() {
     sim.expect_reason("partner", Reason::AddressInUse);
     sim.expect_event("IP partner", Reason::AddressInUse);
     assert_eq!(sim.counts.calls(), 0);
+    assert_eq!(sim.the_ip("partner").status.claim, None, "{}", sim.story());
     sim.take_from("partner", "eni-n2");
     sim.settle();
     sim.expect_attached("partner", "a");

@@ -1,12 +1,13 @@
 //! What happens to an address that could not be brought where it was to go, and what is said of it.
 
-use mooring_plan::facts::Fact;
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis, SubnetId};
 use mooring_plan::objects::Pod;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 
-use crate::sim::{Fault, INTERVAL, SUBNET, Sim, address, interface_of};
+use crate::sim::{Fault, INTERVAL, SUBNET, Sim, address, instance_of, interface_of};
 
 fn attached() -> Sim {
     let mut sim = Sim::new();
@@ -25,16 +26,17 @@ fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
     move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
 }
 
-fn successor(sim: &mut Sim) {
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+fn successor(sim: &mut Sim, pod: &str, node: &str, revision: u64) {
+    let set = format!("rs{revision}");
+    sim.pod(pod).on(node).replica_set(&set, revision, "dep");
+    sim.containers_ready(pod);
 }
 
 #[test]
 fn a_full_interface_is_called_full_and_remembered_once() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
-    successor(&mut sim);
+    successor(&mut sim, "b", "n2", 2);
     sim.step_until(status_write(StatusWrite::Return));
     sim.expect_event("IP partner", Reason::NodeFull);
     let status = sim.the_ip("partner").status.clone();
@@ -51,7 +53,7 @@ fn it_goes_back_to_nobody_who_does_not_want_it_any_more() {
     let leaves: [fn(&mut Pod); 2] = [|pod| pod.annotated = false, |pod| pod.ended = true];
     for leave in leaves {
         let mut sim = attached();
-        successor(&mut sim);
+        successor(&mut sim, "b", "n2", 2);
         sim.step_until(status_write(StatusWrite::Claim));
         sim.change_pod("a", leave);
         sim.ec2.faults.extend([Fault::NoRoom; 8]);
@@ -78,7 +80,7 @@ fn a_drift_is_said_as_what_it_is() {
 #[test]
 fn found_where_we_had_it_before_it_is_no_stranger_s() {
     let mut sim = attached();
-    successor(&mut sim);
+    successor(&mut sim, "b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.found_on("203.0.113.10", Some("eni-n1"));
@@ -146,4 +148,69 @@ fn a_reservation_that_lost_its_label_or_its_owner_is_mended_at_once() {
             "{first:?}"
         );
     }
+}
+
+#[test]
+fn the_places_before_stay_named_when_it_goes_back() {
+    let mut sim = attached();
+    successor(&mut sim, "b", "n2", 2);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
+    successor(&mut sim, "c", "n3", 3);
+    sim.step_until(status_write(StatusWrite::Return));
+    let previous = &sim.the_ip("partner").status.previous;
+    let places: Vec<_> = previous.iter().map(|entry| &entry.interface).collect();
+    let expected = [&interface_of("n1"), &interface_of("n3")];
+    assert_eq!(places, expected, "{}", sim.story());
+}
+
+#[test]
+fn what_was_somewhere_before_is_taken_off_before_it_is_free() {
+    let mut sim = attached();
+    successor(&mut sim, "b", "n2", 2);
+    sim.step_until(status_write(StatusWrite::Claim));
+    sim.pod_goes("a");
+    sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
+    sim.step_until(status_write(StatusWrite::Detach));
+    let clear = status_write(StatusWrite::Clear);
+    assert!(!sim.taken.iter().any(|(_, _, step)| clear(step)));
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn refused_where_a_late_call_put_it_meanwhile_it_is_taken_off_there() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Claim));
+    let Some((name, Step::Call(call))) = sim.in_hand(0) else {
+        panic!("no call\n{}", sim.story());
+    };
+    sim.found_on("203.0.113.10", Some("eni-n1"));
+    let now = sim.now;
+    let shown = Fact::InventoryDone(SubnetId::from(SUBNET), sim.ec2.describe(now));
+    let refused = CallError {
+        outcome: Outcome::NoRoom,
+        code: "as the test has it".to_owned(),
+        message: String::new(),
+    };
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(shown, now, now);
+    facts.apply(Fact::Called(name, call, Err(refused)), now, now);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn where_it_is_on_an_interface_that_went_to_another_machine_it_stays_and_says_so() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1");
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    let moved = sim.ec2.interfaces.get_mut(&interface_of("n1"));
+    moved.unwrap().instance = Some(instance_of("n2"));
+    sim.wait(INTERVAL);
+    sim.expect_reason("partner", Reason::NoEligibleNode);
+    assert!(sim.the_ip("partner").status.claim.is_some());
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
 }

@@ -2,6 +2,7 @@
 
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::objects::Reservation;
 use mooring_plan::step::{Call, Read, Step};
 
 use crate::sim::{INTERVAL, SUBNET, Sim, address, interface_of};
@@ -242,5 +243,46 @@ fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
     waits_after_an_answer(&mut sim, sort, |sim| {
         sim.settle();
         sim.found_on("203.0.113.10", None);
+    });
+}
+
+/// Somebody else's, which no watch of ours shows.
+fn somebody_has(sim: &mut Sim, text: &str) {
+    let held = Reservation {
+        address: address(text),
+        uid: format!("service-{text}"),
+        version: sim.kube.bump(),
+        deleting: false,
+        finalizer: false,
+        parent: None,
+        parent_text: "Service default/db".to_owned(),
+        label: None,
+        owner: None,
+        managed: false,
+    };
+    sim.kube.reservations.insert(held.address, held);
+}
+
+#[test]
+fn a_read_of_a_reservation_that_is_answered_ends_its_waits() {
+    let mut sim = world();
+    somebody_has(&mut sim, "203.0.113.20");
+    somebody_has(&mut sim, "203.0.113.30");
+    sim.edit("partner", "203.0.113.20");
+    let sort = |read: &Read| matches!(read, Read::Reservation(_));
+    waits_after_an_answer(&mut sim, sort, |sim| {
+        sim.settle();
+        sim.edit("partner", "203.0.113.30");
+    });
+}
+
+#[test]
+fn a_list_of_reservations_that_is_answered_ends_its_waits() {
+    let mut sim = Sim::new();
+    sim.ip_of_block("partner", "block");
+    let sort = |read: &Read| matches!(read, Read::Reservations(_));
+    waits_after_an_answer(&mut sim, sort, |sim| {
+        sim.settle();
+        sim.delete_ip("partner");
     });
 }

@@ -129,3 +129,12 @@ fn of_two_ready_pods_of_the_new_revision_the_older_gets_it() {
     sim.settle();
     sim.expect_attached("partner", "b");
 }
+
+#[test]
+fn a_pod_whose_replica_set_is_gone_stands_for_itself() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.kube.replica_sets.clear();
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}

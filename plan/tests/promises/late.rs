@@ -1,0 +1,81 @@
+//! An answer may come late, or be lost, and a watch may lag behind it: what is newer counts.
+
+use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::objects::Pod;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{GateWrite, Write};
+
+use crate::sim::{Sim, key};
+
+/// Pod "a" goes, and what was asked of the API server before is answered after a watch has shown that.
+fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
+    let mut sim = Sim::attached(&["n1"]);
+    let (asked, then) = (sim.now, sim.the_pod("a").clone());
+    sim.delete_pod("a");
+    sim.tell(0);
+    sim.pod_goes("a");
+    sim.tell(0);
+    let now = asked.plus(Millis(1));
+    sim.controllers[0].facts.apply(answer(then), asked, now);
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn a_pod_that_was_read_before_it_went_is_not_brought_back() {
+    answered_after_it_went(|pod| Fact::PodRead(key("a"), Some(pod)));
+}
+
+#[test]
+fn a_pod_that_was_written_to_before_it_went_is_not_brought_back() {
+    answered_after_it_went(|pod| {
+        let gate = GateWrite {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            version: Some(pod.version),
+            status: true,
+            reason: Reason::Attached,
+            message: String::new(),
+        };
+        let outcome = WriteOutcome::Done(Some(Written::Pod(pod)));
+        Fact::Wrote(IpName::from("partner"), Write::Gate(gate), outcome)
+    });
+}
+
+#[test]
+fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.count_from_here();
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.tell(0);
+    sim.controllers[0].stuck.insert(Kind::Pod);
+    sim.change_pod("b", |pod| pod.containers_ready = false);
+    sim.wait(Millis::seconds(30));
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn a_reservation_whose_answer_was_lost_is_found_although_no_watch_shows_it() {
+    for allocated in [false, true] {
+        let mut sim = Sim::new();
+        sim.node("n1");
+        sim.controllers[0].stuck.insert(Kind::Reservation);
+        if allocated {
+            sim.ip_of_block("partner", "block");
+        } else {
+            sim.ip("partner", "203.0.113.10");
+        }
+        sim.pod("a").on("n1");
+        // The finalizer, then the reservation.
+        sim.lost_answers.extend([false, true]);
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
+    }
+}

@@ -1,0 +1,101 @@
+//! The places that `status.previous` names: each as long as it may have the address, and not longer.
+
+use std::net::Ipv4Addr;
+
+use mooring_plan::names::{InterfaceId, Millis};
+use mooring_plan::step::{StatusWrite, Step, Write};
+
+use crate::sim::{Fault, INTERVAL, Sim, address, interface_of};
+
+fn is_claim(step: &Step) -> bool {
+    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+}
+
+fn is_release(step: &Step) -> bool {
+    matches!(step, Step::Write(Write::Release(_)))
+}
+
+/// Pod "a" of n1 is about to lose 203.0.113.10, since its IP was edited to 203.0.113.20.
+fn edited() -> Sim {
+    let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.edit("partner", "203.0.113.20");
+    sim
+}
+
+/// The places of the address before the edit that are named when a successor's claim is written.
+fn old_places_in_a_move(sim: &mut Sim) -> Vec<InterfaceId> {
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.step_until(is_claim);
+    let previous = &sim.the_ip("partner").status.previous;
+    let old: Ipv4Addr = address("203.0.113.10");
+    let of_old = previous.iter().filter(|entry| entry.address == old);
+    of_old.map(|entry| entry.interface.clone()).collect()
+}
+
+#[test]
+fn an_address_that_was_edited_away_is_forgotten_when_two_looks_show_it_nowhere() {
+    let mut sim = edited();
+    sim.step_until(is_release);
+    let named = old_places_in_a_move(&mut sim);
+    assert_eq!(named, [interface_of("n1")], "{}", sim.story());
+
+    let mut sim = edited();
+    sim.step_until(is_release);
+    sim.wait(Millis(INTERVAL.0 * 3));
+    let named = old_places_in_a_move(&mut sim);
+    assert!(named.is_empty(), "{}", sim.story());
+}
+
+#[test]
+fn an_address_that_was_edited_away_is_remembered_where_somebody_put_it_back() {
+    let mut sim = edited();
+    sim.step_until(is_release);
+    sim.found_on("203.0.113.10", Some("eni-n1"));
+    sim.wait(Millis(INTERVAL.0 * 3));
+    let named = old_places_in_a_move(&mut sim);
+    assert_eq!(named, [interface_of("n1")], "{}", sim.story());
+}
+
+#[test]
+fn an_address_that_was_edited_away_is_remembered_while_it_is_reserved() {
+    let mut sim = edited();
+    sim.refuses = |write| matches!(write, Write::Release(_));
+    sim.wait(Millis(INTERVAL.0 * 3));
+    let named = old_places_in_a_move(&mut sim);
+    assert_eq!(named, [interface_of("n1")], "{}", sim.story());
+    sim.refuses = |_| false;
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.expect_reserved_only("203.0.113.20");
+}
+
+#[test]
+fn of_nine_places_the_one_that_has_the_address_is_not_forgotten() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    for n in 0..12 {
+        sim.node(&format!("n{n}"));
+    }
+    sim.pod("p0").on("n0");
+    sim.settle();
+    sim.ec2.faults.extend([Fault::RequestLost; 1000]);
+    for n in 1..12 {
+        sim.pod(&format!("p{n}")).on(&format!("n{n}"));
+        sim.pod_goes(&format!("p{}", n - 1));
+        sim.wait(Millis(INTERVAL.0 * 2));
+    }
+    let previous = &sim.the_ip("partner").status.previous;
+    assert_eq!(previous.len(), 8, "{}", sim.story());
+    assert_eq!(
+        previous[0].interface,
+        interface_of("n0"),
+        "the oldest has it"
+    );
+    sim.ec2.faults.clear();
+    sim.settle();
+    sim.expect_attached("partner", "p11");
+}

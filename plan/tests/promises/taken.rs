@@ -1,0 +1,143 @@
+//! What is done about an address that an `IPAddress` of somebody else may reserve.
+
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+use mooring_plan::objects::{Reservation, Wish};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Read, Step, Write};
+
+use crate::sim::{INTERVAL, Sim, address};
+
+/// Without our label no watch of ours shows it.
+fn held_by(parent: Option<&str>) -> Reservation {
+    Reservation {
+        address: address("203.0.113.10"),
+        uid: "ipaddress-of-before".to_owned(),
+        version: ResourceVersion(1),
+        deleting: false,
+        finalizer: true,
+        parent: parent.map(IpName::from),
+        parent_text: parent.map_or("Service default/db".to_owned(), |name| format!("IP {name}")),
+        label: None,
+        owner: None,
+        managed: false,
+    }
+}
+
+fn put(sim: &mut Sim, held: Reservation) {
+    let version = sim.kube.bump();
+    let held = Reservation { version, ..held };
+    sim.kube.reservations.insert(held.address, held);
+}
+
+fn asked(sim: &Sim) -> Vec<Millis> {
+    let asks = |step: &Step| matches!(step, Step::Read(Read::Reservation(_)));
+    let taken = sim.taken.iter().filter(|(_, _, step)| asks(step));
+    taken.map(|(at, _, _)| *at).collect()
+}
+
+#[test]
+fn who_has_it_is_asked_at_once_and_then_twice_a_minute() {
+    let mut sim = Sim::new();
+    put(&mut sim, held_by(None));
+    sim.ip("partner", "203.0.113.10");
+    sim.wait(Millis::seconds(1));
+    assert_eq!(asked(&sim).len(), 1, "{}", sim.story());
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    sim.wait(INTERVAL);
+    assert_eq!(asked(&sim).len(), 3, "{}", sim.story());
+    sim.wait(Millis(INTERVAL.0 * 4));
+    assert!(asked(&sim).len() <= 11, "{}", sim.story());
+}
+
+#[test]
+fn it_is_ours_by_its_label_or_its_owner_whatever_else_it_says() {
+    for by_label in [true, false] {
+        let mut sim = Sim::new();
+        sim.ip("partner", "203.0.113.10");
+        let ours = Some(sim.the_ip("partner").uid.clone());
+        let (label, owner) = if by_label { (ours, None) } else { (None, ours) };
+        put(
+            &mut sim,
+            Reservation {
+                label,
+                owner,
+                ..held_by(Some("another"))
+            },
+        );
+        sim.settle();
+        sim.expect_free("partner");
+        let held = &sim.kube.reservations[&address("203.0.113.10")];
+        assert_eq!(held.uid, "ipaddress-of-before", "{}", sim.story());
+        let uid = Some(&sim.the_ip("partner").uid);
+        assert_eq!((held.label.as_ref(), held.owner.as_ref()), (uid, uid));
+    }
+}
+
+#[test]
+fn an_ip_that_only_a_lagging_watch_shows_takes_nothing_from_its_successor_of_the_same_name() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    let name = IpName::from("partner");
+    let before = sim.the_ip("partner").clone();
+    let mut anew = before.clone();
+    anew.uid = IpUid::from("created-anew");
+    let mut stripped = sim.kube.reservations[&address("203.0.113.10")].clone();
+    (stripped.label, stripped.owner) = (None, None);
+    stripped.version = ResourceVersion(1_000);
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::Reservation(stripped), now, now);
+    facts.apply(Fact::IpRead(name.clone(), Some(anew)), now, now);
+    facts.apply(Fact::Ip(before), now, now);
+    let step = facts.decide(&name, now).step;
+    assert_eq!(step, Some(Step::Read(Read::Ip(name))));
+}
+
+#[test]
+fn an_answer_that_was_lost_is_followed_by_a_list_before_another_address_is_tried() {
+    let mut sim = Sim::new();
+    sim.ip_of_block("partner", "block");
+    sim.step_until(|step| matches!(step, Step::Read(Read::Reservations(_))));
+    sim.controllers[0]
+        .stuck
+        .insert(mooring_plan::facts::Kind::Reservation);
+    sim.lost_answers.push_back(true);
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.taken.clear();
+    sim.settle();
+    let listed = |step: &Step| matches!(step, Step::Read(Read::Reservations(_)));
+    let first = sim.taken.iter().position(|(_, _, step)| listed(step));
+    let reserves = |step: &Step| matches!(step, Step::Write(Write::Reserve(..)));
+    let second = sim.taken.iter().position(|(_, _, step)| reserves(step));
+    assert!(first.is_some(), "{}", sim.story());
+    assert!(
+        second.is_none_or(|second| first < Some(second)),
+        "{}",
+        sim.story()
+    );
+    assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
+}
+
+#[test]
+fn without_a_wish_for_one_an_address_that_is_taken_is_passed_over() {
+    let mut sim = Sim::new();
+    put(
+        &mut sim,
+        Reservation {
+            address: address("203.0.113.4"),
+            ..held_by(None)
+        },
+    );
+    sim.ip_wishing(
+        "partner",
+        Wish {
+            block: Some("block".into()),
+            ..Wish::default()
+        },
+    );
+    sim.settle();
+    let given = sim.the_ip("partner").status.address;
+    assert_eq!(given, Some(address("203.0.113.5")), "{}", sim.story());
+}
