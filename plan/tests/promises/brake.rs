@@ -231,3 +231,23 @@ fn what_was_seen_to_leave_is_not_missed_although_nobody_saw_it_gone() {
         sim.expect_free("ip0");
     }
 }
+
+#[test]
+fn what_was_released_or_has_a_successor_is_missed_no_more() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    let block = BlockName::from("block");
+    let missed = |sim: &Sim| sim.controllers[0].facts.brake_pending(&block);
+    sim.pod_goes("p0");
+    sim.pod_goes("p1");
+    sim.relist(0);
+    sim.wait(Millis::seconds(5));
+    assert_eq!(missed(&sim), 2, "{}", sim.story());
+    sim.pod("next").on("n2").asks("ip0");
+    sim.wait(Millis::seconds(5));
+    assert_eq!(missed(&sim), 1, "{}", sim.story());
+    sim.settle();
+    sim.expect_attached("ip0", "next");
+    sim.expect_free("ip1");
+    assert_eq!(missed(&sim), 0, "{}", sim.story());
+}

@@ -3,7 +3,7 @@
 use mooring_plan::classify::Outcome;
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Step, Write};
+use mooring_plan::step::{StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim};
 
@@ -263,4 +263,33 @@ fn without_a_look_at_ec2_an_attach_and_a_deletion_wait_and_say_so() {
     permissions_return(&mut sim);
     sim.expect_gone("partner");
     sim.expect_attached("other", "b");
+}
+
+#[test]
+fn what_changes_on_an_ip_makes_no_refusal_last_longer() {
+    let mut sim = attached();
+    sim.ec2.faults.extend([Fault::Denied; 1000]);
+    next(&mut sim);
+    let returned = |step: &Step| {
+        matches!(
+            step,
+            Step::Write(Write::Status(_, _, StatusWrite::Return, _))
+        )
+    };
+    sim.step_until(returned);
+    sim.taken.clear();
+    // A minute, and then the next look at it.
+    for _ in 0..6 {
+        sim.wait(Millis::seconds(25));
+        let name = IpName::from("partner");
+        sim.kube.change_ip(&name, None, |ip| ip.generation += 1);
+    }
+    let claims = |step: &Step| {
+        matches!(
+            step,
+            Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+        )
+    };
+    let again = sim.taken.iter().any(|(_, _, step)| claims(step));
+    assert!(again, "{}", sim.story());
 }

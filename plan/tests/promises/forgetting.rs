@@ -1,7 +1,8 @@
 //! What no decision needs any more is not kept: a process runs for months.
 
-use mooring_plan::facts::Fact;
-use mooring_plan::names::{Millis, NodeName};
+use mooring_plan::facts::{Fact, WriteOutcome};
+use mooring_plan::names::{IpName, Millis, NodeName, ResourceVersion};
+use mooring_plan::step::Write;
 
 use crate::sim::Sim;
 
@@ -50,4 +51,37 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     another(&mut sim, 2);
     assert!(!knows(&sim, "rs-of-old"));
     assert!(knows(&sim, "rs-of-b2"));
+}
+
+#[test]
+fn a_model_checker_is_rid_of_reads_that_are_fresh_for_nobody() {
+    let mut sim = Sim::reserved(&["n1"]);
+    let gone = NodeName::from("node-of-old");
+    let asked = sim.now.plus(Millis::seconds(1));
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::NodeRead(gone.clone(), None), asked, asked);
+    facts.forget_stale_reads(asked.plus(Millis::seconds(5)));
+    assert!(knows(&sim, gone.as_str()));
+    let facts = &mut sim.controllers[0].facts;
+    facts.forget_stale_reads(asked.plus(Millis(5_001)));
+    assert!(!knows(&sim, gone.as_str()));
+}
+
+#[test]
+fn a_model_checker_tells_two_writes_apart_only_by_a_read_in_between() {
+    let sim = Sim::reserved(&["n1"]);
+    let begun = sim.now.plus(Millis::seconds(1));
+    let facts = &sim.controllers[0].facts;
+    let written_at = |at: Millis| {
+        let mut facts = facts.clone();
+        let name = IpName::from("partner");
+        let write = Write::DropTakeFrom(name.clone(), ResourceVersion(1));
+        facts.apply(Fact::Wrote(name, write, WriteOutcome::Done(None)), at, at);
+        facts.apply(Fact::NodeRead("another".into(), None), begun, begun);
+        facts.forget_stale_reads(begun);
+        facts
+    };
+    let before = |by: u64| Millis(begun.0 - by);
+    assert_eq!(written_at(before(1)), written_at(before(2)));
+    assert_eq!(written_at(begun), written_at(before(2)), "no earlier");
 }

@@ -149,3 +149,15 @@ fn what_changes_on_an_ip_in_the_middle_of_a_move_tells_nobody_twice() {
     sim.expect_attached("partner", "b");
     assert_eq!(sim.counts.gate_writes, 1, "{}", sim.story());
 }
+
+#[test]
+fn who_is_gone_by_a_read_is_told_nothing_whatever_changes_on_the_ip() {
+    let mut sim = attached();
+    successor(&mut sim, "b", "n2", 2);
+    sim.relist(0);
+    sim.pod_goes("a");
+    sim.relist(0);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.expect_cost(2, 2, 1);
+}

@@ -74,6 +74,35 @@ fn an_address_that_was_edited_away_is_remembered_while_it_is_reserved() {
 }
 
 #[test]
+fn an_address_that_was_edited_away_is_remembered_where_the_new_one_was_refused() {
+    let mut sim = edited();
+    sim.step_until(is_release);
+    old_places_in_a_move(&mut sim);
+    sim.wait(Millis(100));
+    sim.expect_attached("partner", "b");
+    sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
+    sim.pod("c").on("n1").replica_set("rs3", 3, "dep");
+    sim.containers_ready("c");
+    let back = |step: &Step| {
+        matches!(
+            step,
+            Step::Write(Write::Status(_, _, StatusWrite::Return, _))
+        )
+    };
+    sim.step_until(back);
+    let previous = &sim.the_ip("partner").status.previous;
+    let places = previous
+        .iter()
+        .map(|entry| (entry.address, &entry.interface));
+    let n1 = interface_of("n1");
+    let expected = [
+        (address("203.0.113.10"), &n1),
+        (address("203.0.113.20"), &n1),
+    ];
+    assert_eq!(places.collect::<Vec<_>>(), expected, "{}", sim.story());
+}
+
+#[test]
 fn of_nine_places_the_one_that_has_the_address_is_not_forgotten() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
