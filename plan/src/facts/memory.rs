@@ -85,8 +85,9 @@ impl Memory {
         if !(same_target && same_address) || unfinished(old) != unfinished(claim) {
             self.claim_seen = now;
         }
-        let moving = claim.is_some_and(|claim| matches!(claim.hold, Hold::Claimed(_)));
-        if !same_address || moving && !same_target {
+        // An edit that is taken back may put it where it was taken off. A move needs none of this
+        // forgotten: of the present address, only a detach asks for it, and begins with nothing.
+        if !same_address {
             self.unassigned.clear();
             self.taken_off.clear();
             self.missing.clear();
