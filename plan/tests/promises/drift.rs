@@ -101,6 +101,8 @@ fn an_interface_that_is_on_another_instance_now_is_another_place() {
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.expect_on("203.0.113.10", Some("eni-new"));
+    sim.expect_event("IP partner", Reason::DriftRepaired);
+    assert!(!sim.rules.heard("IP partner", Reason::AddressInUse));
 }
 
 #[test]

@@ -149,3 +149,26 @@ fn a_deletion_whose_block_is_gone_says_so_and_waits_for_it() {
     sim.settle();
     sim.expect_gone("partner");
 }
+
+#[test]
+fn what_ec2_did_not_find_where_it_was_to_be_is_asked_of_the_places_before() {
+    let mut sim = attached();
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    // A late call of another process, which no inventory shows yet.
+    sim.found_on(ADDRESS, Some("eni-n1"));
+    sim.delete_ip("partner");
+    sim.taken.clear();
+    sim.wait(mooring_plan::names::Millis(500));
+    let address = address(ADDRESS);
+    let asked = [
+        &Call::Unassign(interface_of("n2"), address),
+        &Call::Unassign(interface_of("n1"), address),
+    ];
+    assert_eq!(calls(&sim), asked, "{}", sim.story());
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.expect_on(ADDRESS, None);
+}
