@@ -57,6 +57,22 @@ fn a_label_is_taken_off_once_whatever_the_watch_shows() {
 }
 
 #[test]
+fn a_label_of_a_pod_that_is_gone_is_taken_off_once_too() {
+    let mut sim = attached();
+    sim.pod("b").on("n2");
+    sim.settle();
+    sim.remove_annotation("b");
+    sim.step_until(|step| matches!(step, Step::Write(Write::Gate(_))));
+    sim.controllers[0].stuck.insert(Kind::Pod);
+    sim.pod_goes("b");
+    sim.taken.clear();
+    sim.wait(Millis::seconds(20));
+    let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));
+    let labels = sim.taken.iter().filter(|(_, _, step)| label(step)).count();
+    assert_eq!(labels, 1, "{}", sim.story());
+}
+
+#[test]
 fn an_ip_that_a_write_does_not_find_is_read_before_anything_else() {
     let mut sim = world();
     sim.pod("a").on("n1");

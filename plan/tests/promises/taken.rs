@@ -141,3 +141,22 @@ fn without_a_wish_for_one_an_address_that_is_taken_is_passed_over() {
     let given = sim.the_ip("partner").status.address;
     assert_eq!(given, Some(address("203.0.113.5")), "{}", sim.story());
 }
+
+#[test]
+fn once_it_is_ours_nobody_is_asked_whose_it_is_also_when_it_has_to_be_made_anew() {
+    let mut sim = Sim::new();
+    put(&mut sim, held_by(None));
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    let gone = |sim: &mut Sim| {
+        sim.kube.reservations.clear();
+        sim.kube.bump();
+        sim.settle();
+        sim.expect_free("partner");
+    };
+    gone(&mut sim);
+    sim.taken.clear();
+    gone(&mut sim);
+    assert!(asked(&sim).is_empty(), "{}", sim.story());
+}
