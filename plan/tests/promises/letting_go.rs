@@ -2,8 +2,9 @@
 //! without asking more of EC2 than that.
 
 use mooring_plan::classify::Outcome;
+use mooring_plan::cloud::InstanceState;
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::IpName;
+use mooring_plan::names::{IpName, Millis};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
@@ -161,7 +162,7 @@ fn what_ec2_did_not_find_where_it_was_to_be_is_asked_of_the_places_before() {
     sim.found_on(ADDRESS, Some("eni-n1"));
     sim.delete_ip("partner");
     sim.taken.clear();
-    sim.wait(mooring_plan::names::Millis(500));
+    sim.wait(Millis(500));
     let address = address(ADDRESS);
     let asked = [
         &Call::Unassign(interface_of("n2"), address),
@@ -171,4 +172,13 @@ fn what_ec2_did_not_find_where_it_was_to_be_is_asked_of_the_places_before() {
     sim.settle();
     sim.expect_gone("partner");
     sim.expect_on(ADDRESS, None);
+}
+
+#[test]
+fn an_interface_that_went_with_its_machine_keeps_a_deletion_waiting_for_two_looks_only() {
+    let mut sim = attached();
+    sim.instance("n1", InstanceState::Terminated);
+    sim.delete_ip("partner");
+    sim.wait(Millis::seconds(5));
+    sim.expect_gone("partner");
 }
