@@ -145,3 +145,19 @@ fn two_interfaces_that_refuse_in_turn_do_not_throw_the_claim_to_and_fro() {
     sim.settle();
     sim.expect_attached("partner", "b");
 }
+
+#[test]
+fn an_interface_is_not_passed_over_for_a_call_that_was_throttled_or_lost() {
+    for fault in [Fault::Throttled, Fault::RequestLost] {
+        let mut sim = world();
+        sim.ec2.faults.push_back(fault);
+        sim.pod("a").on("n1");
+        sim.step_until(|step| matches!(step, Step::Call(_)));
+        sim.delete_pod("a");
+        sim.tell(0);
+        sim.pod_goes("a");
+        sim.pod("b").on("n1");
+        sim.wait(Millis::seconds(3));
+        sim.expect_attached("partner", "b");
+    }
+}
