@@ -146,9 +146,10 @@ impl<'a> World<'a> {
         };
         let due = waiting_since.plus(PATIENCE);
         let after_patience = (self.now >= due).then_some(0);
-        match ready.or_else(of_lowest).or(after_patience) {
-            Some(index) if index < group.len() => Choice::Take(group.swap_remove(index).0),
-            _ => Choice::Nobody(Next::At(due)),
+        let index = ready.or_else(of_lowest).or(after_patience);
+        match index.and_then(|index| group.into_iter().nth(index)) {
+            Some((candidate, _)) => Choice::Take(candidate),
+            None => Choice::Nobody(Next::At(due)),
         }
     }
 

@@ -7,7 +7,7 @@ use core::net::Ipv4Addr;
 
 use super::backoff::Failures;
 use crate::names::{InterfaceId, Millis, PodUid};
-use crate::objects::{Hold, Ip, Pod};
+use crate::objects::{Claim, Hold, Ip, Pod};
 
 /// A quorum read is good for a destructive step for this long, and until the next write.
 pub(crate) const READ_FRESH: Millis = Millis::seconds(5);
@@ -74,15 +74,13 @@ impl Memory {
             == claim.and_then(|claim| claim.target())
             && same_holder;
         let same_address = before.and_then(|ip| ip.status.address) == ip.status.address;
-        let taken_back = old.is_some_and(crate::objects::Claim::recorded)
-            && claim.is_some_and(|claim| !claim.recorded());
+        let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
+        let taken_back = recorded(old) && !recorded(claim);
         if !(same_target && same_address) || taken_back {
             self.silenced.clear();
             self.failures.call_is_over();
         }
-        let unfinished =
-            |claim: Option<&crate::objects::Claim>| claim.is_some_and(|claim| !claim.recorded());
-        if !(same_target && same_address) || unfinished(old) != unfinished(claim) {
+        if !(same_target && same_address) || recorded(old) != recorded(claim) {
             self.claim_seen = now;
         }
         // An edit that is taken back may put it where it was taken off. A move needs none of this
@@ -94,9 +92,8 @@ impl Memory {
         }
         match claim.map(|claim| &claim.hold) {
             Some(Hold::Detaching) => {
-                let recorded = old.is_some_and(super::super::objects::Claim::recorded);
                 if self.detaching.is_none() {
-                    self.detaching = Some((now, recorded));
+                    self.detaching = Some((now, recorded(old)));
                     self.unassigned.clear();
                     self.taken_off.clear();
                     self.missing.clear();

@@ -4,7 +4,7 @@ use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::objects::Pod;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{GateWrite, Write};
+use mooring_plan::step::{GateWrite, Read, Step, Write};
 
 use crate::sim::{Sim, key};
 
@@ -55,6 +55,30 @@ fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
     sim.tell(0);
     sim.controllers[0].stuck.insert(Kind::Pod);
     sim.change_pod("b", |pod| pod.containers_ready = false);
+    sim.wait(Millis::seconds(30));
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn a_successor_that_a_read_did_not_find_and_a_late_watch_shows_takes_nothing_over() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.count_from_here();
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.tell(0);
+    sim.controllers[0].stuck.insert(Kind::Pod);
+    let shown = Pod {
+        version: sim.kube.bump(),
+        ..sim.the_pod("b").clone()
+    };
+    sim.pod_goes("b");
+    sim.step_until(|step| matches!(step, Step::Read(Read::Pod(of)) if *of == key("b")));
+    let now = sim.now;
+    sim.controllers[0].facts.apply(Fact::Pod(shown), now, now);
     sim.wait(Millis::seconds(30));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
