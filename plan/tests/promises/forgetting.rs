@@ -85,3 +85,22 @@ fn a_model_checker_tells_two_writes_apart_only_by_a_read_in_between() {
     assert_eq!(written_at(before(1)), written_at(before(2)));
     assert_eq!(written_at(begun), written_at(before(2)), "no earlier");
 }
+
+#[test]
+fn a_holder_that_is_gone_is_forgotten_once_no_place_names_it() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    let gone = sim.the_pod("a").uid.clone();
+    sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
+    sim.pod_goes("a");
+    sim.relist(0);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    assert!(knows(&sim, gone.as_str()));
+    sim.pod("c").on("n1").replica_set("rs2", 2, "dep");
+    sim.containers_ready("c");
+    sim.settle();
+    sim.expect_attached("partner", "c");
+    assert!(!knows(&sim, gone.as_str()));
+}
