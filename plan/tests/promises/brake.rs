@@ -4,6 +4,7 @@
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{BlockName, Millis, ResourceVersion};
 use mooring_plan::objects::Pod;
+use mooring_plan::step::Write;
 
 use crate::sim::Sim;
 
@@ -250,4 +251,19 @@ fn what_was_released_or_has_a_successor_is_missed_no_more() {
     sim.expect_attached("ip0", "next");
     sim.expect_free("ip1");
     assert_eq!(missed(&sim), 0, "{}", sim.story());
+}
+
+#[test]
+fn a_holder_that_no_list_shows_and_a_read_finds_is_not_missed() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    // Somebody took its label off, and it cannot be put back.
+    sim.refuses = |write| matches!(write, Write::Label(..));
+    sim.change_pod("p0", |pod| pod.label = None);
+    sim.relist(0);
+    sim.wait(Millis::seconds(5));
+    let missed = sim.controllers[0]
+        .facts
+        .brake_pending(&BlockName::from("block"));
+    assert_eq!(missed, 0, "{}", sim.story());
 }

@@ -201,7 +201,11 @@ fn a_holder_whose_own_earlier_place_is_remembered_is_told_nothing_for_another_s_
 
 #[test]
 fn a_replica_set_that_no_answer_names_any_more_hands_nothing_over() {
-    let mut sim = attached();
+    let mut sim = world();
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    // It was known a moment ago.
+    sim.wait(Millis::seconds(1));
+    sim.expect_attached("partner", "a");
     sim.kube.replica_sets.remove("rs1");
     sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
     sim.containers_ready("b");
