@@ -201,16 +201,16 @@ fn after_a_restore_only_a_person_s_word_lets_the_brake_go() {
 }
 
 #[test]
-fn an_edit_makes_no_absence_shorter() {
+fn an_edit_makes_no_absence_shorter_or_longer() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     sim.pod_goes("p0");
     sim.relist(0);
-    sim.wait(Millis::seconds(10));
-    sim.allow_reassignment("ip0");
     sim.wait(Millis::seconds(40));
+    sim.allow_reassignment("ip0");
+    sim.wait(Millis::seconds(10));
     assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
-    sim.settle();
+    sim.wait(Millis::seconds(20));
     sim.expect_free("ip0");
 }
 
