@@ -41,6 +41,11 @@ impl Latest {
         self.all().remove(name);
     }
 
+    /// Versions begin anew: none of those that are known says which is newer.
+    pub(super) fn forget_all(&self) {
+        self.all().clear();
+    }
+
     /// The object, if it is that very version.
     pub(super) fn at(&self, name: &str, version: ResourceVersion) -> Option<DynamicObject> {
         let all = self.all();

@@ -7,9 +7,9 @@ mod reads;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::{Fact, Facts, Inventory, NodeSeen, PodSeen, Touched};
+use super::{Fact, Facts, Inventory, Kind, NodeSeen, PodSeen, Touched};
 use crate::cloud::Interface;
-use crate::names::{IpName, IpUid, Millis, PodUid, SubnetId};
+use crate::names::{IpName, IpUid, Millis, PodUid, ResourceVersion, SubnetId};
 use crate::objects::{Ip, Node, Pod, Reservation, UnreadableIp};
 
 impl Facts {
@@ -53,7 +53,10 @@ impl Facts {
                 let known = self.listed.entry(kind).or_default();
                 let back = version < *known;
                 *known = version;
-                self.rolled_back |= back;
+                if back {
+                    self.rolled_back = true;
+                    self.doubt_versions(kind);
+                }
                 changed(back)
             }
             Fact::SubnetRead(id, cidrs) => {
@@ -167,6 +170,29 @@ impl Facts {
         }
         self.unreadable.insert(name.clone(), ip);
         Touched::One(name)
+    }
+
+    /// The API server counts from an earlier version again: what it shows next is newer than what is known,
+    /// whatever their numbers say.
+    fn doubt_versions(&mut self, kind: Kind) {
+        const OLDEST: ResourceVersion = ResourceVersion(0);
+        match kind {
+            Kind::Ip => {
+                self.ips.values_mut().for_each(|ip| ip.version = OLDEST);
+                let unreadable = self.unreadable.values_mut();
+                unreadable.for_each(|ip| ip.version = OLDEST);
+            }
+            Kind::Pod => {
+                let pods = self.pods.values_mut();
+                pods.for_each(|seen| seen.pod.version = OLDEST);
+            }
+            Kind::Reservation => {
+                let reservations = self.reservations.values_mut();
+                reservations.for_each(|reservation| reservation.version = OLDEST);
+            }
+            // They are taken as they come.
+            Kind::Block | Kind::Node => {}
+        }
     }
 
     fn uncount_coming(&mut self, name: &IpName) {

@@ -1,7 +1,7 @@
 //! When many pods vanish and nobody saw them go, it is more likely that the API server lost its
 //! memory: nothing is released.
 
-use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::facts::{Fact, Kind, Touched};
 use mooring_plan::names::{BlockName, Millis, ResourceVersion};
 use mooring_plan::objects::Pod;
 use mooring_plan::step::Write;
@@ -266,4 +266,35 @@ fn a_holder_that_no_list_shows_and_a_read_finds_is_not_missed() {
         .facts
         .brake_pending(&BlockName::from("block"));
     assert_eq!(missed, 0, "{}", sim.story());
+}
+
+#[test]
+fn after_a_restore_what_is_shown_is_believed_although_its_version_is_lower() {
+    let mut sim = Sim::new();
+    held(&mut sim, 1);
+    let ip = sim.the_ip("ip0").clone();
+    let pod = sim.kube.pods.values().next().unwrap().clone();
+    let reservation = sim.kube.reservations.values().next().unwrap().clone();
+    let shown = |version| {
+        let (mut ip, mut pod, mut reservation) = (ip.clone(), pod.clone(), reservation.clone());
+        ip.version = version;
+        pod.version = version;
+        reservation.version = version;
+        [
+            (Kind::Ip, Fact::Ip(ip)),
+            (Kind::Pod, Fact::Pod(pod)),
+            (Kind::Reservation, Fact::Reservation(reservation)),
+        ]
+    };
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    for (kind, fact) in shown(ResourceVersion(1)) {
+        let told = facts.apply(fact, now, now);
+        assert_eq!(told, Touched::Nothing, "a {kind:?} of before");
+    }
+    for (kind, fact) in shown(ResourceVersion(2)) {
+        facts.apply(Fact::Listed(kind, ResourceVersion(3)), now, now);
+        let told = facts.apply(fact, now, now);
+        assert_eq!(told, Touched::One("ip0".into()), "a {kind:?} of a backup");
+    }
 }

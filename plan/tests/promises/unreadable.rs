@@ -1,7 +1,7 @@
 //! An IP whose status cannot be read says so once, in a condition; nothing else is done for it until a person
 //! has mended it, and then everything goes on.
 
-use mooring_plan::facts::{Fact, Touched};
+use mooring_plan::facts::{Fact, Kind, Touched};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
 use mooring_plan::objects::{Says, UnreadableIp};
 use mooring_plan::reason::Reason;
@@ -145,6 +145,23 @@ fn mended_it_goes_on() {
     // What a watch that lags shows of the time before.
     let late = unreadable(&ip.uid, 1_000, Says::Nothing);
     assert_eq!(told(&mut sim, Fact::IpUnreadable(late)), Touched::Nothing);
+}
+
+#[test]
+fn a_restored_api_server_shows_it_mended_at_a_lower_version() {
+    let mut sim = world();
+    let ip = sim.kube.ips[&partner()].clone();
+    let broken = unreadable(&ip.uid, 1_000, Says::Nothing);
+    told(&mut sim, Fact::IpUnreadable(broken));
+    let restored = Fact::Ip(mooring_plan::objects::Ip {
+        version: ResourceVersion(2),
+        ..ip
+    });
+    assert_eq!(told(&mut sim, restored.clone()), Touched::Nothing);
+    for version in [900, 3] {
+        told(&mut sim, Fact::Listed(Kind::Ip, ResourceVersion(version)));
+    }
+    assert_eq!(told(&mut sim, restored), Touched::One(partner()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! At which version a kind's list stands: a number that goes down means that the API server was restored
-//! from a backup. kube's watch events do not carry it, so it is asked for.
+//! from a backup. kube's watch events do not carry it, so it is asked for. A watch that goes on from a version
+//! of before hears nothing until that version is reached again, which may take hours: it begins anew.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(super) async fn ask(
     shown: Shown,
     facts: mpsc::Sender<Fact>,
     relisted: Arc<Notify>,
+    set_back: Arc<Notify>,
     interval: Duration,
     metrics: Metrics,
 ) {
@@ -30,6 +32,7 @@ pub(super) async fn ask(
     ticks.tick().await;
     let mut params = ListParams::default().limit(1);
     params.label_selector = shown.selector.map(str::to_owned);
+    let mut last = None;
     loop {
         tokio::select! {
             () = relisted.notified() => {}
@@ -39,10 +42,16 @@ pub(super) async fn ask(
         match within(doing, shown.api.list_metadata(&params)).await {
             Ok(list) => {
                 let version = list.metadata.resource_version.as_deref().map(read::version);
-                if let Some(Ok(version)) = version
-                    && facts.send(Fact::Listed(shown.kind, version)).await.is_err()
-                {
-                    return;
+                if let Some(Ok(version)) = version {
+                    let back = last.replace(version).is_some_and(|before| version < before);
+                    if facts.send(Fact::Listed(shown.kind, version)).await.is_err() {
+                        return;
+                    }
+                    // After that fact: what the new list shows is believed by it.
+                    if back {
+                        tracing::warn!(kind = ?shown.kind, "the API server was restored from a backup");
+                        set_back.notify_one();
+                    }
                 }
             }
             Err(failure) => {

@@ -38,10 +38,12 @@ pub(super) fn spawn(
     for kind in Kind::ALL {
         let shown = Shown::of(kind, kinds);
         let relisted = Arc::new(Notify::new());
+        let set_back = Arc::new(Notify::new());
         let versions = listed::ask(
             shown.clone(),
             facts.clone(),
             Arc::clone(&relisted),
+            Arc::clone(&set_back),
             interval,
             metrics.clone(),
         );
@@ -49,7 +51,7 @@ pub(super) fn spawn(
             versions.await;
             "asking for a list's version"
         });
-        let watching = watch(shown, facts.clone(), relisted, metrics.clone());
+        let watching = watch(shown, facts.clone(), relisted, set_back, metrics.clone());
         tasks.spawn(async move {
             watching.await;
             "a watch"
@@ -57,16 +59,36 @@ pub(super) fn spawn(
     }
 }
 
-async fn watch(shown: Shown, facts: mpsc::Sender<Fact>, relisted: Arc<Notify>, metrics: Metrics) {
+async fn watch(
+    shown: Shown,
+    facts: mpsc::Sender<Fact>,
+    relisted: Arc<Notify>,
+    set_back: Arc<Notify>,
+    metrics: Metrics,
+) {
     let mut config = watcher::Config::default().timeout(WATCH_SECONDS);
     if let Some(selector) = shown.selector {
         config = config.labels(selector);
     }
-    let mut events = watcher(shown.api.clone(), config).default_backoff().boxed();
+    let begin = || {
+        watcher(shown.api.clone(), config.clone())
+            .default_backoff()
+            .boxed()
+    };
+    let mut events = begin();
     let mut known = Known::default();
     let mut synced = false;
     loop {
-        let event = match events.try_next().await {
+        let next = tokio::select! {
+            biased;
+            () = set_back.notified() => {
+                shown.doubt_versions();
+                events = begin();
+                continue;
+            }
+            next = events.try_next() => next,
+        };
+        let event = match next {
             Ok(Some(event)) => event,
             Ok(None) => return,
             Err(error) => {

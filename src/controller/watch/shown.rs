@@ -78,6 +78,13 @@ impl Shown {
         }
     }
 
+    /// The API server counts versions from an earlier one again.
+    pub(super) fn doubt_versions(&self) {
+        if self.kind == Kind::Ip {
+            self.latest.forget_all();
+        }
+    }
+
     /// The watch said that it went.
     pub(super) fn deleted(&self, key: &str) -> Option<Fact> {
         match self.kind {
