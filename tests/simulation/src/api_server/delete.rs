@@ -15,7 +15,7 @@ impl Objects {
         let before = self.get(place)?;
         let meta = &before.value["metadata"];
         preconditions(place, meta, &options["preconditions"])?;
-        let mut after = before.value.clone();
+        let mut after = Value::clone(&before.value);
         hold(&mut after, options);
         let grace = grace(kind, &after, options);
         let goes = grace == 0 && finalizers(&after).is_empty();
@@ -31,7 +31,7 @@ impl Objects {
             after["metadata"]["deletionTimestamp"] = json!(self.clock.after(grace));
             after["metadata"]["deletionGracePeriodSeconds"] = json!(grace);
         }
-        let after = if after == before.value {
+        let after = if after == *before.value {
             before
         } else {
             self.store.put(place.key(), after)

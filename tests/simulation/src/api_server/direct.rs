@@ -79,11 +79,11 @@ impl ApiServer {
 
     /// The object as it is now. It is not noted in the history, nor is a list.
     #[must_use]
-    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
+    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let key = Key::new(known(resource), namespace, name);
         let state = unlocked(&self.inner.state);
         let found = state.objects.store.get(&key);
-        found.map(|object| object.value.clone())
+        found.map(|object| Arc::clone(&object.value))
     }
 
     /// The objects that a label selector takes, of one namespace or, with an empty one, of all.
@@ -91,17 +91,17 @@ impl ApiServer {
     /// # Panics
     /// When there is no such resource, or the selector cannot be read.
     #[must_use]
-    pub fn list(&self, resource: &str, namespace: &str, labels: &str) -> Vec<Value> {
+    pub fn list(&self, resource: &str, namespace: &str, labels: &str) -> Vec<Arc<Value>> {
         let kind = known(resource);
         let selector = super::selector::Selector::parse(kind, labels, "")
             .unwrap_or_else(|refusal| panic!("the selector {labels}: {refusal}"));
         let state = unlocked(&self.inner.state);
         let store = &state.objects.store;
         store
-            .list(kind, namespace, store.version())
-            .values()
+            .of(kind, namespace)
+            .map(|(_, object)| object)
             .filter(|object| selector.takes(&object.value))
-            .map(|object| object.value.clone())
+            .map(|object| Arc::clone(&object.value))
             .collect()
     }
 
@@ -155,7 +155,7 @@ impl ApiServer {
             if let Some(entry) = state.entry(request.info.sequence) {
                 entry.answered = Some(now);
             }
-            done.map(|(_, value)| value)
+            done.map(|(_, value)| Arc::unwrap_or_clone(value))
         })
     }
 }

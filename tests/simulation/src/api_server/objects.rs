@@ -157,7 +157,7 @@ impl Objects {
     /// Assigns a pod to a node, as a scheduler does.
     pub(super) fn bind(&mut self, place: Place<'_>, binding: &Value) -> Result<Written, Refusal> {
         let before = self.get(place)?;
-        let mut pod = before.value.clone();
+        let mut pod = Value::clone(&before.value);
         if !pod["metadata"]["deletionTimestamp"].is_null() {
             let why = format!(
                 "pod {} is being deleted, cannot be assigned to a host",
@@ -194,7 +194,7 @@ impl Objects {
             return Err(Refusal::stale(place.kind, place.name));
         }
         let after = updated(place.kind, &before.value, object, part)?;
-        if after == before.value {
+        if after == *before.value {
             return Ok(Written::Object(Arc::clone(before)));
         }
         let meta = &after["metadata"];

@@ -90,18 +90,19 @@ impl State {
     }
 
     /// Carries a request out, and notes in the history what came of it.
-    pub(super) fn carry_out(&mut self, request: &Request) -> Result<(Answer, Value), Refusal> {
+    pub(super) fn carry_out(&mut self, request: &Request) -> Result<(Answer, Arc<Value>), Refusal> {
         let done = self.attempt(request);
         let (code, body) = match &done {
-            Ok((Answer::Text { code, .. }, value)) => (*code, value.clone()),
-            Ok((Answer::Watch(_), _)) => (200, Value::Null),
-            Err(refusal) => (refusal.code, refusal.status()),
+            Ok((Answer::Text { code, .. }, value)) => (*code, Arc::clone(value)),
+            Ok((Answer::Watch(_), value)) => (200, Arc::clone(value)),
+            Err(refusal) => (refusal.code, Arc::new(refusal.status())),
         };
         let outcome = Outcome {
             code,
-            body: Arc::new(body),
+            body,
             at: self.objects.clock.elapsed(),
             version: self.objects.store.version(),
+            order: self.objects.store.order(),
         };
         if let Some(entry) = self.entry(request.info.sequence) {
             entry.outcome = Some(outcome);
@@ -113,7 +114,7 @@ impl State {
         self.history.get_mut(usize::try_from(sequence).ok()?)
     }
 
-    fn attempt(&mut self, request: &Request) -> Result<(Answer, Value), Refusal> {
+    fn attempt(&mut self, request: &Request) -> Result<(Answer, Arc<Value>), Refusal> {
         let (info, kind) = (&request.info, request.kind()?);
         let place = Place {
             kind,
@@ -147,7 +148,7 @@ impl State {
                     bookmarks: request.bookmarks(),
                     seconds: request.timeout()?,
                 };
-                return Ok((Answer::Watch(start), Value::Null));
+                return Ok((Answer::Watch(start), Arc::default()));
             }
         };
         Ok(written(done, request.metadata_only()))
@@ -167,7 +168,11 @@ impl State {
             .ok_or_else(|| Refusal::not_found(place.kind, place.name))
     }
 
-    fn list(&self, request: &Request, kind: &'static Kind) -> Result<(Answer, Value), Refusal> {
+    fn list(
+        &self,
+        request: &Request,
+        kind: &'static Kind,
+    ) -> Result<(Answer, Arc<Value>), Refusal> {
         let asked = request.asked(kind)?;
         let store = &self.objects.store;
         let list = store.page(kind, &request.info.namespace, &asked, self.staleness)?;
@@ -175,20 +180,20 @@ impl State {
             code: 200,
             text: list.text(kind, asked.metadata_only),
         };
-        Ok((answer, list.summary()))
+        Ok((answer, Arc::new(list.summary())))
     }
 }
 
-fn written(done: Written, metadata_only: bool) -> (Answer, Value) {
+fn written(done: Written, metadata_only: bool) -> (Answer, Arc<Value>) {
     let (code, text, value) = match done {
         Written::Success(status) => {
             let code = status["code"]
                 .as_u64()
                 .and_then(|code| code.try_into().ok());
-            (code.unwrap_or(200), status.to_string(), status)
+            (code.unwrap_or(200), status.to_string(), Arc::new(status))
         }
-        Written::Created(object) => (201, object.text().to_owned(), object.value.clone()),
-        Written::Object(object) => (200, object.text().to_owned(), object.value.clone()),
+        Written::Created(object) => (201, object.text().to_owned(), Arc::clone(&object.value)),
+        Written::Object(object) => (200, object.text().to_owned(), Arc::clone(&object.value)),
     };
     let text = if metadata_only && value["kind"] != "Status" {
         partial(&value).to_string()

@@ -12,7 +12,7 @@ use super::kinds::Kind;
 /// An object at one version.
 #[derive(Debug)]
 pub(super) struct Object {
-    pub(super) value: Value,
+    pub(super) value: Arc<Value>,
     text: OnceLock<String>,
     item: OnceLock<String>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Object {
 impl Object {
     pub(super) fn new(value: Value) -> Arc<Self> {
         Arc::new(Self {
-            value,
+            value: Arc::new(value),
             text: OnceLock::new(),
             item: OnceLock::new(),
         })
@@ -40,13 +40,13 @@ impl Object {
             let fields = self.value.as_object().into_iter().flatten();
             let kept = fields.filter(|(name, _)| *name != "kind" && *name != "apiVersion");
             let kept: BTreeMap<_, _> = kept.collect();
-            json!(kept).to_string()
+            serde_json::to_string(&kept).expect("it is JSON")
         })
     }
 
     /// The same at a later version: what a watch shows of an object that it shows no more.
     pub(super) fn at(&self, version: u64) -> Arc<Self> {
-        let mut value = self.value.clone();
+        let mut value = Value::clone(&self.value);
         value["metadata"]["resourceVersion"] = json!(version.to_string());
         Self::new(value)
     }
@@ -94,6 +94,8 @@ pub(super) struct Store {
     changes: Vec<Change>,
     /// What was at an earlier version is no longer known.
     oldest: u64,
+    /// By how much versions were set back.
+    set_back: u64,
 }
 
 /// The store at one moment, to go back to.
@@ -101,6 +103,32 @@ pub(super) struct Store {
 pub struct Snapshot {
     version: u64,
     objects: BTreeMap<Key, Arc<Object>>,
+}
+
+impl Snapshot {
+    /// The same without what there is of a resource. That they are gone is a change, which nobody is shown.
+    #[must_use]
+    pub fn without(mut self, resource: &str) -> Self {
+        self.objects.retain(|key, _| key.resource.1 != resource);
+        self.version += 1;
+        self
+    }
+
+    /// The same at a version that no change of before has reached, as a backup is well restored.
+    #[must_use]
+    pub fn ahead(mut self, version: u64) -> Self {
+        self.version = self.version.max(version + 1);
+        self
+    }
+
+    /// What there is of a resource.
+    #[must_use]
+    pub fn list(&self, resource: &str) -> Vec<Value> {
+        let of = self.objects.iter();
+        of.filter(|(key, _)| key.resource.1 == resource)
+            .map(|(_, object)| Value::clone(&object.value))
+            .collect()
+    }
 }
 
 impl Store {
@@ -111,11 +139,17 @@ impl Store {
             objects: BTreeMap::new(),
             changes: Vec::new(),
             oldest: 1,
+            set_back: 0,
         }
     }
 
     pub(super) const fn version(&self) -> u64 {
         self.version
+    }
+
+    /// The place of now in the order of everything: unlike a version it is never set back.
+    pub(super) const fn order(&self) -> u64 {
+        self.version + self.set_back
     }
 
     pub(super) const fn oldest(&self) -> u64 {
@@ -154,6 +188,19 @@ impl Store {
         });
     }
 
+    /// The objects of a kind as they are now.
+    pub(super) fn of(
+        &self,
+        kind: &Kind,
+        namespace: &str,
+    ) -> impl Iterator<Item = (&Key, &Arc<Object>)> {
+        let first = Key::new(kind, "", "");
+        self.objects
+            .range((Bound::Included(first), Bound::Unbounded))
+            .take_while(|(key, _)| key.is_of(kind, ""))
+            .filter(move |(key, _)| key.is_of(kind, namespace))
+    }
+
     /// The objects of a kind as they were at a version.
     pub(super) fn list(
         &self,
@@ -161,12 +208,8 @@ impl Store {
         namespace: &str,
         version: u64,
     ) -> BTreeMap<Key, Arc<Object>> {
-        let first = Key::new(kind, "", "");
         let mut listed: BTreeMap<Key, Arc<Object>> = self
-            .objects
-            .range((Bound::Included(first), Bound::Unbounded))
-            .take_while(|(key, _)| key.is_of(kind, ""))
-            .filter(|(key, _)| key.is_of(kind, namespace))
+            .of(kind, namespace)
             .map(|(key, object)| (key.clone(), Arc::clone(object)))
             .collect();
         let later = self
@@ -208,6 +251,7 @@ impl Store {
 
     /// Goes back: versions that were given since will be given again.
     pub(super) fn restore(&mut self, snapshot: Snapshot) {
+        self.set_back += (self.version + 1).saturating_sub(snapshot.version);
         self.version = snapshot.version;
         self.objects = snapshot.objects;
         self.changes.clear();

@@ -6,6 +6,10 @@ use mooring_simulation::play::Scenario;
 
 use crate::tamed::Outcome;
 
+/// The allocator's settings. No answer of a seed depends on them.
+const ALLOCATOR: &str = "glibc.malloc.tcache_count=2000:glibc.malloc.top_pad=67108864:\
+    glibc.malloc.trim_threshold=1073741824:glibc.malloc.hugetlb=1";
+
 /// What a process said.
 #[derive(Clone, Debug)]
 pub struct Child {
@@ -26,6 +30,8 @@ pub fn run(scenario: Scenario, seed: u64, traced: bool) -> Result<Child, String>
         .args(["--child", "--seed", &seed.to_string()])
         .args(["--scenario", super::name(scenario)])
         .env_clear()
+        // A seed is short and allocates all the time: what it has had is kept at hand.
+        .env("GLIBC_TUNABLES", ALLOCATOR)
         .stdin(Stdio::null())
         .stderr(Stdio::piped());
     if traced {

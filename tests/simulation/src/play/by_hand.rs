@@ -55,7 +55,7 @@ fn orphaned_address(stage: &mut Stage, had: &BTreeSet<&str>) {
 
 /// A process that stood still, or one of two that lead at once, reserves for an IP that another has just
 /// let go: its reservation stays, held by its finalizer, and belongs to nothing.
-fn left_reservation(stage: &mut Stage, ips: &[Value]) {
+fn left_reservation(stage: &mut Stage, ips: &[std::sync::Arc<Value>]) {
     for reservation in stage.world.cluster.list("ipaddresses") {
         let meta = &reservation["metadata"];
         let of = &meta["labels"]["ip.wgtwo.com/ip-uid"];

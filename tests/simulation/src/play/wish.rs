@@ -36,7 +36,11 @@ pub fn as_wished(world: &World) -> Result<(), String> {
             return Err(format!("nothing is reserved for {}", told()));
         }
         reserved.insert(address.to_owned());
-        let asking: Vec<&Value> = pods.iter().filter(|pod| asks(world, pod, ip)).collect();
+        let asking: Vec<&Value> = pods
+            .iter()
+            .map(|pod| &**pod)
+            .filter(|pod| asks(world, pod, ip))
+            .collect();
         let saying: Vec<&str> = asking
             .iter()
             .filter(|pod| attached(pod))

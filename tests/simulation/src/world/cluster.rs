@@ -26,13 +26,13 @@ impl Cluster {
 
     /// An object as it is.
     #[must_use]
-    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
+    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         self.0.get(resource, namespace, name)
     }
 
     /// All objects of a kind.
     #[must_use]
-    pub fn list(&self, resource: &str) -> Vec<Value> {
+    pub fn list(&self, resource: &str) -> Vec<Arc<Value>> {
         self.0.list(resource, "", "")
     }
 
@@ -99,7 +99,7 @@ impl Cluster {
 
     fn read<K: DeserializeOwned>(&self, resource: &str) -> Vec<Arc<K>> {
         let all = self.list(resource).into_iter();
-        all.filter_map(|object| serde_json::from_value(object).ok())
+        all.filter_map(|object| K::deserialize(&*object).ok())
             .map(Arc::new)
             .collect()
     }

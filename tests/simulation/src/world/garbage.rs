@@ -1,5 +1,6 @@
 //! The garbage collectors: what belongs to nothing any more goes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -22,7 +23,7 @@ impl World {
             self.remove_pod(&uid, &pod);
         }
         // Pods and sets of workloads that were deleted go with their owner, in `workloads`.
-        let ips: Vec<Value> = self.cluster.list("ips");
+        let ips = self.cluster.list("ips");
         let lives = |uid: &Value| ips.iter().any(|ip| &ip["metadata"]["uid"] == uid);
         for reservation in self.cluster.list("ipaddresses") {
             let meta = &reservation["metadata"];
@@ -41,7 +42,7 @@ impl World {
 
     /// Everybody who lives in the cluster but Mooring's own objects.
     #[must_use]
-    pub fn living(&self) -> Vec<Value> {
+    pub fn living(&self) -> Vec<Arc<Value>> {
         self.pods
             .values()
             .filter_map(|pod| self.cluster.get("pods", NAMESPACE, &pod.name))

@@ -16,7 +16,7 @@ impl World {
         if waiting.is_empty() {
             return;
         }
-        let nodes: Vec<Value> = self.cluster.list("nodes");
+        let nodes = self.cluster.list("nodes");
         for (uid, name) in waiting {
             let Some(object) = self.cluster.get("pods", NAMESPACE, &name) else {
                 continue;
