@@ -86,7 +86,7 @@ endif
 # Optimised, and so built apart: the model's quick configurations, and some seeds of the simulation.
 checkers: need
 	cargo run --profile optimised --package mooring-model -- --quick
-	cargo run --profile optimised --package mooring-simulation -- --seeds 100 --twice 20
+	cargo run --profile optimised --package mooring-simulation -- --seeds 100
 
 verify: tools build
 	@.ci/verify $(SLICES)

@@ -10,7 +10,7 @@ use crate::api_server::ApiServer;
 /// A moment in the order of everything that happens: after which of the API server's writes, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
-    /// The API server's version by then.
+    /// The API server's order by then.
     pub after: u64,
     /// The how many-th moment it is that was asked for.
     pub count: u64,
@@ -64,7 +64,7 @@ impl Log {
     /// Now, in the order of everything.
     #[must_use]
     pub fn moment(&self) -> Moment {
-        let (after, at) = (self.api.version(), self.now());
+        let (after, at) = (self.api.order(), self.now());
         let mut inside = self.lock();
         inside.moments += 1;
         let count = inside.moments;

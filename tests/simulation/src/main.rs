@@ -31,7 +31,7 @@ struct Args {
     /// What is played
     #[arg(long, default_value = "storm", value_parser = scenario)]
     scenario: Scenario,
-    /// So many of the seeds are played twice, and their traces compared
+    /// So many of the seeds, or all, are played twice, and their traces compared
     #[arg(long, default_value_t = 100)]
     twice: u64,
     /// How many seeds are played at once

@@ -123,4 +123,6 @@ pub struct Outcome {
     pub at: Duration,
     /// The newest version of all when it was done.
     pub version: u64,
+    /// Its place in the order of everything: a backup sets versions back, but not this.
+    pub order: u64,
 }

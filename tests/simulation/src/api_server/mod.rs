@@ -126,6 +126,12 @@ impl ApiServer {
         unlocked(&self.inner.state).objects.store.version()
     }
 
+    /// The place of now in the order of everything, as outcomes tell theirs.
+    #[must_use]
+    pub fn order(&self) -> u64 {
+        unlocked(&self.inner.state).objects.store.order()
+    }
+
     /// The clock, as objects' metadata tells it.
     #[must_use]
     pub fn now(&self) -> String {
@@ -203,7 +209,11 @@ impl ApiServer {
     }
 
     fn execute(&self, request: &Request) -> Answer {
-        self.change(|state| state.execute(request))
+        if request.info.verb.writes() {
+            return self.change(|state| state.execute(request));
+        }
+        // No watch has anything to show for it.
+        unlocked(&self.inner.state).execute(request)
     }
 
     /// Notes that the answer has reached its client.

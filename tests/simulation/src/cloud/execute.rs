@@ -38,16 +38,17 @@ const SILENCE: Duration = Duration::from_hours(1);
 impl Cloud {
     /// Takes a call; its answer comes over the channel, if one comes.
     pub(super) fn begin(&self, client: &str, body: &[u8]) -> oneshot::Receiver<Answer> {
-        let (sender, receiver) = oneshot::channel();
+        let (mut sender, receiver) = oneshot::channel();
         let form = Form::parse(body);
         let action = form.required("Action").map(str::parse::<Action>);
         let Ok(Ok(action)) = action else {
             panic!("the SDK sent what EC2 does not know: {form:?}");
         };
         let incoming = self.arrive(client, action, form);
+        self.lock().begun += 1;
         let cloud = self.clone();
         tokio::spawn(async move {
-            let answer = cloud.carry(&incoming, &sender).await;
+            let answer = cloud.carry(&incoming, &mut sender).await;
             cloud.hold_back(&incoming.client).await;
             cloud.end(&incoming, answer, sender);
         });
@@ -88,7 +89,7 @@ impl Cloud {
         }
     }
 
-    async fn carry(&self, call: &Incoming, waiting: &oneshot::Sender<Answer>) -> Answer {
+    async fn carry(&self, call: &Incoming, waiting: &mut oneshot::Sender<Answer>) -> Answer {
         self.hold_back(&call.client).await;
         let (fate, latency) = {
             let mut guard = self.lock();
@@ -116,7 +117,11 @@ impl Cloud {
             Fate::Served => self.serve(call, waiting),
             Fate::LostBefore => return Answer::Broken,
             Fate::Silence => {
-                sleep(SILENCE).await;
+                tokio::select! {
+                    biased;
+                    () = waiting.closed() => {}
+                    () = sleep(SILENCE) => {}
+                }
                 return Answer::Broken;
             }
             Fate::LostAfter => {

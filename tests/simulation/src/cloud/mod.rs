@@ -35,6 +35,8 @@ struct Inside {
     foreign: Vec<(Moment, Change)>,
     /// Calls whose senders wait for an answer.
     waiting: usize,
+    /// Calls of any kind, so far.
+    begun: usize,
 }
 
 /// EC2. Clones are the same one.
@@ -65,6 +67,7 @@ impl Cloud {
                 paused: Vec::new(),
                 foreign: Vec::new(),
                 waiting: 0,
+                begun: 0,
             })),
             log,
         }
@@ -117,6 +120,12 @@ impl Cloud {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.lock().waiting
+    }
+
+    /// How many calls of any kind there were.
+    #[must_use]
+    pub fn begun(&self) -> usize {
+        self.lock().begun
     }
 
     /// What others have changed, in order.

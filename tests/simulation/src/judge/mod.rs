@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ec2_emulator::state::request::Change;
+use serde_json::Value;
 
 use crate::api_server::Entry;
 use crate::cloud::Call;
@@ -30,8 +31,19 @@ pub struct Case<'a> {
     pub one_at_a_time: bool,
     /// How old a look at EC2 may be.
     pub interval: Duration,
-    /// When a backup was restored.
-    pub restored: Option<Duration>,
+    /// Each backup that was restored.
+    pub restored: &'a [Restored],
+}
+
+/// A backup was restored: what the API server shows is what it held.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// When.
+    pub moment: Moment,
+    /// The pods that it held.
+    pub pods: Vec<Value>,
+    /// The IPs that it held.
+    pub ips: Vec<Value>,
 }
 
 /// A rule that was broken.
@@ -62,7 +74,7 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
     let mut seen = Seen::default();
     let mut recorded: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
     let mut calls = 0;
-    for event in in_order(case.history, case.calls, case.restored) {
+    for event in in_order(case) {
         let verdict = match event {
             Event::Wrote(entry, outcome) => {
                 let verdict = safety::guarded(entry);
@@ -80,6 +92,10 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
                         Ok(())
                     }
                 })
+            }
+            Event::Restored(backup) => {
+                replay.restore(backup);
+                Ok(())
             }
             Event::Sent(call) => {
                 calls += 1;
@@ -104,10 +120,7 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
 }
 
 /// Is this the record of a move?
-fn moved<'a>(
-    recorded: &mut BTreeMap<&'a str, (&'a str, &'a str)>,
-    ip: &'a serde_json::Value,
-) -> bool {
+fn moved<'a>(recorded: &mut BTreeMap<&'a str, (&'a str, &'a str)>, ip: &'a Value) -> bool {
     let uid = objects::text(ip, "/metadata/uid");
     let status = &ip["status"];
     if status["claimed"] != true {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::objects::{is_end, text};
+use super::{Case, Restored};
 use crate::api_server::{Entry, Outcome};
 use crate::cloud::{Call, Execution};
 use crate::log::Moment;
@@ -17,6 +18,8 @@ pub enum Event<'a> {
     Wrote(&'a Entry, &'a Outcome),
     /// A call was sent.
     Sent(&'a Call),
+    /// A backup was restored.
+    Restored(&'a Restored),
     /// A call was executed.
     Executed(&'a Call, &'a Execution),
 }
@@ -27,37 +30,31 @@ impl Event<'_> {
     pub fn at(&self) -> Duration {
         match self {
             Self::Wrote(_, outcome) => outcome.at,
+            Self::Restored(backup) => backup.moment.at,
             Self::Sent(call) => call.sent.at,
             Self::Executed(_, execution) => execution.moment.at,
         }
     }
 }
 
-/// Everything in the order in which it happened. After a backup was restored, versions begin anew.
+/// Everything in the order in which it happened.
 #[must_use]
-pub fn in_order<'a>(
-    history: &'a [Entry],
-    calls: &'a [Call],
-    restored: Option<Duration>,
-) -> Vec<Event<'a>> {
-    let later = |at: Duration| restored.is_some_and(|restored| at > restored);
+pub fn in_order<'a>(case: &Case<'a>) -> Vec<Event<'a>> {
     let mut events = Vec::new();
-    for entry in history {
+    for entry in case.history {
         let Some(outcome) = entry.outcome.as_ref() else {
             continue;
         };
         if entry.request.verb.writes() && outcome.code < 300 {
-            let key = (
-                later(outcome.at),
-                outcome.version,
-                0,
-                entry.request.sequence,
-            );
+            let key = (outcome.order, 0, entry.request.sequence);
             events.push((key, Event::Wrote(entry, outcome)));
         }
     }
-    let place = |moment: &Moment| (later(moment.at), moment.after, 1, moment.count);
-    for call in calls {
+    let place = |moment: &Moment| (moment.after, 1, moment.count);
+    for backup in case.restored {
+        events.push((place(&backup.moment), Event::Restored(backup)));
+    }
+    for call in case.calls {
         events.push((place(&call.sent), Event::Sent(call)));
         let executed = call.executed.iter();
         events.extend(
@@ -143,6 +140,23 @@ impl<'a> Replay<'a> {
                 node: text(body, "/status/node"),
                 pod: text(body, "/status/podUID"),
             });
+        }
+    }
+
+    /// What was is no more; what has ever been stays so.
+    pub(super) fn restore(&mut self, backup: &'a Restored) {
+        self.names.clear();
+        for (resource, of, objects) in [
+            ("pods", &mut self.pods, &backup.pods),
+            ("ips", &mut self.ips, &backup.ips),
+        ] {
+            of.clear();
+            for object in objects {
+                let uid = text(object, "/metadata/uid");
+                self.names
+                    .insert((resource, text(object, "/metadata/name")), uid);
+                of.insert(uid, object);
+            }
         }
     }
 

@@ -42,6 +42,7 @@ fn write(
             body: Arc::new(answer),
             at,
             version,
+            order: version,
         }),
         arrived: at,
         answered: Some(at),
@@ -111,7 +112,7 @@ fn judged(history: &[Entry], calls: &[Call]) -> Result<Seen, String> {
         foreign: &[],
         one_at_a_time: true,
         interval: Duration::from_secs(10),
-        restored: None,
+        restored: &[],
     };
     judge(&case).map_err(|broken| broken.sentence)
 }

@@ -12,7 +12,7 @@ pub(super) fn lines(history: &[Entry], log: &[Line]) -> Vec<String> {
         let request = &entry.request;
         let (place, done) = match &entry.outcome {
             Some(outcome) => (
-                (outcome.at, outcome.version, 0, request.sequence),
+                (outcome.at, outcome.order, 0, request.sequence),
                 format!("{} at {}: {}", outcome.code, outcome.version, outcome.body),
             ),
             None => (

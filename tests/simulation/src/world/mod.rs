@@ -53,6 +53,8 @@ pub struct World {
     pub(crate) primary: SubnetId,
     pub(crate) subnets: BTreeMap<String, SubnetId>,
     pub(crate) foreign: Vec<(String, std::net::Ipv4Addr)>,
+    /// Nobody acts: the control plane is not back yet.
+    pub frozen: bool,
     made: u64,
     next_sweep: Duration,
 }
@@ -75,6 +77,7 @@ impl World {
             primary,
             subnets: BTreeMap::from([("10.0.1".to_owned(), addresses)]),
             foreign: Vec::new(),
+            frozen: false,
             made: 0,
             next_sweep: Duration::ZERO,
         }
@@ -82,6 +85,9 @@ impl World {
 
     /// Everybody does what is due.
     pub fn turn(&mut self) {
+        if self.frozen {
+            return;
+        }
         let now = self.log.now();
         self.watch_machines(now);
         self.run_kubelets(now);
