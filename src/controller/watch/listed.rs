@@ -32,7 +32,7 @@ pub(super) async fn ask(
     ticks.tick().await;
     let mut params = ListParams::default().limit(1);
     params.label_selector = shown.selector.map(str::to_owned);
-    let mut last = None;
+    let mut stood_at = None;
     loop {
         tokio::select! {
             () = relisted.notified() => {}
@@ -43,7 +43,9 @@ pub(super) async fn ask(
             Ok(list) => {
                 let version = list.metadata.resource_version.as_deref().map(read::version);
                 if let Some(Ok(version)) = version {
-                    let back = last.replace(version).is_some_and(|before| version < before);
+                    let back = stood_at
+                        .replace(version)
+                        .is_some_and(|before| version < before);
                     if facts.send(Fact::Listed(shown.kind, version)).await.is_err() {
                         return;
                     }

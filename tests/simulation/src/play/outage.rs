@@ -114,7 +114,7 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
     in_place(stage, BACK).await.map_err(|missing| {
         format!("EC2 is back for {BACK:?}, and not everything is in place: {missing}")
     })?;
-    let took = stage.log.now() - back;
+    let took = stage.log.now().saturating_sub(back);
     let calls = stage.cloud.sent() - sent;
     stage.log.say(format!(
         "rest     all is in place after {took:?} and {calls} calls"
