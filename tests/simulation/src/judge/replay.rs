@@ -84,6 +84,8 @@ pub(super) struct Replay<'a> {
     pub(super) pods: BTreeMap<&'a str, &'a Value>,
     /// Every claim that was ever written.
     pub(super) claims: BTreeSet<Claim<'a>>,
+    /// The IPs that ever said `reassign: true`, by UID.
+    pub(super) reassignable: BTreeSet<&'a str>,
     /// Node and instance, as they ever went together.
     machines: BTreeSet<(&'a str, &'a str)>,
     /// Pod and node.
@@ -128,6 +130,9 @@ impl<'a> Replay<'a> {
         }
         let uid = text(body, "/metadata/uid");
         of.insert(uid, body);
+        if body["spec"]["reassign"] == true {
+            self.reassignable.insert(uid);
+        }
         let name = text(body, "/metadata/name");
         self.names.insert((request.resource.as_str(), name), uid);
         if request.resource == "pods" {

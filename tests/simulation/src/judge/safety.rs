@@ -85,6 +85,17 @@ fn explained(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
         .any(|ip| explains(ip, address, interface))
 }
 
+/// Did one of the IPs that explain the address there ever allow to take it from where it is? Where none explains
+/// it, another rule is broken.
+fn may_take(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
+    let mut explain = replay
+        .ips
+        .iter()
+        .filter(|(_, ip)| explains(ip, address, interface))
+        .peekable();
+    explain.peek().is_none() || explain.any(|(uid, _)| replay.reassignable.contains(uid))
+}
+
 /// S1: nobody says True for it.
 fn silent(replay: &Replay<'_>, of: Ipv4Addr, call: &Call, when: &str) -> Verdict {
     let of = of.to_string();
@@ -128,6 +139,12 @@ pub(super) fn sent(case: &Case<'_>, replay: &Replay<'_>, call: &Call) -> Verdict
                     say(call)
                 ));
             }
+        }
+        if call.reassign && !may_take(replay, *address, &call.interface) {
+            return Err(format!(
+                "S4: {} is sent with AllowReassignment, and its IP never said so",
+                say(call)
+            ));
         }
         if case.one_at_a_time {
             if !explained(replay, *address, &call.interface) {

@@ -75,7 +75,9 @@ fn claim(version: u64, pod: &str, interface: &str, assigned: bool, previous: Val
         "address": ADDRESS, "claimed": true, "assigned": assigned, "podUID": pod, "node": "a", "instanceID": "i-1",
         "networkInterfaceID": interface, "previous": previous,
     });
-    let answer = json!({"metadata": {"name": "web", "uid": "ip"}, "status": status});
+    let answer = json!({
+        "metadata": {"name": "web", "uid": "ip"}, "spec": {"reassign": true}, "status": status,
+    });
     write(version, "ips", "web", "status", guarded(), answer)
 }
 
@@ -231,6 +233,17 @@ fn an_address_that_is_taken_from_a_stranger_is_found() {
         claim(3, "one", "eni-1", false, none()),
     ];
     found(&history, &[assign(3, "eni-1", Some("eni-9"))], "S4");
+}
+
+#[test]
+fn a_call_that_may_steal_although_its_ip_never_said_so_is_found() {
+    let mut claim = claim(3, "one", "eni-1", false, none());
+    let outcome = claim.outcome.as_mut().unwrap();
+    let mut ip = Value::clone(&outcome.body);
+    ip["spec"]["reassign"] = json!(false);
+    outcome.body = Arc::new(ip);
+    let history = [node(), pod(2, "one", false), claim];
+    found(&history, &[assign(3, "eni-1", None)], "S4");
 }
 
 #[test]
