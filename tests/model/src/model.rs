@@ -20,7 +20,7 @@ const SLOW: Millis = Millis::seconds(11);
 
 /// Where nothing happens, time passes so often; what else would come of waiting is seen to from each
 /// state by the calm runs, which wait for as long as it takes.
-const WAITS: u8 = 4;
+const WAITS: u8 = 2;
 
 /// The liveness property.
 pub const SETTLES: &str = "without further faults it comes to rest, and rests where it should";
@@ -172,6 +172,9 @@ impl Model for Configuration {
             }
         }
         state.forget_in_vain();
+        if state.controllers.len() > 1 {
+            state.arrange();
+        }
         Some(state)
     }
 

@@ -6,11 +6,11 @@ use std::net::Ipv4Addr;
 use mooring_plan::classify::{Outcome, code};
 use mooring_plan::facts::{CallError, Fact, Kind, WriteOutcome};
 use mooring_plan::names::{InterfaceId, IpName, Millis};
-use mooring_plan::step::{Call, Read, Step, Write};
+use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 
 use crate::cast::Cast;
 use crate::rules::{self, Broken};
-use crate::shared::Shared;
+use crate::shared::{Shared, fingerprint};
 use crate::world::cloud::Cloud;
 use crate::world::controller::{Controller, Sent};
 use crate::world::events::Event;
@@ -40,7 +40,7 @@ pub struct State {
     pub at: Vec<usize>,
     /// So many faults may still befall.
     pub faults: u8,
-    /// So many times has time passed since anything happened but reads and inventories.
+    /// So many times has time passed since anything changed.
     pub waits: u8,
     /// What the rules need to know of the past.
     pub past_of: PastOf,
@@ -61,7 +61,7 @@ pub struct Late {
 }
 
 /// What the rules need to know of the past.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PastOf {
     /// Controllers whose last inventory is older than what somebody did by hand.
     pub blind: BTreeSet<usize>,
@@ -69,7 +69,8 @@ pub struct PastOf {
     pub sets_unread: BTreeSet<usize>,
     /// Addresses that somebody put somewhere, and that no call of ours has moved since.
     pub by_hand: BTreeSet<(Ipv4Addr, InterfaceId)>,
-    /// For how many seconds a holder has been missing, up to [`PATIENCE`].
+    /// For how many seconds the last holder has been missing, up to [`PATIENCE`]; that long, too, where
+    /// none was lost, or one is there again.
     pub missing_for: u64,
 }
 
@@ -160,6 +161,25 @@ impl State {
         answer
     }
 
+    /// Two processes are alike: which of them is called the first makes no difference.
+    pub fn arrange(&mut self) {
+        let mut order: Vec<usize> = (0..self.controllers.len()).collect();
+        order.sort_by_key(|which| {
+            let blind = self.past_of.blind.contains(which);
+            let unread = self.past_of.sets_unread.contains(which);
+            (fingerprint(&self.controllers[*which]), blind, unread)
+        });
+        let moved = |set: &BTreeSet<usize>| {
+            let now = order.iter().enumerate();
+            let kept = now.filter(|(_, was)| set.contains(was));
+            kept.map(|(now, _)| now).collect()
+        };
+        self.past_of.blind = moved(&self.past_of.blind);
+        self.past_of.sets_unread = moved(&self.past_of.sets_unread);
+        let were = self.controllers.clone();
+        self.controllers = order.iter().map(|was| were[*was].clone()).collect();
+    }
+
     pub fn breaks(&mut self, found: Result<(), Broken>) {
         if self.broken.is_none() {
             self.broken = found.err();
@@ -191,7 +211,8 @@ impl State {
             }
             _ => None,
         };
-        if lost.is_some() {
+        // Which revision has waited for how long matters among revisions alone.
+        if lost.is_some() && !self.kube.replica_sets.is_empty() {
             self.past_of.missing_for = 0;
         }
         let everybody = || (0..self.controllers.len()).collect();
@@ -281,11 +302,16 @@ impl State {
     }
 
     fn carry_out(&mut self, cast: &Cast, sent: &Sent, blind: bool, by: Option<usize>) -> Fact {
-        self.waits = 0;
         match &sent.step {
             Step::Write(write) => {
                 let before = self.kube.clone();
                 let outcome = self.change_kube(|kube| kube.write(write));
+                if before != self.kube {
+                    self.waits = 0;
+                    if matches!(write, Write::Status(_, _, StatusWrite::Record, _)) {
+                        self.past_of.missing_for = PATIENCE;
+                    }
+                }
                 if matches!(outcome, WriteOutcome::Done(_)) {
                     let found = rules::when_written(self, cast, &before, write, by);
                     self.breaks(found);
@@ -302,6 +328,7 @@ impl State {
                 let found = rules::when_executed(self, &before, sent, call, blind, by.is_some());
                 self.breaks(found);
                 if moved {
+                    self.waits = 0;
                     let address = call.address();
                     self.past_of.by_hand.retain(|(of, _)| *of != address);
                 }
@@ -375,7 +402,8 @@ impl State {
             age: 0,
             blind,
         }));
-        self.controllers[which] = Shared::new(Controller::started(&self.kube));
+        let behind = self.controllers[which].behind;
+        self.controllers[which] = Shared::new(Controller::started(&self.kube, behind));
         self.past_of.sets_unread.remove(&which);
         self.past_of.blind.remove(&which);
     }
@@ -473,7 +501,6 @@ impl State {
 }
 
 fn mark_of(before: &Kube, write: &Write, after: &Kube) -> Option<Mark> {
-    use mooring_plan::step::StatusWrite;
     if after.ips.len() < before.ips.len() {
         return Some(Mark::IpGone);
     }

@@ -53,7 +53,7 @@ pub fn two_ips() -> Configuration {
     scene.kube.pods.insert(two.key.clone(), two);
     Plot::new("two-ips", scene)
         .track([Event::IpDeleted("one".into())])
-        .befalls(1, [Befalls::Crash])
-        .reaches([Mark::IpGone])
-        .unprepared()
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
+        .reaches([Mark::IpGone, Mark::CrashAfterClaim])
+        .at_rest()
 }

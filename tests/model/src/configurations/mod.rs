@@ -14,7 +14,7 @@ use crate::calm::Calm;
 use crate::cast::Scene;
 use crate::model::Configuration;
 use crate::shared::Shared;
-use crate::state::{Mark, PastOf, State};
+use crate::state::{Mark, PATIENCE, PastOf, State};
 use crate::world::controller::Controller;
 use crate::world::events::Event;
 
@@ -35,12 +35,15 @@ pub fn all() -> Vec<fn() -> Configuration> {
         moves::refusing,
         moves::allowing,
         rollouts::rollout,
+        rollouts::full,
         rollouts::undone,
+        rollouts::lost,
         rollouts::broken,
         address::edit,
         address::delete,
         address::two_ips,
         nodes::death,
+        nodes::gone,
         moves::two_leaders,
     ]
 }
@@ -54,6 +57,8 @@ struct Plot {
     tracks: Vec<Vec<Event>>,
     reaches: Vec<Mark>,
     controllers: usize,
+    /// A watch is at most so many events behind.
+    behind: usize,
     befalls: Vec<Befalls>,
     faults: u8,
 }
@@ -66,6 +71,7 @@ impl Plot {
             tracks: Vec::new(),
             reaches: Vec::new(),
             controllers: 1,
+            behind: 2,
             befalls: Vec::new(),
             faults: 0,
         }
@@ -103,7 +109,7 @@ impl Plot {
 
     fn begin(self, from: impl FnOnce(&Scene, State) -> State) -> Configuration {
         let by_hand = self.scene.cloud.assigned();
-        let started = Shared::new(Controller::started(&self.scene.kube));
+        let started = Shared::new(Controller::started(&self.scene.kube, self.behind));
         let state = State {
             kube: Shared::new(self.scene.kube.clone()),
             cloud: Shared::new(self.scene.cloud.clone()),
@@ -114,8 +120,10 @@ impl Plot {
             faults: 0,
             waits: 0,
             past_of: PastOf {
+                blind: BTreeSet::new(),
+                sets_unread: BTreeSet::new(),
                 by_hand,
-                ..PastOf::default()
+                missing_for: PATIENCE,
             },
             mark: None,
             broken: None,

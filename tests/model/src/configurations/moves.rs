@@ -50,11 +50,20 @@ pub fn allowing() -> Configuration {
         .at_rest()
 }
 
-/// Two processes that both believe to lead, for as long as they like.
+/// Two processes that both believe to lead, for as long as they like; their watches lag by one event.
 pub fn two_leaders() -> Configuration {
-    let mut plot = plot("two-leaders", Reassign::Refuse);
+    let mut scene = Scene::new()
+        .node("a")
+        .node("b")
+        .ip("partner", address(10), Reassign::Refuse)
+        .pod("web", "partner", "a", None);
+    let next = scene.make_pod("next", "partner", "b", None);
+    scene.kube.pods.insert(next.key.clone(), next);
+    let mut plot = Plot::new("two-leaders", scene);
     plot.controllers = 2;
-    plot.befalls(1, [Befalls::TimeOut])
-        .reaches([Mark::MoveEnded, Mark::Conflict])
+    plot.behind = 1;
+    plot.track([Event::PodGone(key("web"))])
+        .befalls(1, [Befalls::TimeOut])
+        .reaches([Mark::MoveEnded, Mark::Conflict, Mark::LateAssign])
         .at_rest()
 }

@@ -1,6 +1,7 @@
 //! A node that dies under its pod.
 
 use mooring_plan::cloud::Reassign;
+use mooring_plan::objects::Pod;
 
 use super::Plot;
 use crate::action::Befalls;
@@ -10,14 +11,9 @@ use crate::state::Mark;
 use crate::world::events::Event;
 
 /// The node falls silent, its pod is evicted and stays, another takes over elsewhere; in the end the
-/// node goes, and its machine with it.
+/// pod's object goes.
 pub fn death() -> Configuration {
-    let mut scene = Scene::new()
-        .node("a")
-        .node("b")
-        .ip("partner", address(10), Reassign::Refuse)
-        .pod("web", "partner", "a", None);
-    let next = scene.make_pod("next", "partner", "b", None);
+    let (scene, next) = dying();
     Plot::new("node-death", scene)
         .track([
             Event::Unreachable("a".into()),
@@ -25,8 +21,32 @@ pub fn death() -> Configuration {
             Event::PodCreated(next),
             Event::PodGone(key("web")),
         ])
-        .track([Event::Stopped("a".into()), Event::NodeGone("a".into())])
         .befalls(1, [Befalls::Crash, Befalls::TimeOut])
         .reaches([Mark::MoveEnded, Mark::CrashAfterClaim])
         .at_rest()
+}
+
+/// The machine stops, the node goes, and the machine with it, while another pod takes over.
+pub fn gone() -> Configuration {
+    let (mut scene, next) = dying();
+    scene.kube.pods.insert(next.key.clone(), next);
+    Plot::new("node-gone", scene)
+        .track([
+            Event::Stopped("a".into()),
+            Event::NodeGone("a".into()),
+            Event::PodGone(key("web")),
+        ])
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
+        .reaches([Mark::MoveEnded, Mark::CrashAfterClaim])
+        .at_rest()
+}
+
+fn dying() -> (Scene, Pod) {
+    let mut scene = Scene::new()
+        .node("a")
+        .node("b")
+        .ip("partner", address(10), Reassign::Refuse)
+        .pod("web", "partner", "a", None);
+    let next = scene.make_pod("next", "partner", "b", None);
+    (scene, next)
 }

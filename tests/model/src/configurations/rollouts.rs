@@ -1,6 +1,7 @@
 //! A Deployment's next revision: handed over, undone, or broken from the start.
 
 use mooring_plan::cloud::Reassign;
+use mooring_plan::objects::Pod;
 
 use super::{EVERYTHING, Plot};
 use crate::action::Befalls;
@@ -19,11 +20,10 @@ fn scene() -> Scene {
         .pod("old", "partner", "a", Some("first"))
 }
 
-/// The new pod becomes ready, the old one goes. Somebody may fill the new node's interface meanwhile.
+/// The new pod becomes ready, the old one goes.
 pub fn rollout() -> Configuration {
     let mut scene = scene();
     let new = scene.make_pod("new", "partner", "b", Some("second"));
-    let interface = scene.interface_of("b");
     Plot::new("rollout", scene)
         .track([
             Event::PodCreated(new),
@@ -31,32 +31,57 @@ pub fn rollout() -> Configuration {
             Event::PodDeleted(key("old")),
             Event::PodGone(key("old")),
         ])
-        .track([Event::PutByHand(address(99), interface)])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([
-            Mark::Handover,
-            Mark::MoveEnded,
-            Mark::ClaimWentBack,
-            Mark::CrashAfterClaim,
-        ])
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut, Befalls::Twice])
+        .reaches([Mark::Handover, Mark::MoveEnded, Mark::CrashAfterClaim])
         .at_rest()
 }
 
-/// The new pod becomes ready, and the old revision becomes the newest. The new pod's node may die.
-pub fn undone() -> Configuration {
+/// Somebody fills the new node's interface when the new pod is ready: the address stays, or goes back.
+pub fn full() -> Configuration {
+    let (scene, new) = handed_over();
+    let interface = scene.interface_of("b");
+    Plot::new("rollout-full", scene)
+        .track([Event::PodCreated(new)])
+        .track([Event::PutByHand(address(99), interface)])
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
+        .reaches([Mark::Handover, Mark::ClaimWentBack, Mark::CrashAfterClaim])
+        .at_rest()
+}
+
+fn handed_over() -> (Scene, Pod) {
     let mut scene = scene();
-    let new = scene.make_pod("new", "partner", "b", Some("second"));
+    let mut new = scene.make_pod("new", "partner", "b", Some("second"));
+    new.containers_ready = true;
+    new.containers_running = true;
+    (scene, new)
+}
+
+/// The new pod is ready and gets it, and the old revision becomes the newest.
+pub fn undone() -> Configuration {
+    let (scene, new) = handed_over();
     Plot::new("rollout-undone", scene)
         .track([
             Event::PodCreated(new),
-            Event::PodReady(key("new")),
             Event::Revised("first".to_owned(), 3, 1),
             Event::PodDeleted(key("new")),
             Event::PodGone(key("new")),
         ])
-        .track([Event::Unreachable("b".into())])
         .befalls(1, [Befalls::Crash, Befalls::TimeOut])
         .reaches([Mark::Handover, Mark::MoveEnded])
+        .at_rest()
+}
+
+/// The new pod is ready, and its node falls silent while it is to get the address.
+pub fn lost() -> Configuration {
+    let (scene, new) = handed_over();
+    Plot::new("rollout-lost", scene)
+        .track([
+            Event::PodCreated(new),
+            Event::Unreachable("b".into()),
+            Event::PodDeleted(key("new")),
+        ])
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
+        .reaches([Mark::Handover])
         .at_rest()
 }
 

@@ -11,9 +11,6 @@ use super::kube::Kube;
 use super::mind::{Lesson, Look, Mind};
 use crate::shared::Shared;
 
-/// A watch is at most so many events behind.
-const BEHIND: usize = 2;
-
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Controller {
@@ -25,6 +22,8 @@ pub struct Controller {
     pub flights: BTreeMap<IpName, Flight>,
     /// IPs that it knows to be gone: no answer brings one back (the driver's part).
     gone: BTreeSet<IpUid>,
+    /// A watch is at most so many events behind.
+    pub behind: usize,
 }
 
 /// A write or a call that was sent.
@@ -46,12 +45,13 @@ pub struct Sent {
 
 impl Controller {
     /// A process that has just listed everything.
-    pub fn started(kube: &Kube) -> Self {
+    pub fn started(kube: &Kube, behind: usize) -> Self {
         Self {
             mind: Mind::listed(kube),
             news: BTreeMap::new(),
             flights: BTreeMap::new(),
             gone: BTreeSet::new(),
+            behind,
         }
     }
 
@@ -96,7 +96,8 @@ impl Controller {
     /// A watch has something for it. What would leave it too far behind it is told at once.
     pub fn hear_of(&mut self, kind: Kind, fact: Fact) {
         self.news.entry(kind).or_default().push_back(fact);
-        while self.news.get(&kind).is_some_and(|news| news.len() > BEHIND) {
+        let behind = self.behind;
+        while self.news.get(&kind).is_some_and(|news| news.len() > behind) {
             self.hear(kind);
         }
     }

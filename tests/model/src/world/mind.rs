@@ -25,6 +25,12 @@ type Part = Mutex<HashMap<u64, Shared<Mind>>>;
 static WORKED_OUT: LazyLock<Vec<Part>> =
     LazyLock::new(|| (0..PARTS).map(|_| Part::default()).collect());
 
+/// The same is often learned in different ways: then it is kept once.
+static KEPT: LazyLock<Vec<Part>> = LazyLock::new(|| (0..PARTS).map(|_| Part::default()).collect());
+
+/// A part that has so many is emptied: what is needed again is worked out again.
+const ROOM: usize = 1500;
+
 /// The facts, an inventory under way, and what is decided from them.
 #[derive(Clone, Debug)]
 pub struct Mind {
@@ -214,6 +220,16 @@ impl Mind {
     }
 }
 
+fn the_one(mind: Shared<Mind>) -> Shared<Mind> {
+    let key = fingerprint(&mind);
+    let part = usize::try_from(key % PARTS).unwrap_or_default();
+    let mut part = KEPT[part].lock().unwrap_or_else(PoisonError::into_inner);
+    if part.len() >= ROOM {
+        part.clear();
+    }
+    part.entry(key).or_insert(mind).clone()
+}
+
 impl Shared<Mind> {
     /// The mind after a lesson.
     pub fn after(&self, lesson: &Lesson) -> Self {
@@ -229,15 +245,19 @@ impl Shared<Mind> {
         }
         let mut mind = Mind::clone(self);
         mind.learn(lesson);
-        let mind = Self::new(mind);
-        part().insert(key, mind.clone());
+        let mind = the_one(Self::new(mind));
+        let mut part = part();
+        if part.len() >= ROOM {
+            part.clear();
+        }
+        part.insert(key, mind.clone());
         mind
     }
 }
 
 /// Forgets what was worked out: the next configuration has other worlds.
 pub fn forget() {
-    for part in WORKED_OUT.iter() {
+    for part in WORKED_OUT.iter().chain(KEPT.iter()) {
         part.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
