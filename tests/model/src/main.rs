@@ -4,27 +4,24 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use mooring_model::configurations::{QUICK, all};
+use mooring_model::configurations::{ALL, QUICK};
 use mooring_model::report::{Explored, explore};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut configurations: Vec<_> = all().into_iter().map(|make| make()).collect();
     let faults = arguments
         .iter()
         .find_map(|argument| argument.strip_prefix("--faults="));
-    if let Some(faults) = faults {
-        let Ok(faults) = faults.parse() else {
-            eprintln!("--faults={faults} is no number of faults");
+    let faults: Option<u8> = match faults.map(str::parse).transpose() {
+        Ok(faults) => faults,
+        Err(why) => {
+            eprintln!("--faults: {why}");
             return ExitCode::from(2);
-        };
-        for configuration in &mut configurations {
-            configuration.initial.faults = faults;
         }
-    }
+    };
     if arguments.iter().any(|argument| argument == "--list") {
-        for configuration in configurations {
-            println!("{}", configuration.name);
+        for (name, _) in ALL {
+            println!("{name}");
         }
         return ExitCode::SUCCESS;
     }
@@ -34,10 +31,7 @@ fn main() -> ExitCode {
         .filter(|argument| !argument.starts_with("--"))
         .collect();
     for name in &named {
-        if !configurations
-            .iter()
-            .any(|configuration| configuration.name == *name)
-        {
+        if !ALL.iter().any(|(known, _)| known == name) {
             eprintln!("there is no configuration {name:?}: see mooring-model --list");
             return ExitCode::from(2);
         }
@@ -47,11 +41,10 @@ fn main() -> ExitCode {
         one_of_all || named.iter().any(|wanted| *wanted == name)
     };
     let mut explored = Vec::new();
-    for configuration in configurations
-        .iter()
-        .filter(|configuration| wanted(configuration.name))
-    {
-        let found = explore(configuration, 2);
+    for (_, make) in ALL.iter().filter(|(name, _)| wanted(name)) {
+        let mut configuration = make();
+        configuration.initial.faults = faults.unwrap_or(configuration.initial.faults);
+        let found = explore(&configuration, 2);
         tell(&found);
         explored.push(found);
     }

@@ -18,10 +18,6 @@ use crate::world::events::Event;
 /// is fresh, than a late call may take and than a Describe lags.
 const SLOW: Millis = Millis::seconds(11);
 
-/// Where nothing happens, time passes so often; what else would come of waiting is seen to from each
-/// state by the calm runs, which wait for as long as it takes.
-const WAITS: u8 = 2;
-
 /// The liveness property.
 pub const SETTLES: &str = "without further faults it comes to rest, and rests where it should";
 
@@ -37,6 +33,11 @@ pub struct Configuration {
     pub befalls: Vec<Befalls>,
     /// What has to be reached.
     pub reaches: Vec<Mark>,
+    /// Where nothing happens, time passes so often; what else would come of waiting is seen to from each
+    /// state by the calm runs, which wait for as long as it takes.
+    pub waits: u8,
+    /// Is an inventory answered at once, and a read made as soon as it is wanted?
+    pub prompt: bool,
     pub calm: Arc<Calm>,
 }
 
@@ -125,7 +126,7 @@ impl Model for Configuration {
             rests &= busy.is_empty();
             actions.extend(busy);
         }
-        if rests && state.waits < WAITS {
+        if rests && state.waits < self.waits {
             actions.push(Action::Wait);
         }
         actions.extend(state.late.iter().cloned().map(Action::Land));
@@ -145,7 +146,12 @@ impl Model for Configuration {
             Action::Begin(which, ip) => state.begin(&self.cast, which, &ip),
             Action::Execute(which, ip) => state.execute(&self.cast, which, &ip),
             Action::Answer(which, ip) => state.answer(which, &ip),
-            Action::Look(which) => state.look(which, 0),
+            Action::Look(which) => {
+                state.look(which, 0);
+                if self.prompt {
+                    state.looked(which);
+                }
+            }
             Action::Looked(which) => state.looked(which),
             Action::Wait => {
                 state.pass_until_due();
@@ -170,6 +176,9 @@ impl Model for Configuration {
                     Fault::Slow => state.pass(SLOW),
                 }
             }
+        }
+        if self.prompt {
+            state.read_what_is_wanted(&self.cast);
         }
         state.forget_in_vain();
         if state.controllers.len() > 1 {

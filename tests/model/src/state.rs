@@ -264,6 +264,22 @@ impl State {
         self.controllers[which].change(|controller| controller.send(sent));
     }
 
+    /// Every controller makes the reads that it wants, until it wants something else.
+    pub fn read_what_is_wanted(&mut self, cast: &Cast) {
+        for which in 0..self.controllers.len() {
+            let names: Vec<IpName> = self.controllers[which]
+                .facts()
+                .ip_names()
+                .cloned()
+                .collect();
+            for name in names {
+                while let Some(Step::Read(_)) = self.controllers[which].next_step(&name) {
+                    self.begin(cast, which, &name);
+                }
+            }
+        }
+    }
+
     /// What a controller sent reaches the API server, or EC2.
     pub fn execute(&mut self, cast: &Cast, which: usize, name: &IpName) {
         let Some(flight) = self.controllers[which].flights.get(name) else {

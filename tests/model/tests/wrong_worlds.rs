@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mooring_model::calm::Calm;
 use mooring_model::cast::address;
-use mooring_model::configurations::all;
+use mooring_model::configurations::ALL;
 use mooring_model::model::Configuration;
 use mooring_model::report::explore;
 use mooring_model::rules::{Rule, standing};
@@ -18,9 +18,8 @@ use mooring_plan::objects::Gate;
 use mooring_plan::reason::Reason;
 
 fn configuration(name: &str) -> Configuration {
-    let mut made = all().into_iter().map(|make| make());
-    made.find(|configuration| configuration.name == name)
-        .unwrap()
+    let made = ALL.iter().find(|(known, _)| *known == name);
+    made.unwrap().1()
 }
 
 #[test]

@@ -27,26 +27,26 @@ const EVERYTHING: [Befalls; 6] = [
     Befalls::Slow,
 ];
 
+/// A configuration's name, and how it is made.
+pub type Named = (&'static str, fn() -> Configuration);
+
 /// All of them, in the order of a report.
-#[must_use]
-pub fn all() -> Vec<fn() -> Configuration> {
-    vec![
-        attach::attach,
-        moves::refusing,
-        moves::allowing,
-        rollouts::rollout,
-        rollouts::full,
-        rollouts::undone,
-        rollouts::lost,
-        rollouts::broken,
-        address::edit,
-        address::delete,
-        address::two_ips,
-        nodes::death,
-        nodes::gone,
-        moves::two_leaders,
-    ]
-}
+pub const ALL: [Named; 14] = [
+    ("attach", attach::attach),
+    ("move", moves::refusing),
+    ("move-reassign", moves::allowing),
+    ("rollout", rollouts::rollout),
+    ("rollout-full", rollouts::full),
+    ("rollout-undone", rollouts::undone),
+    ("rollout-lost", rollouts::lost),
+    ("rollout-broken", rollouts::broken),
+    ("edit", address::edit),
+    ("delete", address::delete),
+    ("two-ips", address::two_ips),
+    ("node-death", nodes::death),
+    ("node-gone", nodes::gone),
+    ("two-leaders", moves::two_leaders),
+];
 
 /// Names of those that are quick together.
 pub const QUICK: [&str; 3] = ["attach", "move", "edit"];
@@ -59,6 +59,10 @@ struct Plot {
     controllers: usize,
     /// A watch is at most so many events behind.
     behind: usize,
+    /// Where nothing happens, time passes so often.
+    waits: u8,
+    /// Is an inventory answered at once?
+    prompt: bool,
     befalls: Vec<Befalls>,
     faults: u8,
 }
@@ -72,6 +76,8 @@ impl Plot {
             reaches: Vec::new(),
             controllers: 1,
             behind: 2,
+            waits: 2,
+            prompt: false,
             befalls: Vec::new(),
             faults: 0,
         }
@@ -138,6 +144,8 @@ impl Plot {
             tracks: self.tracks,
             befalls: self.befalls,
             reaches: self.reaches,
+            waits: self.waits,
+            prompt: self.prompt,
             calm: Arc::new(Calm::new()),
         }
     }

@@ -50,7 +50,8 @@ pub fn allowing() -> Configuration {
         .at_rest()
 }
 
-/// Two processes that both believe to lead, for as long as they like; their watches lag by one event.
+/// Two processes that both believe to lead, for as long as they like: one pod goes, another waits. What
+/// they write and call is as late as it may be; what they watch is not.
 pub fn two_leaders() -> Configuration {
     let mut scene = Scene::new()
         .node("a")
@@ -61,7 +62,9 @@ pub fn two_leaders() -> Configuration {
     scene.kube.pods.insert(next.key.clone(), next);
     let mut plot = Plot::new("two-leaders", scene);
     plot.controllers = 2;
-    plot.behind = 1;
+    plot.behind = 0;
+    plot.waits = 1;
+    plot.prompt = true;
     plot.track([Event::PodGone(key("web"))])
         .befalls(1, [Befalls::TimeOut])
         .reaches([Mark::MoveEnded, Mark::Conflict, Mark::LateAssign])
