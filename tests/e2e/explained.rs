@@ -45,6 +45,25 @@ pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]
     }
 }
 
+/// S4: a call that might steal, whether it did or not, is about an address whose IP said `reassign: true`.
+pub fn may_steal(mutation: &Mutation, audit: &[AuditEvent]) {
+    if mutation.allow_reassignment != Some(true) {
+        return;
+    }
+    for address in &mutation.addresses {
+        let says_so = |event: &AuditEvent| {
+            event.resource == "ips"
+                && event.is_write()
+                && event.response["spec"]["reassign"] == true
+                && event.response["status"]["address"] == *address
+        };
+        assert!(
+            audit.iter().any(says_so),
+            "S4: no IP of {address} ever said reassign: true, and this may have taken it from anywhere: {mutation:?}"
+        );
+    }
+}
+
 /// The statuses that may have been in force at a moment: of each IP the last one that was surely written, and
 /// those that were on their way.
 fn in_force(at: u64, audit: &[AuditEvent]) -> Vec<&Value> {
@@ -102,6 +121,8 @@ pub fn scenes() -> Vec<Trial> {
             &[by_somebody(3, "eni-9")],
             &[claim(1), moved(2)],
         );
+        may_steal(&takes(5, "eni-1"), &[reassigning(moved(2))]);
+        may_steal(&assign(5), &[moved(2)]);
     };
     vec![
         Trial::test(
@@ -131,6 +152,10 @@ pub fn scenes() -> Vec<Trial> {
                 taken.allow_reassignment = Some(false);
                 explained(&taken, &[by_somebody(3, "eni-9")], &[claim(1), moved(2)]);
             },
+        ),
+        broken(
+            "explained::a_call_that_might_steal_although_no_ip_says_so_is_found",
+            || may_steal(&takes(5, "eni-1"), &[claim(1), moved(2)]),
         ),
         broken(
             "explained::an_unassign_after_the_status_was_cleared_is_found",
@@ -167,6 +192,11 @@ fn moved(second: i64) -> AuditEvent {
     let claim = json!({"address": ADDRESS, "networkInterfaceID": "eni-2", "podUID": "two", "node": "b",
         "previous": previous});
     status(second, claim)
+}
+
+fn reassigning(mut event: AuditEvent) -> AuditEvent {
+    event.response["spec"] = json!({"reassign": true});
+    event
 }
 
 fn cleared(second: i64) -> AuditEvent {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use kube::api::DeleteParams;
 use mooring_cluster::{AuditEvent, Mutation};
 
-use crate::explained::explained;
+use crate::explained::{explained, may_steal};
 use crate::rules::{claimed_before, not_empty, one_holder, silenced_before};
 use crate::scene::{SOON, Scene};
 
@@ -49,6 +49,7 @@ impl Scene {
             claimed_before(mutation, &audit);
             silenced_before(mutation, &spans);
             explained(mutation, &history, &audit);
+            may_steal(mutation, &audit);
         }
     }
 
