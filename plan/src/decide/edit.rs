@@ -9,7 +9,7 @@ use super::{Next, World};
 use crate::names::{InterfaceId, Millis};
 use crate::objects::{Claim, Hold, IpStatus, Pod, Target};
 use crate::reason::Reason;
-use crate::step::{Call, StatusWrite, Write};
+use crate::step::{Call, Read, StatusWrite, Write};
 
 /// A late Assign may still land for this long after a claim that has no Record.
 pub(crate) const LATE_CALL: Millis = Millis::seconds(10);
@@ -145,10 +145,18 @@ impl World<'_> {
         match stale {
             None => Next::Rest,
             Some(reservation) => match self.off(reservation.address) {
+                // Another may lead too, and have given the IP that very address since.
+                Ok(()) if !self.just_read() => Next::read(Read::Ip(self.ip.name.clone())),
                 Ok(()) => Next::write(Write::Release(reservation.clone())),
                 Err(next) => next,
             },
         }
+    }
+
+    /// Is the IP as a quorum read has just shown it?
+    fn just_read(&self) -> bool {
+        let read = self.facts.reads.ips.get(&self.ip.name);
+        read.is_some_and(|(begun, _)| self.memory.fresh(*begun, self.now))
     }
 
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what

@@ -4,7 +4,7 @@ use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis};
 use mooring_plan::objects::{Reservation, Wish};
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Step, Write};
+use mooring_plan::step::{Read, Step, Write};
 
 use crate::sim::{Sim, address};
 
@@ -293,6 +293,7 @@ fn the_answer_to_a_release_does_not_forget_what_was_made_anew_before_it_came() {
     sim.settle();
     // A process that ended reserved this one; its Create arrives late, after ours was let go.
     let name = IpName::from("partner");
+    let ip = sim.the_ip("partner").clone();
     let first = Reservation {
         label: Some(sim.the_ip("partner").uid.clone()),
         managed: true,
@@ -311,7 +312,41 @@ fn the_answer_to_a_release_does_not_forget_what_was_made_anew_before_it_came() {
     let answer = Fact::Wrote(name.clone(), released, WriteOutcome::Done(None));
     facts.apply(answer, now, now);
     let step = facts.decide(&name, now).step;
+    assert_eq!(step, Some(Step::Read(Read::Ip(name.clone()))));
+    facts.apply(Fact::IpRead(name.clone(), Some(ip)), now, now);
+    let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Write(Write::Release(again))));
+}
+
+#[test]
+fn what_another_leader_has_just_given_the_ip_is_not_let_go_on_the_word_of_an_old_watch() {
+    let mut sim = Sim::new();
+    sim.ip_of_block("partner", "block");
+    sim.settle();
+    let name = IpName::from("partner");
+    let old = sim.the_ip("partner").clone();
+    let given = Reservation {
+        label: Some(old.uid.clone()),
+        managed: true,
+        finalizer: true,
+        ..reservation("203.0.113.20", Some("partner"))
+    };
+    let facts = &mut sim.controllers[0].facts;
+    // Later than any read that `settle` may have needed.
+    let now = sim.now.plus(Millis::seconds(60));
+    facts.apply(Fact::Reservation(given), now, now);
+    let step = facts.decide(&name, now).step;
+    assert_eq!(step, Some(Step::Read(Read::Ip(name.clone()))));
+    let mut newer = old.clone();
+    newer.version.0 += 10;
+    newer.status.address = Some(address("203.0.113.20"));
+    facts.apply(Fact::IpRead(name.clone(), Some(newer)), now, now);
+    let step = facts.decide(&name, now).step;
+    let lets_go = |step: &Step| match step {
+        Step::Write(Write::Release(held)) => held.address == address("203.0.113.20"),
+        _ => false,
+    };
+    assert!(!step.as_ref().is_some_and(lets_go), "{step:?}");
 }
 
 #[test]
