@@ -76,6 +76,8 @@ use libtest_mimic::{Arguments, Trial};
 
 fn trials() -> Vec<Trial> {
     [
+        // It waits for a minute, and so comes first.
+        vanished::scenes(),
         answers::scenes(),
         attach::scenes(),
         block_rules::scenes(),
@@ -115,7 +117,6 @@ fn trials() -> Vec<Trial> {
         stuck::scenes(),
         two_leaders::scenes(),
         two_replicas::scenes(),
-        vanished::scenes(),
         versions::scenes(),
         webhook_down::scenes(),
     ]

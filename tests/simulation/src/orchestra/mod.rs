@@ -104,6 +104,8 @@ fn repeat(scenario: Scenario, seed: u64) {
 /// Plays many.
 pub fn many(order: &Order) -> ExitCode {
     let begun = real();
+    // A build that ended in this process has children of its own.
+    let used = cpu();
     let next = AtomicU64::new(0);
     let failed: Mutex<Vec<(u64, Result<Child, String>)>> = Mutex::new(Vec::new());
     let (sender, played) = mpsc::channel();
@@ -140,7 +142,10 @@ pub fn many(order: &Order) -> ExitCode {
     });
     let mut failed = failed.into_inner().expect("no thread panics");
     failed.sort_by_key(|(seed, _)| *seed);
-    println!("{}", tally.say(name(order.scenario), real() - begun, cpu()));
+    println!(
+        "{}",
+        tally.say(name(order.scenario), real() - begun, cpu() - used)
+    );
     for (seed, failure) in &failed {
         let why = match failure {
             Ok(child) => child.outcome.failed.as_deref().unwrap_or_default(),
