@@ -5,7 +5,7 @@
 //!
 //! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`, and
 //! `MOORING_E2E_ONLY="attach room"` those that contain one of several words. `MOORING_E2E_SHARED` and
-//! `MOORING_E2E_ALONE` say how many scenes of either sort run at a time (8 and 2).
+//! `MOORING_E2E_ALONE` say how many scenes of either sort run at a time (8 and 3).
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -30,7 +30,7 @@ fn permits(variable: &str, default: usize) -> Semaphore {
 }
 
 static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 8));
-static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 2));
+static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
 
 /// A scene in the shared cluster.
 pub fn shared(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
