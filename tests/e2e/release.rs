@@ -120,8 +120,9 @@ async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) 
     scene.pod_with("web", &ip, &stuck).await;
     scene.expect_attached(&ip, "web").await;
     scene.pod("heir", &ip).await;
-    scene.delete("Pod", "web").await;
+    // Told while the holder lives: of one that is being deleted nobody is told.
     scene.expect_event("ClaimedByOther", "heir").await;
+    scene.delete("Pod", "web").await;
     // Longer than the block's failoverAfter (1 s) and the pod's grace period (2 s).
     scene
         .remains(
