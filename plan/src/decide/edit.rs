@@ -146,17 +146,13 @@ impl World<'_> {
             None => Next::Rest,
             Some(reservation) => match self.off(reservation.address) {
                 // Another may lead too, and have given the IP that very address since.
-                Ok(()) if !self.just_read() => Next::read(Read::Ip(self.ip.name.clone())),
+                Ok(()) if self.read_ip(&self.ip.name).is_none() => {
+                    Next::read(Read::Ip(self.ip.name.clone()))
+                }
                 Ok(()) => Next::write(Write::Release(reservation.clone())),
                 Err(next) => next,
             },
         }
-    }
-
-    /// Is the IP as a quorum read has just shown it?
-    fn just_read(&self) -> bool {
-        let read = self.facts.reads.ips.get(&self.ip.name);
-        read.is_some_and(|(begun, _)| self.memory.fresh(*begun, self.now))
     }
 
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what

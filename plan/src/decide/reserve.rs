@@ -10,7 +10,7 @@ use super::world::is_ours;
 use super::{Next, World};
 use crate::block::Unusable;
 use crate::facts::SubnetFacts;
-use crate::names::{IpName, Millis};
+use crate::names::Millis;
 use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
 use crate::step::{Read, Write};
@@ -204,18 +204,11 @@ impl<'a> World<'a> {
         let Some(parent) = &reservation.parent else {
             return Unreserved::Trouble(in_use(address, &reservation.parent_text), again);
         };
-        let read = |name: &IpName| {
-            self.facts
-                .reads
-                .ips
-                .get(name)
-                .filter(|(begun, _)| self.memory.fresh(*begun, self.now))
-        };
         if parent == &ip.name {
             // An IP of our name had it and is gone, or both references were stripped. Names are
             // unique, so while we live under this name nobody else does.
-            return match read(&ip.name) {
-                Some((_, Some(own))) if own.uid == ip.uid => Unreserved::Do(Next::write(
+            return match self.read_ip(&ip.name) {
+                Some(Some(own)) if own.uid == ip.uid => Unreserved::Do(Next::write(
                     Write::MendReservation(ip.name.clone(), ip.uid.clone(), reservation.clone()),
                 )),
                 _ => Unreserved::Do(Next::read(Read::Ip(ip.name.clone()))),
@@ -224,13 +217,11 @@ impl<'a> World<'a> {
         if self.facts.ips.contains_key(parent) {
             return Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again);
         }
-        match read(parent) {
+        match self.read_ip(parent) {
             None => Unreserved::Do(Next::read(Read::Ip(parent.clone()))),
-            Some((_, Some(_))) => {
-                Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again)
-            }
+            Some(Some(_)) => Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again),
             // `parentRef` cannot be changed: what an IP that is gone left is deleted and made anew.
-            Some((_, None)) => Unreserved::Do(Next::write(Write::Release(reservation.clone()))),
+            Some(None) => Unreserved::Do(Next::write(Write::Release(reservation.clone()))),
         }
     }
 }

@@ -79,6 +79,16 @@ impl<'a> World<'a> {
         self.memory.fresh(*begun, self.now).then_some(pod.as_ref())
     }
 
+    /// As [`Self::read_pod`], of an IP.
+    #[expect(
+        clippy::option_option,
+        reason = "not read, read and not there, read: three answers"
+    )]
+    pub(crate) fn read_ip(&self, name: &IpName) -> Option<Option<&'a Ip>> {
+        let (begun, ip) = self.facts.reads.ips.get(name)?;
+        self.memory.fresh(*begun, self.now).then_some(ip.as_ref())
+    }
+
     pub(crate) fn own_reservation(&self, address: Ipv4Addr) -> Option<&'a Reservation> {
         self.facts
             .reservations

@@ -43,8 +43,8 @@ fn a_pod_that_was_written_to_before_it_went_is_not_brought_back() {
     });
 }
 
-#[test]
-fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
+/// Pod "a" has the address; the next revision's "b" is ready, and no watch of pods shows anything after that.
+fn a_successor_shown_ready_for_the_last_time() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -54,6 +54,12 @@ fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
     sim.containers_ready("b");
     sim.tell(0);
     sim.controllers[0].stuck.insert(Kind::Pod);
+    sim
+}
+
+#[test]
+fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
+    let mut sim = a_successor_shown_ready_for_the_last_time();
     sim.change_pod("b", |pod| pod.containers_ready = false);
     sim.wait(Millis::seconds(30));
     sim.expect_attached("partner", "a");
@@ -62,15 +68,7 @@ fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
 
 #[test]
 fn a_successor_that_a_read_did_not_find_and_a_late_watch_shows_takes_nothing_over() {
-    let mut sim = Sim::reserved(&["n1", "n2"]);
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
-    sim.tell(0);
-    sim.controllers[0].stuck.insert(Kind::Pod);
+    let mut sim = a_successor_shown_ready_for_the_last_time();
     let shown = Pod {
         version: sim.kube.bump(),
         ..sim.the_pod("b").clone()

@@ -2,24 +2,16 @@
 
 use mooring_plan::cloud::Reassign;
 
-use super::{EVERYTHING, Plot};
+use super::{EVERYTHING, Plot, held};
 use crate::action::Befalls;
 use crate::cast::{Scene, address};
 use crate::model::Configuration;
 use crate::state::Mark;
 use crate::world::events::Event;
 
-fn held() -> Scene {
-    Scene::new()
-        .node("a")
-        .node("b")
-        .ip("partner", address(10), Reassign::Refuse)
-        .pod("web", "partner", "a", None)
-}
-
 /// `spec.address` is edited while the pod has it, first to one that somebody else has on an interface.
 pub fn edit() -> Configuration {
-    let (scene, _) = held().foreign(Some(address(66)));
+    let (scene, _) = held(Reassign::Refuse).foreign(Some(address(66)));
     Plot::new("edit", scene)
         .track([
             Event::Edited("partner".into(), address(66)),
@@ -32,7 +24,7 @@ pub fn edit() -> Configuration {
 
 /// The IP is deleted while a pod has the address and another waits; then one of its name is made anew.
 pub fn delete() -> Configuration {
-    let mut scene = held();
+    let mut scene = held(Reassign::Refuse);
     let late = scene.make_pod("late", "partner", "b", None);
     scene.kube.pods.insert(late.key.clone(), late);
     let again = scene.make_ip("partner", address(10), Reassign::Refuse);

@@ -9,9 +9,11 @@ mod rollouts;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mooring_plan::cloud::Reassign;
+
 use crate::action::Befalls;
 use crate::calm::Calm;
-use crate::cast::Scene;
+use crate::cast::{Scene, address};
 use crate::model::Configuration;
 use crate::shared::Shared;
 use crate::state::{Mark, PATIENCE, PastOf, State};
@@ -50,6 +52,15 @@ pub const ALL: [Named; 14] = [
 
 /// Names of those that are quick together.
 pub const QUICK: [&str; 3] = ["attach", "move", "edit"];
+
+/// Two nodes, and a pod on the first that has asked for the one IP.
+fn held(reassign: Reassign) -> Scene {
+    Scene::new()
+        .node("a")
+        .node("b")
+        .ip("partner", address(10), reassign)
+        .pod("web", "partner", "a", None)
+}
 
 struct Plot {
     name: &'static str,

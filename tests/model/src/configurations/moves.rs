@@ -2,19 +2,15 @@
 
 use mooring_plan::cloud::Reassign;
 
-use super::{EVERYTHING, Plot};
+use super::{EVERYTHING, Plot, held};
 use crate::action::Befalls;
-use crate::cast::{Scene, address, key};
+use crate::cast::key;
 use crate::model::Configuration;
 use crate::state::Mark;
 use crate::world::events::Event;
 
 fn plot(name: &'static str, reassign: Reassign) -> Plot {
-    let mut scene = Scene::new()
-        .node("a")
-        .node("b")
-        .ip("partner", address(10), reassign)
-        .pod("web", "partner", "a", None);
+    let mut scene = held(reassign);
     let next = scene.make_pod("web", "partner", "b", None);
     let web = key("web");
     Plot::new(name, scene).track([
@@ -53,11 +49,7 @@ pub fn allowing() -> Configuration {
 /// Two processes that both believe to lead, for as long as they like: one pod goes, another waits. What
 /// they write and call is as late as it may be; what they watch is not.
 pub fn two_leaders() -> Configuration {
-    let mut scene = Scene::new()
-        .node("a")
-        .node("b")
-        .ip("partner", address(10), Reassign::Refuse)
-        .pod("web", "partner", "a", None);
+    let mut scene = held(Reassign::Refuse);
     let next = scene.make_pod("next", "partner", "b", None);
     scene.kube.pods.insert(next.key.clone(), next);
     let mut plot = Plot::new("two-leaders", scene);

@@ -3,9 +3,9 @@
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::Pod;
 
-use super::Plot;
+use super::{Plot, held};
 use crate::action::Befalls;
-use crate::cast::{Scene, address, key};
+use crate::cast::{Scene, key};
 use crate::model::Configuration;
 use crate::state::Mark;
 use crate::world::events::Event;
@@ -42,11 +42,7 @@ pub fn gone() -> Configuration {
 }
 
 fn dying() -> (Scene, Pod) {
-    let mut scene = Scene::new()
-        .node("a")
-        .node("b")
-        .ip("partner", address(10), Reassign::Refuse)
-        .pod("web", "partner", "a", None);
+    let mut scene = held(Reassign::Refuse);
     let next = scene.make_pod("next", "partner", "b", None);
     (scene, next)
 }
