@@ -89,10 +89,11 @@ pub enum Write {
     Status(IpName, ResourceVersion, StatusWrite, IpStatus),
     /// Say on an `IP` that it cannot be read, and nothing else (guarded by the version).
     SayUnreadable(IpName, ResourceVersion, String),
-    /// Create the `IPAddress` of this address for this IP.
-    Reserve(IpName, IpUid, Ipv4Addr),
-    /// Put owner reference, labels and finalizer of the `IPAddress` right (guarded by its version).
-    MendReservation(IpName, IpUid, Reservation),
+    /// Create the `IPAddress` of this address for this IP, as wished at that version of it.
+    Reserve(IpName, IpUid, ResourceVersion, Ipv4Addr),
+    /// Put owner reference, labels and finalizer of the `IPAddress` right, and note the version of the IP
+    /// that wants it, so that this is a change (guarded by the version of the `IPAddress`).
+    MendReservation(IpName, IpUid, ResourceVersion, Reservation),
     /// Delete the `IPAddress` (by UID and version) and take its finalizer off.
     Release(Reservation),
     /// Write our condition on a pod (guarded by UID, and by version where one is given).

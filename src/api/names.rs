@@ -28,6 +28,10 @@ pub const TAKE_FROM_ANNOTATION: &str = "ip.wgtwo.com/take-from";
 /// `IPBlock` annotation: a person's word that releases the brake.
 pub const RELEASE_BRAKE_ANNOTATION: &str = "ip.wgtwo.com/release-brake";
 
+/// Annotation of a reservation (`IPAddress`): the version of the `IP` that it was last adopted for. It makes
+/// an adoption a change, so that a release decided on before it meets a conflict.
+pub const WANTED_AT_ANNOTATION: &str = "ip.wgtwo.com/wanted-at";
+
 /// Finalizer of an `IP`: its address may still be on an ENI.
 pub const IP_FINALIZER: &str = "ip.wgtwo.com/detach";
 /// Finalizer of an `IPBlock`: addresses of it are reserved.

@@ -138,14 +138,17 @@ impl<'a> World<'a> {
         };
         // One that was deleted by hand stays, since its finalizer still reserves the address: to make it
         // anew would leave a moment in which another IP could take the address.
-        self.reserve(block, address)
+        match self.own_reservation(address) {
+            Some(reservation) => self.mended(reservation),
+            None => self.reserve(block, address),
+        }
     }
 
     /// Makes an address ours, or says who has it.
     pub(crate) fn reserve(&self, block: &'a Block, address: Ipv4Addr) -> Result<(), Unreserved> {
         let ip = self.ip;
         if let Some(reservation) = self.own_reservation(address) {
-            return self.mended(reservation);
+            return self.adopted(reservation);
         }
         let (spec, subnet) = self.usable_block(block)?;
         spec.range
@@ -154,23 +157,19 @@ impl<'a> World<'a> {
         if let Some(reservation) = self.facts.reservations.get(&address) {
             return Err(self.taken(reservation));
         }
+        let create = || {
+            let (name, uid) = (ip.name.clone(), ip.uid.clone());
+            Next::write(Write::Reserve(name, uid, ip.version, address))
+        };
         let Some((asked, by)) = self.memory.taken.get(&address) else {
-            return Err(Unreserved::Do(Next::write(Write::Reserve(
-                ip.name.clone(),
-                ip.uid.clone(),
-                address,
-            ))));
+            return Err(Unreserved::Do(create()));
         };
         let again = asked.plus(ASK_AGAIN);
         match self.facts.reads.reservations.get(&address) {
             Some((begun, read)) if self.memory.fresh(*begun, self.now) => match read {
-                Some(reservation) if is_ours(reservation, &ip.uid) => self.mended(reservation),
+                Some(reservation) if is_ours(reservation, &ip.uid) => self.adopted(reservation),
                 Some(reservation) => Err(self.taken(reservation)),
-                None => Err(Unreserved::Do(Next::write(Write::Reserve(
-                    ip.name.clone(),
-                    ip.uid.clone(),
-                    address,
-                )))),
+                None => Err(Unreserved::Do(create())),
             },
             _ if by.is_empty() || self.now >= again => {
                 Err(Unreserved::Do(Next::read(Read::Reservation(address))))
@@ -189,11 +188,29 @@ impl<'a> World<'a> {
         if whole {
             return Ok(());
         }
-        Err(Unreserved::Do(Next::write(Write::MendReservation(
-            ip.name.clone(),
-            ip.uid.clone(),
-            reservation.clone(),
-        ))))
+        Err(Unreserved::Do(self.mend(reservation)))
+    }
+
+    /// An `IPAddress` that is ours already, for an address that is to become the status's. Another leader may
+    /// be about to let it go, or have done so unseen: it counts once this process has written it for this
+    /// very version of the IP. From then on, whoever lets it go has read that version.
+    fn adopted(&self, reservation: &Reservation) -> Result<(), Unreserved> {
+        self.mended(reservation)?;
+        if self.memory.adopted == Some(reservation.address) {
+            return Ok(());
+        }
+        Err(Unreserved::Do(self.mend(reservation)))
+    }
+
+    fn mend(&self, reservation: &Reservation) -> Next {
+        let (name, uid) = (self.ip.name.clone(), self.ip.uid.clone());
+        let reservation = reservation.clone();
+        Next::write(Write::MendReservation(
+            name,
+            uid,
+            self.ip.version,
+            reservation,
+        ))
     }
 
     /// An `IPAddress` that is not ours by UID: whose is it, and does that one still live?
@@ -208,9 +225,7 @@ impl<'a> World<'a> {
             // An IP of our name had it and is gone, or both references were stripped. Names are
             // unique, so while we live under this name nobody else does.
             return match self.read_ip(&ip.name) {
-                Some(Some(own)) if own.uid == ip.uid => Unreserved::Do(Next::write(
-                    Write::MendReservation(ip.name.clone(), ip.uid.clone(), reservation.clone()),
-                )),
+                Some(Some(own)) if own.uid == ip.uid => Unreserved::Do(self.mend(reservation)),
                 _ => Unreserved::Do(Next::read(Read::Ip(ip.name.clone()))),
             };
         }

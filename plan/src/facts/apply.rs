@@ -130,6 +130,7 @@ impl Facts {
             memory.failures.call_is_over();
             memory.taken.clear();
         }
+        memory.adopted = None;
         memory.claim_changed(known, &ip, now);
         memory.failures.news(now);
         let name = ip.name.clone();
@@ -327,6 +328,8 @@ impl Facts {
             && let Some(memory) = self.memory.get_mut(name)
         {
             memory.failures.news(now);
+            // It may have been written for a version of the IP that was not read yet.
+            memory.round = memory.round.max(now);
         }
         touched
     }

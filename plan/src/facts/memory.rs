@@ -51,6 +51,8 @@ pub struct Memory {
     pub(crate) refused_seen: Millis,
     /// Addresses that `Reserve` found taken, and by whom.
     pub(crate) taken: BTreeMap<Ipv4Addr, (Millis, String)>,
+    /// The address whose `IPAddress` this process wrote for the IP as it is now, at this very version.
+    pub(crate) adopted: Option<Ipv4Addr>,
     /// What failed, and waits.
     pub(crate) failures: Failures,
 }

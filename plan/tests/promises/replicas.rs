@@ -1,8 +1,10 @@
 //! Two processes that both believe they lead do no harm.
 
 use mooring_plan::cloud::Reassign;
+use mooring_plan::facts::Kind;
 use mooring_plan::names::Millis;
-use mooring_plan::step::{Call, Step};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, Step, Write};
 
 use crate::sim::{Sim, address, interface_of};
 
@@ -50,6 +52,48 @@ fn an_attach_a_move_and_a_delete_by_both() {
         sim.expect_on("203.0.113.10", None);
         sim.expect_on("203.0.113.20", None);
     }
+}
+
+/// The second one hears nothing of reservations while the first lets 203.0.113.10 go.
+fn one_hears_nothing(goes_to_another: bool) -> Sim {
+    let mut sim = two();
+    sim.ip("partner", "203.0.113.10");
+    sim.leader = Some(0);
+    sim.settle();
+    sim.tell(1);
+    sim.controllers[1].stuck.insert(Kind::Reservation);
+    sim.edit("partner", "203.0.113.20");
+    sim.settle();
+    sim.expect_reserved_only("203.0.113.20");
+    if goes_to_another {
+        sim.ip("other", "203.0.113.10");
+        sim.settle();
+    }
+    sim.edit("partner", "203.0.113.10");
+    for _ in 0..20 {
+        let _ = sim.step(1);
+    }
+    sim
+}
+
+#[test]
+fn what_a_silent_watch_shows_as_reserved_is_not_taken_for_ours() {
+    let mut sim = one_hears_nothing(true);
+    let status = &sim.the_ip("partner").status;
+    assert_eq!(status.address, Some(address("203.0.113.20")));
+    sim.controllers[1].stuck.clear();
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    let status = &sim.the_ip("partner").status;
+    assert_eq!(status.address, Some(address("203.0.113.20")));
+}
+
+#[test]
+fn an_address_that_was_let_go_unseen_is_reserved_anew() {
+    let mut sim = one_hears_nothing(false);
+    sim.controllers[1].stuck.clear();
+    sim.settle();
+    sim.expect_reserved_only("203.0.113.10");
 }
 
 fn moved() -> Sim {
@@ -183,4 +227,65 @@ fn the_winners_true_that_comes_late_is_refused() {
     sim.expect_attached("partner", "b");
     sim.carry_out(0, &late.0, &late.1);
     sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn a_reservation_adopted_after_the_ip_was_read_is_not_let_go() {
+    let mut sim = two();
+    sim.ip("partner", "203.0.113.10");
+    sim.leader = Some(0);
+    sim.settle();
+    sim.edit("partner", "203.0.113.20");
+    while !matches!(in_hand(&mut sim, 0), Some(Step::Write(Write::Release(_)))) {
+        sim.step(0).unwrap();
+    }
+    sim.controllers[0].stuck.insert(Kind::Ip);
+    sim.edit("partner", "203.0.113.10");
+    let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation(..)));
+    let mut steps = (0..20).map(|_| sim.step(1));
+    assert!(steps.any(|step| step.is_ok_and(|step| adopts(&step))));
+    // It sees what was written, and not for what.
+    let wanted = address("203.0.113.10");
+    while let Some(step) = in_hand(&mut sim, 0) {
+        assert!(
+            !matches!(&step, Step::Write(Write::Release(it)) if it.address == wanted),
+            "{step:?}"
+        );
+        sim.step(0).unwrap();
+    }
+    sim.controllers[0].stuck.clear();
+    sim.settle();
+    sim.expect_reserved_only("203.0.113.10");
+}
+
+fn in_hand(sim: &mut Sim, controller: usize) -> Option<Step> {
+    sim.in_hand(controller).map(|(_, step)| step)
+}
+
+#[test]
+fn what_was_adopted_for_an_earlier_wish_is_adopted_anew() {
+    let mut sim = two();
+    sim.ip("partner", "203.0.113.10");
+    sim.leader = Some(0);
+    sim.settle();
+    sim.edit("partner", "203.0.113.20");
+    while !matches!(in_hand(&mut sim, 0), Some(Step::Write(Write::Release(_)))) {
+        sim.step(0).unwrap();
+    }
+    sim.edit("partner", "203.0.113.10");
+    let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation(..)));
+    let mut steps = (0..20).map(|_| sim.step(1));
+    assert!(steps.any(|step| step.is_ok_and(|step| adopts(&step))));
+    sim.edit("partner", "203.0.113.20");
+    sim.tell(1);
+    sim.controllers[1].stuck.insert(Kind::Reservation);
+    sim.settle();
+    sim.ip("other", "203.0.113.10");
+    sim.settle();
+    sim.edit("partner", "203.0.113.10");
+    for _ in 0..20 {
+        let _ = sim.step(1);
+    }
+    let status = &sim.the_ip("partner").status;
+    assert_eq!(status.address, Some(address("203.0.113.20")));
 }

@@ -107,12 +107,12 @@ impl<C: Cloud> Effects<C> {
                 let done = self.say_unreadable(name, *version, message).await;
                 self.answer(ip, write, done)
             }
-            Write::Reserve(name, uid, address) => {
+            Write::Reserve(name, uid, _, address) => {
                 let done = self.reserve(name, uid, *address).await;
                 self.answer(ip, write, done)
             }
-            Write::MendReservation(name, uid, reservation) => {
-                let done = self.mend(name, uid, reservation).await;
+            Write::MendReservation(name, uid, wanted_at, reservation) => {
+                let done = self.mend(name, uid, *wanted_at, reservation).await;
                 self.answer(ip, write, done)
             }
             Write::Release(reservation) => {

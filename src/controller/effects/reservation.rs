@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::core::ObjectMeta;
-use mooring_plan::names::{IpName, IpUid};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use serde_json::{Value, json};
 
@@ -38,11 +38,12 @@ impl<C: Cloud> Effects<C> {
         Ok(Amended::Done(created))
     }
 
-    /// Puts owner, labels and finalizer right again.
+    /// Puts owner, labels and finalizer right again, and says which version of the IP wants it.
     pub(super) async fn mend(
         &self,
         ip: &IpName,
         uid: &IpUid,
+        wanted_at: ResourceVersion,
         reservation: &Reservation,
     ) -> Result<Amended, Failure> {
         let name = reservation.address.to_string();
@@ -61,8 +62,11 @@ impl<C: Cloud> Effects<C> {
                 if let Value::Array(owners) = &mut owners {
                     owners.push(owner(ip, uid));
                 }
-                let mut patch =
-                    json!({"metadata": {"labels": labels(uid), "ownerReferences": owners}});
+                let mut patch = json!({"metadata": {
+                    "labels": labels(uid),
+                    "annotations": {names::WANTED_AT_ANNOTATION: wanted_at.to_string()},
+                    "ownerReferences": owners,
+                }});
                 // What is being deleted takes no new finalizer.
                 if object.metadata.deletion_timestamp.is_none()
                     && let Some(finalizers) = finalizers(object, names::RESERVATION_FINALIZER, true)

@@ -18,6 +18,7 @@ impl Facts {
         outcome: WriteOutcome,
         now: Millis,
     ) -> Touched {
+        let known = self.ips.get(&name).map(|ip| ip.version);
         let memory = self.memory.entry(name.clone()).or_default();
         memory.round = now;
         match (&write, &outcome) {
@@ -31,16 +32,20 @@ impl Facts {
                 let uid = gate.uid.clone();
                 self.lose_pod(&uid);
             }
-            (Write::Reserve(_, _, address), WriteOutcome::AlreadyExists) => {
+            (Write::Reserve(_, _, _, address), WriteOutcome::AlreadyExists) => {
                 memory.taken.insert(*address, (now, String::new()));
             }
-            (Write::Reserve(_, _, address), WriteOutcome::Done(_)) => {
+            (Write::Reserve(_, _, version, address), WriteOutcome::Done(_)) => {
                 memory.taken.remove(address);
+                memory.adopted = Some(*address).filter(|_| known == Some(*version));
+            }
+            (Write::MendReservation(_, _, version, mended), WriteOutcome::Done(_)) => {
+                memory.adopted = Some(mended.address).filter(|_| known == Some(*version));
             }
             // A conflict is no word that it went. The watch may have shown all there is to show of it, and
             // would not show it again.
             (Write::Release(reservation), WriteOutcome::Done(_) | WriteOutcome::NotFound)
-            | (Write::MendReservation(_, _, reservation), WriteOutcome::NotFound) => {
+            | (Write::MendReservation(_, _, _, reservation), WriteOutcome::NotFound) => {
                 // The watch may have been faster, and shown what somebody made since: it will not show that
                 // again.
                 let newer = |seen: &Reservation| seen.uid != reservation.uid;

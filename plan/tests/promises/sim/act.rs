@@ -132,8 +132,10 @@ impl Sim {
                         self.kube
                             .change_ip(&name, Some(version), |ip| ip.take_from = None)
                     }
-                    Write::Reserve(name, uid, address) => self.kube.reserve(&name, &uid, address),
-                    Write::MendReservation(_, uid, seen) => self.kube.mend(&uid, &seen),
+                    Write::Reserve(name, uid, _, address) => {
+                        self.kube.reserve(&name, &uid, address)
+                    }
+                    Write::MendReservation(_, uid, _, seen) => self.kube.mend(&uid, &seen),
                     Write::Release(seen) => self.kube.release(&seen),
                     Write::Label(key, uid, label) => self.kube.label(&key, &uid, label.as_ref()),
                     Write::Status(..) | Write::Gate(_) | Write::SayUnreadable(..) => unreachable!(),

@@ -109,8 +109,8 @@ impl Kube {
             }
             // Every IP of a scene can be read.
             Write::SayUnreadable(..) => WriteOutcome::NotFound,
-            Write::Reserve(name, uid, address) => self.reserve(name, uid, *address),
-            Write::MendReservation(_, uid, seen) => self.mend(uid, seen),
+            Write::Reserve(name, uid, _, address) => self.reserve(name, uid, *address),
+            Write::MendReservation(_, uid, _, seen) => self.mend(uid, seen),
             Write::Release(seen) => self.release(seen),
             Write::Gate(gate) => self.gate(gate),
             Write::Label(key, uid, label) => self.label(key, uid, label.as_ref()),
@@ -132,7 +132,7 @@ impl Kube {
             | Write::RemoveFinalizer(name, version)
             | Write::DropTakeFrom(name, version)
             | Write::Status(name, version, ..) => ip(name, version),
-            Write::MendReservation(_, _, seen) | Write::Release(seen) => held(seen),
+            Write::MendReservation(_, _, _, seen) | Write::Release(seen) => held(seen),
             Write::Gate(gate) => self
                 .pod(&gate.pod, &gate.uid)
                 .is_some_and(|pod| gate.version.is_none_or(|version| version == pod.version)),

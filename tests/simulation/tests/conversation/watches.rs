@@ -127,10 +127,12 @@ fn a_watch_ends_when_it_was_told_to_and_says_before_where_it_stands() {
         let told = format!("{since}&timeoutSeconds=8&allowWatchBookmarks=true");
         for _ in 0..10 {
             let events = talk.watch_to_the_end(&told).await;
-            if events.last().unwrap()["type"] == "BOOKMARK" {
-                return;
+            let bookmarks = events.iter().filter(|event| event["type"] == "BOOKMARK");
+            match bookmarks.count() {
+                0 => talk.forget(events.len()),
+                // It is told each second of the two: once is enough.
+                told => return talk.forget(told - 1),
             }
-            talk.forget(events.len());
         }
         panic!("no bookmark comes");
     });
