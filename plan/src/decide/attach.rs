@@ -82,6 +82,8 @@ pub(crate) fn claimed(
             }
         }
         Some(on) if world.explained(address, on) => match reassign {
+            // One look that shows it on an interface of somebody else is reason enough not to take it.
+            Reassign::Allow if world.shown_on_foreign(address) => unseen(world, reserved, notices),
             Reassign::Allow => {
                 let call = Call::Assign(target.place.interface.clone(), address, Reassign::Allow);
                 call_or_say(world, call, reserved, notices)

@@ -105,6 +105,13 @@ impl<'a> World<'a> {
             .filter(move |reservation| is_ours(reservation, uid))
     }
 
+    /// Does the last inventory, begun after our last write, show the address where nothing of ours explains it?
+    pub(crate) fn shown_on_foreign(&self, address: Ipv4Addr) -> bool {
+        self.subnet()
+            .and_then(|subnet| subnet.shown_since(address))
+            .is_some_and(|on| !self.explained(address, on))
+    }
+
     /// Does the status say that we put the address on this interface?
     pub(crate) fn explained(
         &self,

@@ -238,6 +238,14 @@ impl SubnetFacts {
         }
     }
 
+    /// The interface that the last inventory shows an address on, if it was begun after our last write of it.
+    pub(crate) fn shown_since(&self, address: Ipv4Addr) -> Option<&InterfaceId> {
+        let last = self.last.as_ref()?;
+        let own = self.own.get(&address);
+        let later = own.is_none_or(|own| last.begun > own.answered);
+        last.holder_of(address).filter(|_| later)
+    }
+
     /// An interface as the last inventory shows it.
     #[must_use]
     pub fn interface(&self, id: &InterfaceId) -> Option<&Interface> {

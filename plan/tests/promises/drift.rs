@@ -3,6 +3,7 @@
 use mooring_plan::classify::Outcome;
 use mooring_plan::names::{InstanceId, InterfaceId, Millis};
 use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
 
 use crate::sim::{Sim, interface_of};
 
@@ -56,6 +57,26 @@ fn moved_by_hand_to_an_interface_that_is_not_explained_it_is_not_stolen() {
     sim.settle();
     sim.expect_attached("partner", "a");
     assert_eq!(sim.the_ip("partner").take_from, None);
+}
+
+#[test]
+fn one_look_that_shows_it_on_a_foreign_interface_is_enough_not_to_take_it_from_there() {
+    let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
+    sim.allow_reassignment("partner");
+    sim.settle();
+    sim.pod("a").on("n1");
+    sim.step_until(|step| matches!(step, Step::Write(Write::Gate(_))));
+    sim.found_on("203.0.113.10", Some("eni-n3"));
+    let seen = sim.counts.inventories;
+    while sim.counts.inventories == seen {
+        sim.wait(Millis::seconds(1));
+    }
+    // It moves before the second look, while our own write still says where it is.
+    sim.pod("b").on("n2");
+    sim.remove_annotation("a");
+    sim.settle();
+    sim.expect_on("203.0.113.10", Some("eni-n3"));
+    sim.expect_reason("partner", Reason::AddressInUse);
 }
 
 #[test]

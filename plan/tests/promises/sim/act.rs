@@ -187,6 +187,8 @@ impl Sim {
             .filter(|subnet| facts.inventory_due(subnet) <= self.now)
             .collect();
         for subnet in due {
+            // One that is begun in the very moment of an answer does not count for it, and is begun again.
+            self.now = self.now.plus(Millis(1));
             let begun = self.now;
             let list = self.ec2.describe(begun);
             self.now = self.now.plus(Millis(1));
