@@ -208,6 +208,13 @@ impl World<'_> {
             }
             return Err(Next::call(Call::Unassign(on.clone(), address)));
         }
+        // One look that a lag does not explain shows it there again: the second one tells.
+        let again = self
+            .subnet()
+            .and_then(|subnet| subnet.shown_since(address, LATE_CALL));
+        if again.is_some_and(|on| self.explained(address, on) && !gone(on)) {
+            return Err(soon);
+        }
         // The claim on it was cleared, and not before this was proven: only a late call of another
         // process can have put it back since.
         let cleared = !held && status.address == Some(address);

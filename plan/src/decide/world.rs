@@ -108,7 +108,7 @@ impl<'a> World<'a> {
     /// Does the last inventory, begun after our last write, show the address where nothing of ours explains it?
     pub(crate) fn shown_on_foreign(&self, address: Ipv4Addr) -> bool {
         self.subnet()
-            .and_then(|subnet| subnet.shown_since(address))
+            .and_then(|subnet| subnet.shown_since(address, Millis(0)))
             .is_some_and(|on| !self.explained(address, on))
     }
 

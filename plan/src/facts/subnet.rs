@@ -238,11 +238,12 @@ impl SubnetFacts {
         }
     }
 
-    /// The interface that the last inventory shows an address on, if it was begun after our last write of it.
-    pub(crate) fn shown_since(&self, address: Ipv4Addr) -> Option<&InterfaceId> {
+    /// The interface that the last inventory shows an address on, if it was begun so long after our last
+    /// write of it.
+    pub(crate) fn shown_since(&self, address: Ipv4Addr, lag: Millis) -> Option<&InterfaceId> {
         let last = self.last.as_ref()?;
         let own = self.own.get(&address);
-        let later = own.is_none_or(|own| last.begun > own.answered);
+        let later = own.is_none_or(|own| last.begun > own.answered.plus(lag));
         last.holder_of(address).filter(|_| later)
     }
 

@@ -321,6 +321,29 @@ fn a_move_whose_target_is_gone_leaves_nothing_behind() {
     );
 }
 
+/// Found by the property: somebody puts an address back on our interface while what keeps it is let go.
+#[test]
+fn an_address_that_one_late_look_shows_there_again_is_not_let_go() {
+    keep_their_promises(
+        1,
+        &[
+            Event::PodComes("a", "n1", "partner", 2),
+            Event::Wait(2592),
+            Event::IpComes("partner", "203.0.113.10"),
+            Event::PodComes("c", "n2", "other", 0),
+            Event::Steps(0, 2),
+            Event::Edit("other", "203.0.113.30"),
+            Event::Steps(0, 2),
+            Event::PodGoes("c"),
+            Event::Wait(53408),
+            Event::DescribeLags(3),
+            Event::FoundOn("203.0.113.20", Some("n2")),
+            Event::Steps(0, 1),
+            Event::Wait(2999),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),
