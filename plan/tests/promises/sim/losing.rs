@@ -47,12 +47,12 @@ impl Sim {
         if winner.is_some_and(|winner| self.rolled_out(living, winner)) {
             return;
         }
-        if living.deleting.is_some() && self.away(claim) {
+        // A winner that went, or a revision that changed, after it was read.
+        let outrun = winner.is_none() || lately(self.rules.sets.as_ref(), self.now);
+        if living.deleting.is_some() && self.away(claim) && !outrun {
             self.expect_read(controller, before, claim);
             return;
         }
-        // A winner that went, or a revision that changed, after it was read.
-        let outrun = winner.is_none() || lately(self.rules.sets.as_ref(), self.now);
         let (loser, winner) = (&claim.pod, &next.pod);
         assert!(
             outrun,
