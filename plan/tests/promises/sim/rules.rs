@@ -98,11 +98,15 @@ impl Sim {
                 let there = there.is_some_and(|there| there.uid == seen.uid);
                 if let Some(ip) = self.kube.ips.get(name).filter(|_| there) {
                     let on = self.ec2.holder_of(seen.address);
-                    // What somebody put there by hand a moment ago cannot be known: Describe lags, and for
-                    // a while our own write lies over what it shows. It is reported as an orphan later.
+                    // What somebody put there by hand since the last inventory, or a moment ago, cannot be
+                    // known: Describe lags, and for a while our own write lies over what it shows. It is
+                    // reported as an orphan later.
                     let by_hand = self.rules.by_hand.get(&seen.address);
-                    let unseen =
-                        by_hand.is_some_and(|at| self.now.since(*at) < Millis::seconds(30));
+                    let looked = self.rules.inventories.get(&controller);
+                    let unseen = by_hand.is_some_and(|at| {
+                        self.now.since(*at) < Millis::seconds(30)
+                            || looked.is_none_or(|it| it <= at)
+                    });
                     assert!(
                         unseen || on.is_none_or(|on| !explains(&ip.status, seen.address, on)),
                         "the reservation of {} goes while it is on {on:?}\n{}",
