@@ -54,6 +54,7 @@ struct Inner {
     ec2_requests: Family<Labels<2>, Counter>,
     ec2_durations: Histograms<1>,
     admissions: Histograms<2>,
+    webhook_panics: Counter,
     certificate_expiry: Gauge<f64, AtomicU64>,
     reconcile_errors: Family<Labels<1>, Counter>,
     leader: Gauge,
@@ -84,6 +85,7 @@ impl Metrics {
         let ec2_requests = Family::<Labels<2>, Counter>::default();
         let ec2_durations = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
+        let webhook_panics = Counter::default();
         let certificate_expiry = Gauge::<f64, AtomicU64>::default();
         let reconcile_errors = Family::<Labels<1>, Counter>::default();
         let leader = Gauge::<i64>::default();
@@ -126,6 +128,11 @@ impl Metrics {
             admissions.clone(),
         );
         registry.register(
+            "webhook_panics",
+            "Reviews that were refused because deciding panicked: a fault of Mooring",
+            webhook_panics.clone(),
+        );
+        registry.register(
             "webhook_certificate_expiry_timestamp_seconds",
             "When the certificate that the webhook serves ends, in seconds since 1970",
             certificate_expiry.clone(),
@@ -159,6 +166,7 @@ impl Metrics {
             ec2_requests,
             ec2_durations,
             admissions,
+            webhook_panics,
             certificate_expiry,
             reconcile_errors,
             leader,
@@ -222,6 +230,11 @@ impl Metrics {
             ("allowed", allowed.to_string()),
         ];
         self.0.admissions.get_or_create(&labels).observe(seconds);
+    }
+
+    /// Deciding on a review panicked.
+    pub fn webhook_panicked(&self) {
+        self.0.webhook_panics.inc();
     }
 
     /// A step of the controller failed.
@@ -289,6 +302,7 @@ mod tests {
             "mooring_ec2_requests_total{action=\"AssignPrivateIpAddresses\",code=\"OK\"} 1",
             "mooring_ec2_request_duration_seconds_count{action=\"AssignPrivateIpAddresses\"} 1",
             "mooring_admission_duration_seconds_count{webhook=\"mutate-pod\",allowed=\"true\"} 1",
+            "mooring_webhook_panics_total 0",
             "mooring_webhook_certificate_expiry_timestamp_seconds 1800000000",
             "mooring_reconcile_errors_total{reason=\"Conflict\"} 1",
             "mooring_leader 1",

@@ -1,5 +1,7 @@
 //! The webhook's paths.
 
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -9,12 +11,14 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
+use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 
 use super::judge::judge;
 use super::pod::{asks_for, bound_to, mutate_pod, validate_pod};
-use super::review::{answer, read};
+use super::review::{answer, fault, read, uid_of};
 use super::{Catalog, Change, Needs, Request, Settings, Source, Verdict};
 use super::{ip, ipblock};
 use crate::api::{Ip, IpBlock};
@@ -30,6 +34,8 @@ pub const PATHS: [&str; 4] = [
 
 /// The API server sends objects of up to 1.5 MiB, on an update two of them.
 const BODY: usize = 3 * 1024 * 1024;
+/// Reviews at a time, of one replica: who comes when there are so many is told to come again.
+const TURNS: usize = 256;
 /// Less than the API server waits (`timeoutSeconds` in `config/webhook`).
 const TIME: Duration = Duration::from_secs(3);
 
@@ -46,11 +52,15 @@ pub struct Webhook<S> {
 
 /// The webhook's paths.
 pub fn router<S: Source>(webhook: Webhook<S>) -> Router {
-    router_within(webhook, TIME)
+    router_within(webhook, TIME, TURNS)
 }
 
-/// The webhook's paths, each of which answers within this time.
-pub(super) fn router_within<S: Source>(webhook: Webhook<S>, time: Duration) -> Router {
+/// The webhook's paths, each of which answers within this time, so many at a time.
+pub(super) fn router_within<S: Source>(
+    webhook: Webhook<S>,
+    time: Duration,
+    turns: usize,
+) -> Router {
     let [mutating_pods, pods, ips, ipblocks] = PATHS;
     Router::new()
         .route(mutating_pods, post(mutating_pod::<S>))
@@ -60,6 +70,25 @@ pub(super) fn router_within<S: Source>(webhook: Webhook<S>, time: Duration) -> R
         .with_state(webhook)
         .layer(DefaultBodyLimit::max(BODY))
         .layer(from_fn_with_state(time, in_time))
+        .layer(from_fn_with_state(Arc::new(Semaphore::new(turns)), in_turn))
+}
+
+/// More at a time would make all of them late.
+async fn in_turn(
+    State(turns): State<Arc<Semaphore>>,
+    request: HttpRequest,
+    next: Next,
+) -> Response {
+    let Ok(_turn) = turns.try_acquire() else {
+        tracing::warn!("a review was turned away: there are too many at a time");
+        return (
+            StatusCode::TOO_MANY_REQUESTS,
+            [(header::RETRY_AFTER, "1")],
+            "too many reviews at a time: try again in a second",
+        )
+            .into_response();
+    };
+    next.run(request).await
 }
 
 /// A body that comes too slowly must not hold the API server's request.
@@ -84,14 +113,11 @@ struct Kind<K> {
 impl<K: DeserializeOwned + Send + Sync> Kind<K> {
     async fn respond<S: Source>(&self, webhook: &Webhook<S>, body: &[u8]) -> Response {
         let begun = Instant::now();
-        let (uid, verdict) = match read::<K>(body) {
-            Ok(request) => {
-                let rule = |catalog: &Catalog| (self.rule)(&request, catalog, webhook.settings);
-                let verdict = judge(&webhook.source, &(self.needs)(&request), rule).await;
-                (request.uid, verdict)
-            }
-            Err(malformed) => (malformed.uid, Err(malformed.denial)),
-        };
+        let verdict = AssertUnwindSafe(self.verdict(webhook, body)).catch_unwind();
+        let (uid, verdict) = verdict.await.unwrap_or_else(|_| {
+            webhook.metrics.webhook_panicked();
+            (uid_of(body), Err(fault()))
+        });
         if let Err(denial) = &verdict {
             tracing::info!(webhook = self.name, %denial, "refused");
         }
@@ -101,6 +127,18 @@ impl<K: DeserializeOwned + Send + Sync> Kind<K> {
         match serde_json::to_vec(&answer(&uid, &verdict)) {
             Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
             Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+        }
+    }
+
+    /// The review's id, and what is answered to it.
+    async fn verdict<S: Source>(&self, webhook: &Webhook<S>, body: &[u8]) -> (String, Verdict) {
+        match read::<K>(body) {
+            Ok(request) => {
+                let rule = |catalog: &Catalog| (self.rule)(&request, catalog, webhook.settings);
+                let verdict = judge(&webhook.source, &(self.needs)(&request), rule).await;
+                (request.uid, verdict)
+            }
+            Err(malformed) => (malformed.uid, Err(malformed.denial)),
         }
     }
 }

@@ -45,6 +45,24 @@ pub struct Malformed {
     pub denial: Denial,
 }
 
+/// The id of the review that these bytes are, as far as one can be found.
+#[must_use]
+pub fn uid_of(body: &[u8]) -> String {
+    let review: Value = serde_json::from_slice(body).unwrap_or_default();
+    let uid = review.pointer("/request/uid").and_then(Value::as_str);
+    uid.unwrap_or_default().to_owned()
+}
+
+/// What is answered where deciding panicked: that one request is refused, and no other.
+#[must_use]
+pub fn fault() -> Denial {
+    Denial::new(
+        Because::Fault,
+        "Mooring failed to decide, by a fault of its own",
+        "report it with the webhook's log, which says where it was",
+    )
+}
+
 /// Reads a review. The id is looked for first, so that even a refusal to read the rest is an answer
 /// to the question that was asked.
 ///

@@ -14,6 +14,8 @@ pub enum Because {
     Invalid,
     /// What is needed to decide cannot be read now.
     Unavailable,
+    /// A fault of ours.
+    Fault,
 }
 
 impl Because {
@@ -25,6 +27,7 @@ impl Because {
             Self::Forbidden => 403,
             Self::Invalid => 422,
             Self::Unavailable => 503,
+            Self::Fault => 500,
         }
     }
 
@@ -36,6 +39,7 @@ impl Because {
             Self::Forbidden => "Forbidden",
             Self::Invalid => "Invalid",
             Self::Unavailable => "ServiceUnavailable",
+            Self::Fault => "InternalError",
         }
     }
 }

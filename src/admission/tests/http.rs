@@ -201,7 +201,7 @@ async fn a_body_that_never_comes_is_not_waited_for() {
         settings: Settings::default(),
         metrics: Metrics::new(),
     };
-    let router = router_within(webhook, Duration::ZERO);
+    let router = router_within(webhook, Duration::ZERO, 1);
     let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
     let (status, _) = post(&router, "/mutate/pod", Body::from_stream(never)).await;
     assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
@@ -216,4 +216,64 @@ async fn only_post_is_answered() {
         .await
         .unwrap();
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+/// Objects that are a trap: looking at them panics.
+#[derive(Clone)]
+struct Trap;
+
+impl Source for Trap {
+    async fn cached(&self, _: &Needs) -> Catalog {
+        panic!("planted")
+    }
+
+    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+        panic!("planted")
+    }
+}
+
+#[tokio::test]
+async fn a_panic_refuses_that_one_request_and_is_counted() {
+    let (router, metrics) = webhook(Trap);
+    for nth in 1..=2 {
+        let (status, body) = post(&router, "/mutate/pod", review(&asking(json!({})))).await;
+        let review: Value = serde_json::from_slice(&body).unwrap();
+        let response = &review["response"];
+        assert_eq!(
+            (status, &response["uid"], &response["allowed"]),
+            (StatusCode::OK, &json!("one"), &json!(false))
+        );
+        assert_eq!(
+            (&response["status"]["code"], &response["status"]["reason"]),
+            (&json!(500), &json!("InternalError"))
+        );
+        let counted = metrics.encode().unwrap();
+        assert!(
+            counted.contains(&format!("mooring_webhook_panics_total {nth}")),
+            "{counted}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
+    let webhook = Webhook {
+        source: Scripted::new(office(), None),
+        settings: Settings::default(),
+        metrics: Metrics::new(),
+    };
+    let router = router_within(webhook, Duration::from_secs(60), 1);
+    let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
+    let slow = post(&router, "/mutate/pod", Body::from_stream(never));
+    let mut slow = Box::pin(slow);
+    assert!(futures::poll!(&mut slow).is_pending());
+    let request = Request::post("/mutate/pod").body(Body::empty()).unwrap();
+    let response = TowerToHyperService::new(router.clone()).call(request);
+    let response = response.await.unwrap();
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(response.headers()["retry-after"], "1");
+    // The turn is free again as soon as the slow one is gone.
+    drop(slow);
+    let (status, _) = post(&router, "/mutate/pod", review(&asking(json!({})))).await;
+    assert_eq!(status, StatusCode::OK);
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -16,7 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::http::{review, webhook};
 use super::{asking, office};
-use crate::admission::{Catalog, Needs, Source, Unreadable, serve};
+use crate::admission::server::serve_at_most;
+use crate::admission::{Catalog, Needs, Source, Unreadable};
+
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// Objects that are read only once the test says so.
 #[derive(Clone, Default)]
@@ -50,6 +54,10 @@ fn provider() -> Arc<rustls::crypto::CryptoProvider> {
 }
 
 async fn served() -> Served {
+    served_at_most(16).await
+}
+
+async fn served_at_most(connections: usize) -> Served {
     let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = pair.cert.der().clone();
     let key = PrivateKeyDer::Pkcs8(pair.signing_key.serialize_der().into());
@@ -64,7 +72,8 @@ async fn served() -> Served {
     let stop = CancellationToken::new();
     let objects = Held::default();
     let (router, _) = webhook(objects.clone());
-    let task = tokio::spawn(serve(listener, Arc::new(tls), router, stop.clone()));
+    let server = serve_at_most(connections, listener, Arc::new(tls), router, stop.clone());
+    let task = tokio::spawn(server);
     Served {
         address,
         certificate,
@@ -139,4 +148,71 @@ async fn what_was_asked_before_the_end_is_answered() {
     let answer = answer(&mut stream).await;
     assert!(answer.contains("\"allowed\":true"), "{answer}");
     served.task.await.unwrap().unwrap();
+}
+
+/// Whether the server ended the connection, however it did.
+async fn expect_ended(stream: &mut TlsStream<TcpStream>) {
+    let mut rest = Vec::new();
+    let ended = tokio::time::timeout(LIMIT, stream.read_to_end(&mut rest));
+    let _ = ended.await.expect("the connection is ended");
+    assert_eq!(String::from_utf8_lossy(&rest), "");
+}
+
+#[tokio::test]
+async fn a_head_that_comes_a_byte_at_a_time_is_not_waited_for() {
+    let served = served().await;
+    let mut slow = served.connect().await;
+    let begun = Instant::now();
+    for byte in request().bytes().cycle() {
+        if slow.write_all(&[byte]).await.is_err() || begun.elapsed() > LIMIT {
+            break;
+        }
+        if byte == b'\n' {
+            // No end of a head is sent.
+            slow.write_all(b"x: ").await.ok();
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(begun.elapsed() < LIMIT, "a head that never ends is read on");
+}
+
+#[tokio::test]
+async fn a_connection_is_good_for_later_also_if_nothing_was_asked_yet() {
+    let served = served().await;
+    let mut early = served.connect().await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    served.objects.released.notify_one();
+    early.write_all(request().as_bytes()).await.unwrap();
+    let answer = answer(&mut early).await;
+    assert!(answer.contains("\"allowed\":true"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    let served = served().await;
+    let mut stream = served.connect().await;
+    let head = format!(
+        "POST /mutate/pod HTTP/1.1\r\nx: {}\r\n",
+        "x".repeat(32 * 1024)
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let answer = answer(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+}
+
+#[tokio::test]
+async fn a_crowd_that_sits_there_takes_nothing_from_who_asks() {
+    let served = served_at_most(4).await;
+    let mut asking = served.connect().await;
+    asking.write_all(request().as_bytes()).await.unwrap();
+    served.objects.asked.notified().await;
+    let mut first = served.connect().await;
+    let mut crowd = Vec::new();
+    for _ in 0..5 {
+        crowd.push(served.connect().await);
+    }
+    expect_ended(&mut first).await;
+    served.objects.released.notify_one();
+    let answer = answer(&mut asking).await;
+    assert!(answer.contains("\"allowed\":true"), "{answer}");
 }

@@ -1,0 +1,141 @@
+//! One connection, from its handshake to its end.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::response::Response;
+use futures::future::BoxFuture;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::Service;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::Watcher;
+use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+use super::patience::{Patient, Progress};
+use super::seats::Seat;
+
+/// A client that has not finished the handshake by then is not waited for.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// A request's head has to be there so long after its first byte, and an answer has to be taken so soon.
+const HEAD: Duration = Duration::from_secs(5);
+/// A connection on which no request begins for so long is closed.
+const IDLE: Duration = Duration::from_mins(2);
+/// The API server closes an idle connection after so long (client-go). Whoever closes first must be the API
+/// server: it does not repeat a request that meets a closed connection, and the pod is refused.
+const IDLE_AT_CLIENT: Duration = Duration::from_secs(90);
+const _: () = assert!(IDLE.as_secs() > IDLE_AT_CLIENT.as_secs());
+/// The API server's heads have a few hundred bytes and some ten fields.
+const HEAD_BYTES: usize = 16 * 1024;
+const HEAD_FIELDS: usize = 64;
+
+/// What all connections are served with.
+#[derive(Clone)]
+pub(super) struct Connections {
+    acceptor: TlsAcceptor,
+    service: TowerToHyperService<Router>,
+}
+
+impl Connections {
+    pub fn new(tls: Arc<ServerConfig>, router: Router) -> Self {
+        Self {
+            acceptor: TlsAcceptor::from(tls),
+            service: TowerToHyperService::new(router),
+        }
+    }
+
+    pub async fn serve(self, stream: TcpStream, seat: Seat, watcher: Watcher) {
+        let evicted = seat.evicted();
+        tokio::select! {
+            () = evicted.cancelled() => {
+                tracing::debug!("a connection to the webhook that asked for nothing made room for another");
+            }
+            () = self.converse(stream, seat, watcher) => {}
+        }
+    }
+
+    async fn converse(self, stream: TcpStream, seat: Seat, watcher: Watcher) {
+        // An answer is one small write: waiting for more to send with it only costs time.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY could not be set");
+        }
+        let stream = match tokio::time::timeout(HANDSHAKE, self.acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a TLS handshake with the webhook failed");
+                return;
+            }
+            Err(_) => {
+                tracing::debug!(limit = ?HANDSHAKE, "a TLS handshake with the webhook took too long");
+                return;
+            }
+        };
+        let progress = Progress::new();
+        let patient = Patient::new(stream, HEAD, Arc::clone(&progress));
+        let service = Followed {
+            service: self.service,
+            following: Arc::new(Following { progress, seat }),
+        };
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(IDLE)
+            .max_headers(HEAD_FIELDS)
+            .max_buf_size(HEAD_BYTES)
+            .serve_connection(TokioIo::new(patient), service);
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(%error, "a connection to the webhook ended badly");
+        }
+    }
+}
+
+/// Who wants to know how far a connection's request is.
+struct Following {
+    progress: Arc<Progress>,
+    seat: Seat,
+}
+
+impl Following {
+    fn begin(self: &Arc<Self>) -> Answering {
+        self.seat.busy();
+        self.progress.asked();
+        Answering(Arc::clone(self))
+    }
+}
+
+/// A request that is being answered: over when this is dropped.
+struct Answering(Arc<Following>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.progress.answered();
+        self.0.seat.rest();
+    }
+}
+
+/// The service of one connection, and how far it is.
+struct Followed {
+    service: TowerToHyperService<Router>,
+    following: Arc<Following>,
+}
+
+impl Service<Request<Incoming>> for Followed {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let answering = self.following.begin();
+        let answer = self.service.call(request);
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(answering);
+            answer
+        })
+    }
+}

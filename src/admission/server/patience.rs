@@ -1,0 +1,166 @@
+//! How long a client may take: to say what it has begun to say, and to take what it is told.
+//!
+//! hyper has one limit for the wait for a request and the reading of its head. The first has to be longer than
+//! the API server keeps an idle connection, the second short.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// How far the request is that a connection is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Stage {
+    /// There is none.
+    Quiet,
+    /// Its head is being read.
+    Head,
+    /// It is being answered.
+    Answered,
+}
+
+/// What the reader of a connection and the service behind it tell each other.
+#[derive(Debug)]
+pub(super) struct Progress(AtomicU8);
+
+impl Progress {
+    /// Nothing was asked yet. A client may well open a connection and use it later: an API server does when
+    /// another becomes free meanwhile.
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicU8::new(Stage::Quiet as u8)))
+    }
+
+    /// A head was read.
+    pub fn asked(&self) {
+        self.set(Stage::Answered);
+    }
+
+    /// The answer is known.
+    pub fn answered(&self) {
+        self.set(Stage::Quiet);
+    }
+
+    fn set(&self, stage: Stage) {
+        self.0.store(stage as u8, Ordering::Relaxed);
+    }
+
+    fn is(&self, stage: Stage) -> bool {
+        self.0.load(Ordering::Relaxed) == stage as u8
+    }
+}
+
+/// A stream whose other side has only so long.
+pub(super) struct Patient<S> {
+    stream: S,
+    limit: Duration,
+    progress: Arc<Progress>,
+    reading: Option<Pin<Box<Sleep>>>,
+    writing: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    pub fn new(stream: S, limit: Duration, progress: Arc<Progress>) -> Self {
+        Self {
+            stream,
+            limit,
+            progress,
+            reading: None,
+            writing: None,
+        }
+    }
+}
+
+/// Errs once the time is up that began with the first call.
+fn in_time(
+    timer: &mut Option<Pin<Box<Sleep>>>,
+    limit: Duration,
+    cx: &mut Context<'_>,
+) -> io::Result<()> {
+    let timer = timer.get_or_insert_with(|| Box::pin(sleep(limit)));
+    match timer.as_mut().poll(cx) {
+        Poll::Ready(()) => Err(io::ErrorKind::TimedOut.into()),
+        Poll::Pending => Ok(()),
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut this.stream).poll_read(cx, buf);
+        if buf.filled().len() > before && this.progress.is(Stage::Quiet) {
+            this.reading = None;
+            this.progress.set(Stage::Head);
+        }
+        if this.progress.is(Stage::Head) {
+            // Also if a byte has come: one a second is no head.
+            in_time(&mut this.reading, this.limit, cx)?;
+        } else {
+            this.reading = None;
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Patient<S> {
+    fn written<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        polled: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if polled.is_pending() {
+            in_time(&mut self.writing, self.limit, cx)?;
+        } else {
+            self.writing = None;
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.stream).poll_write(cx, bytes);
+        this.written(cx, polled)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
+        this.written(cx, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.stream).poll_flush(cx);
+        this.written(cx, polled)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.stream).poll_shutdown(cx);
+        this.written(cx, polled)
+    }
+}
