@@ -9,7 +9,7 @@ mod memory;
 mod moments;
 mod subnet;
 
-pub(crate) use memory::READ_FRESH;
+pub(crate) use memory::{LATE_CALL, READ_FRESH};
 pub use memory::{Memory, PodSeen};
 pub(crate) use subnet::DESCRIBE_LAG;
 pub use subnet::{Inventory, Location, SubnetFacts};

@@ -1,7 +1,6 @@
 //! Taking an address off: nothing is let go before it is proven to be nowhere.
 
 use super::conditions::{Attachment, build};
-use super::edit::LATE_CALL;
 use super::places::entry_of;
 use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
@@ -62,22 +61,12 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
     clear(world)
 }
 
-/// A claim without a Record may have sent an Assign that has not landed yet: two agreeing inventories
-/// begun ten seconds later have to show the address nowhere of ours.
+/// A claim without a Record may have sent an Assign that has not landed yet, and so may one whose first
+/// Assign was never answered: two agreeing inventories begun ten seconds later have to show the address
+/// nowhere of ours.
 fn late_call_possible(world: &World<'_>, address: core::net::Ipv4Addr) -> Option<Next> {
-    let (since, recorded) = world.memory.detaching.unwrap_or((world.now, false));
-    if recorded {
-        return None;
-    }
-    let location = world.locate(address);
-    let nowhere = location
-        .on
-        .as_ref()
-        .is_none_or(|on| !world.explained(address, on));
-    let proven = location
-        .agreed_since
-        .is_some_and(|begun| begun >= since.plus(LATE_CALL));
-    if location.agreed && nowhere && proven {
+    let (since, settled) = world.memory.detaching.unwrap_or((world.now, false));
+    if settled || world.proven_off(address, since) {
         return None;
     }
     Some(Next::At(world.now.plus(Millis::seconds(1))))

@@ -6,13 +6,11 @@ use core::net::Ipv4Addr;
 use super::conditions::{Attachment, Trouble, build, claimed};
 use super::reserve::Unreserved;
 use super::{Next, World};
+use crate::facts::LATE_CALL;
 use crate::names::{InterfaceId, Millis};
 use crate::objects::{Claim, Hold, IpStatus, Pod, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Write};
-
-/// A late Assign may still land for this long after a claim that has no Record.
-pub(crate) const LATE_CALL: Millis = Millis::seconds(10);
 
 impl World<'_> {
     /// The address that the wish names, if it is another than the one reserved.
@@ -144,7 +142,7 @@ impl World<'_> {
         });
         match stale {
             None => Next::Rest,
-            Some(reservation) => match self.off(reservation.address) {
+            Some(reservation) => match self.off_for_good(reservation.address) {
                 // Another may lead too, and have given the IP that very address since.
                 Ok(()) if self.read_ip(&self.ip.name).is_none() => {
                     Next::read(Read::Ip(self.ip.name.clone()))
@@ -153,6 +151,35 @@ impl World<'_> {
                 Err(next) => next,
             },
         }
+    }
+
+    /// Is an address on none of our interfaces, and will not be put there by an Assign that is still on
+    /// its way? Else what to do for it. One that was edited away may have been claimed and not recorded.
+    pub(crate) fn off_for_good(&self, address: Ipv4Addr) -> Result<(), Next> {
+        self.off(address)?;
+        let status = &self.ip.status;
+        let never_there = status.previous.iter().all(|entry| entry.address != address);
+        let settled = status.address == Some(address)
+            || never_there
+            || self.memory.left_settled.contains(&address)
+            || self.proven_off(address, self.memory.claim_seen);
+        if settled {
+            Ok(())
+        } else {
+            Err(Next::At(self.now.plus(Millis::seconds(1))))
+        }
+    }
+
+    /// Do two agreeing inventories show the address nowhere of ours, both begun when no call from before
+    /// that moment can land any more?
+    pub(crate) fn proven_off(&self, address: Ipv4Addr, before: Millis) -> bool {
+        let location = self.locate(address);
+        let nowhere = location
+            .on
+            .as_ref()
+            .is_none_or(|on| !self.explained(address, on));
+        let since = location.agreed_since;
+        nowhere && since.is_some_and(|since| since > before.plus(LATE_CALL))
     }
 
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
@@ -176,15 +203,7 @@ impl World<'_> {
         if !location.fresh {
             return Err(soon);
         }
-        if location.agreed
-            && location
-                .on
-                .as_ref()
-                .is_none_or(|on| !self.explained(address, on))
-            && location
-                .agreed_since
-                .is_some_and(|since| since > self.memory.claim_seen.plus(LATE_CALL))
-        {
+        if self.proven_off(address, self.memory.claim_seen) {
             return Ok(());
         }
         let taken_off = |interface: &InterfaceId| {

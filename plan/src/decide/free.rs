@@ -122,7 +122,7 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
         .next()
         .or_else(|| listed.and_then(|(_, list)| list.first()));
     match (reservation, listed) {
-        (Some(reservation), _) => match world.off(reservation.address) {
+        (Some(reservation), _) => match world.off_for_good(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
             Err(Next::Do(Step::Call(call), _)) => call_or_say(world, call, Ok(()), notices),
             // Whatever it waits for, an inventory tells.

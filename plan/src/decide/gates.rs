@@ -36,7 +36,12 @@ impl<'a> World<'a> {
             .pods()
             .map(|seen| &seen.pod)
             .find(|pod| pod.says_attached() && (pod.uid != claim.uid || !claim.recorded()));
-        liar.map(|pod| self.deny(&pod.key, &pod.uid, claim))
+        let liar = liar?;
+        // Another may lead too, and have recorded it since: what one denies the other would say again.
+        if self.read_ip(&self.ip.name).is_none() {
+            return Some(Next::read(Read::Ip(self.ip.name.clone())));
+        }
+        Some(self.deny(&liar.key, &liar.uid, claim))
     }
 
     fn deny(&self, key: &PodKey, uid: &PodUid, claim: &Claim) -> Next {

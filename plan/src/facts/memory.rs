@@ -12,6 +12,9 @@ use crate::objects::{Claim, Hold, Ip, Pod};
 /// A quorum read is good for a destructive step for this long, and until the next write.
 pub(crate) const READ_FRESH: Millis = Millis::seconds(5);
 
+/// A call may still land for this long after it was sent.
+pub(crate) const LATE_CALL: Millis = Millis::seconds(10);
+
 /// A pod, and what this process saw of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodSeen {
@@ -40,7 +43,12 @@ pub struct Memory {
     pub(crate) taken_off: BTreeSet<Ipv4Addr>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
-    /// When `Detaching` was first seen, and whether the claim was known to have a Record.
+    /// Addresses that an edit left with no Assign of them on its way.
+    pub(crate) left_settled: BTreeSet<Ipv4Addr>,
+    /// Until then an Assign may have left whose answer nobody had: of the process before this one, or of
+    /// this one.
+    pub(crate) unanswered: Option<Millis>,
+    /// When `Detaching` was first seen, and whether no Assign of the claim was on its way.
     pub(crate) detaching: Option<(Millis, bool)>,
     /// When the present claim, recorded or not, was first seen.
     pub(crate) claim_seen: Millis,
@@ -63,6 +71,12 @@ impl Memory {
         begun >= self.round && now.since(begun) <= READ_FRESH
     }
 
+    /// May an Assign still land of which no answer came?
+    pub(crate) fn assign_may_land(&self, now: Millis) -> bool {
+        let since = self.unanswered;
+        since.is_some_and(|since| now.since(since) <= LATE_CALL)
+    }
+
     /// The claim or the reserved address changed: what was remembered of the one before is void.
     pub(crate) fn claim_changed(&mut self, before: Option<&Ip>, ip: &Ip, now: Millis) {
         let claim = ip.status.claim.as_ref();
@@ -77,6 +91,11 @@ impl Memory {
             && same_holder;
         let same_address = before.and_then(|ip| ip.status.address) == ip.status.address;
         let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
+        if before.is_none() && claim.is_some() {
+            self.unanswered = Some(now);
+        }
+        let answered = !self.assign_may_land(now);
+        let settled = |claim: Option<&Claim>| claim.is_none_or(Claim::recorded) && answered;
         let taken_back = recorded(old) && !recorded(claim);
         if !(same_target && same_address) || taken_back {
             self.silenced.clear();
@@ -91,11 +110,19 @@ impl Memory {
             self.unassigned.clear();
             self.taken_off.clear();
             self.missing.clear();
+            if let Some(left) = before.and_then(|ip| ip.status.address) {
+                if settled(old) {
+                    self.left_settled.insert(left);
+                } else {
+                    self.left_settled.remove(&left);
+                }
+            }
+            self.left_settled.retain(|address| ip.explains(*address));
         }
         match claim.map(|claim| &claim.hold) {
             Some(Hold::Detaching) => {
                 if self.detaching.is_none() {
-                    self.detaching = Some((now, recorded(old)));
+                    self.detaching = Some((now, recorded(old) && settled(old)));
                     self.unassigned.clear();
                     self.taken_off.clear();
                     self.missing.clear();

@@ -55,6 +55,7 @@ impl Facts {
         for memory in self.memory.values_mut() {
             change(&mut memory.claim_seen);
             change(&mut memory.refused_seen);
+            memory.unanswered.iter_mut().for_each(&mut *change);
             if let Some((at, _)) = &mut memory.detaching {
                 change(at);
             }
@@ -96,8 +97,8 @@ impl Facts {
         }
     }
 
-    /// Forgets the reads that are fresh for no IP any more and never will be again, and the writes that
-    /// no read is older than.
+    /// Forgets the reads that are fresh for no IP any more and never will be again, the writes that no
+    /// read is older than, and the calls that cannot land any more.
     pub fn forget_stale_reads(&mut self, now: Millis) {
         let memory = &self.memory;
         let fresh = |begun: Millis| {
@@ -119,6 +120,9 @@ impl Facts {
             .chain(reads.own_reservations.values().map(|(begun, _)| begun));
         let oldest = begun.min().copied();
         for memory in self.memory.values_mut() {
+            if !memory.assign_may_land(now) {
+                memory.unanswered = None;
+            }
             if oldest.is_none_or(|oldest| oldest >= memory.round) {
                 memory.round = Millis(0);
             }

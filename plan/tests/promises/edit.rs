@@ -178,3 +178,12 @@ fn another_block_while_nobody_holds_it_gives_an_address_of_that_block() {
     );
     assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
 }
+
+#[test]
+fn the_old_one_that_was_recorded_is_let_go_at_once() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.edit("partner", "203.0.113.20");
+    sim.wait(Millis::seconds(1));
+    sim.expect_attached("partner", "a");
+    sim.expect_reserved_only("203.0.113.20");
+}

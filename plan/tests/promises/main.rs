@@ -45,6 +45,7 @@ mod stale;
 mod taken;
 mod telling;
 mod touched;
+mod unanswered;
 mod unreadable;
 mod waiting;
 mod written;

@@ -4,7 +4,7 @@ use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::Kind;
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Call, Step, Write};
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
 use crate::sim::{Sim, address, interface_of};
 
@@ -288,4 +288,26 @@ fn what_was_adopted_for_an_earlier_wish_is_adopted_anew() {
     }
     let status = &sim.the_ip("partner").status;
     assert_eq!(status.address, Some(address("203.0.113.20")));
+}
+
+/// The watch of IPs of the second says nothing from before the Record on, that of pods goes on.
+#[test]
+fn whose_watch_of_ips_is_silent_denies_no_holder_that_the_other_has_recorded() {
+    let mut sim = two();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.pod("a").on("n1");
+    sim.step_until(
+        |step| matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim),
+    );
+    sim.tell(1);
+    sim.controllers[1].stuck.insert(Kind::Ip);
+    sim.leader = Some(0);
+    sim.wait(Millis::seconds(3));
+    sim.expect_attached("partner", "a");
+    sim.leader = None;
+    sim.count_from_here();
+    sim.wait(Millis::seconds(3));
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
 }

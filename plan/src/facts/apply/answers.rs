@@ -161,6 +161,7 @@ impl Facts {
                     (Call::Unassign(interface, _), Outcome::InterfaceNotFound) => {
                         memory.missing.insert(interface.clone());
                     }
+                    (Call::Assign(..), Outcome::Unknown) => memory.unanswered = Some(now),
                     _ => {}
                 }
                 let said = sentence(&error);

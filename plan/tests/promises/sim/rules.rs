@@ -218,13 +218,14 @@ impl Sim {
         }
     }
 
-    /// S1, after every step.
+    /// S1, after every step that changes anything.
     pub fn check_after(&mut self, controller: usize, name: &IpName, step: &Step) {
-        if matches!(step, Step::Write(_) | Step::Call(_)) {
-            self.rules
-                .written
-                .insert((controller, name.clone()), self.now);
+        if matches!(step, Step::Read(_)) {
+            return;
         }
+        self.rules
+            .written
+            .insert((controller, name.clone()), self.now);
         let mut saying: BTreeMap<&IpUid, Vec<&PodUid>> = BTreeMap::new();
         for pod in self.kube.pods.values().filter(|pod| says_attached(pod)) {
             let ip = pod.ip.as_ref().expect("only a pod that asks is told True");

@@ -4,7 +4,7 @@ use mooring_plan::cloud::Reassign;
 
 use super::{EVERYTHING, Plot, held};
 use crate::action::Befalls;
-use crate::cast::{Scene, address};
+use crate::cast::{Scene, address, key};
 use crate::model::Configuration;
 use crate::state::Mark;
 use crate::world::events::Event;
@@ -30,8 +30,9 @@ pub fn delete() -> Configuration {
     let again = scene.make_ip("partner", address(10), Reassign::Refuse);
     Plot::new("delete", scene)
         .track([Event::IpDeleted("partner".into()), Event::IpCreated(again)])
+        .track([Event::PodGone(key("web"))])
         .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::IpGone, Mark::Cleared])
+        .reaches([Mark::IpGone, Mark::Cleared, Mark::MoveEnded])
         .at_rest()
 }
 
@@ -47,5 +48,34 @@ pub fn two_ips() -> Configuration {
         .track([Event::IpDeleted("one".into())])
         .befalls(1, [Befalls::Crash, Befalls::TimeOut])
         .reaches([Mark::IpGone, Mark::CrashAfterClaim])
+        .at_rest()
+}
+
+/// The IP is deleted while a pod is on the way to the address, or has just got it.
+pub fn delete_early() -> Configuration {
+    let mut scene = Scene::new()
+        .node("a")
+        .ip("partner", address(10), Reassign::Refuse);
+    let pod = scene.make_pod("web", "partner", "a", None);
+    Plot::new("delete-early", scene)
+        .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
+        .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::LookBack])
+        .reaches([Mark::IpGone, Mark::Cleared, Mark::LateAssign])
+        .at_rest()
+}
+
+/// The address is edited while a pod is on the way to it, or has just got it.
+pub fn edit_early() -> Configuration {
+    let mut scene = Scene::new()
+        .node("a")
+        .ip("partner", address(10), Reassign::Refuse);
+    let pod = scene.make_pod("web", "partner", "a", None);
+    Plot::new("edit-early", scene)
+        .track([
+            Event::PodCreated(pod),
+            Event::Edited("partner".into(), address(20)),
+        ])
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
+        .reaches([Mark::LateAssign, Mark::Edited])
         .at_rest()
 }

@@ -33,7 +33,7 @@ const EVERYTHING: [Befalls; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 14] = [
+pub const ALL: [Named; 18] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -44,10 +44,14 @@ pub const ALL: [Named; 14] = [
     ("rollout-broken", rollouts::broken),
     ("edit", address::edit),
     ("delete", address::delete),
+    ("delete-early", address::delete_early),
+    ("edit-early", address::edit_early),
     ("two-ips", address::two_ips),
     ("node-death", nodes::death),
     ("node-gone", nodes::gone),
     ("two-leaders", moves::two_leaders),
+    ("two-lagging", moves::two_lagging),
+    ("two-attach", moves::two_attach),
 ];
 
 /// Names of those that are quick together.
@@ -92,6 +96,15 @@ impl Plot {
             befalls: Vec::new(),
             faults: 0,
         }
+    }
+
+    /// Two processes that both lead, whose watches are at most so many events behind.
+    fn two_leaders(mut self, behind: usize) -> Self {
+        self.controllers = 2;
+        self.behind = behind;
+        self.waits = 1;
+        self.prompt = true;
+        self
     }
 
     fn track(mut self, events: impl IntoIterator<Item = Event>) -> Self {

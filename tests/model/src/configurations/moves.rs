@@ -4,7 +4,7 @@ use mooring_plan::cloud::Reassign;
 
 use super::{EVERYTHING, Plot, held};
 use crate::action::Befalls;
-use crate::cast::key;
+use crate::cast::{Scene, address, key};
 use crate::model::Configuration;
 use crate::state::Mark;
 use crate::world::events::Event;
@@ -46,19 +46,39 @@ pub fn allowing() -> Configuration {
         .at_rest()
 }
 
-/// Two processes that both believe to lead, for as long as they like: one pod goes, another waits. What
-/// they write and call is as late as it may be; what they watch is not.
-pub fn two_leaders() -> Configuration {
+/// Two processes that both believe to lead, for as long as they like: one pod goes, another waits.
+fn both_lead(name: &'static str) -> Plot {
     let mut scene = held(Reassign::Refuse);
     let next = scene.make_pod("next", "partner", "b", None);
     scene.kube.pods.insert(next.key.clone(), next);
-    let mut plot = Plot::new("two-leaders", scene);
-    plot.controllers = 2;
-    plot.behind = 0;
-    plot.waits = 1;
-    plot.prompt = true;
+    let plot = Plot::new(name, scene).two_leaders(0);
     plot.track([Event::PodGone(key("web"))])
-        .befalls(1, [Befalls::TimeOut])
-        .reaches([Mark::MoveEnded, Mark::Conflict, Mark::LateAssign])
+        .reaches([Mark::MoveEnded, Mark::Conflict])
+}
+
+/// What they write and call is as late as it may be, and either may end; what they watch is not late.
+pub fn two_leaders() -> Configuration {
+    both_lead("two-leaders")
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
+        .reaches([Mark::LateAssign])
+        .at_rest()
+}
+
+/// What they watch is late, too.
+pub fn two_lagging() -> Configuration {
+    both_lead("two-lagging").two_leaders(1).at_rest()
+}
+
+/// The same from a pod that asks to a pod that has, and either may end.
+pub fn two_attach() -> Configuration {
+    let mut scene = Scene::new()
+        .node("a")
+        .ip("partner", address(10), Reassign::Refuse);
+    let pod = scene.make_pod("web", "partner", "a", None);
+    Plot::new("two-attach", scene)
+        .two_leaders(1)
+        .track([Event::PodCreated(pod)])
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
+        .reaches([Mark::Conflict, Mark::LateAssign, Mark::CrashAfterClaim])
         .at_rest()
 }

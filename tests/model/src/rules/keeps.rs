@@ -93,6 +93,7 @@ pub fn written(
     else {
         return Ok(());
     };
+    not_needlessly(state, ip, claim, after)?;
     let stays = |next: &Claim| next.uid == claim.uid && next.hold != Hold::Detaching;
     // What EC2 refused nobody had there.
     let refused =
@@ -126,6 +127,26 @@ pub fn written(
     let lawful = rolled_out || failed_over;
     must(lawful, Rule::Kept, || {
         format!("{loser} lives and loses it to {}", next.pod)
+    })
+}
+
+/// A Record that is taken back costs the holder its readiness: the address has to be elsewhere, or go
+/// elsewhere. One Describe that does not show it is no reason.
+fn not_needlessly(state: &State, ip: &Ip, claim: &Claim, after: &IpStatus) -> Result<(), Broken> {
+    let address = ip.status.address;
+    let next = after.claim.as_ref().filter(|_| claim.recorded());
+    let again = next.filter(|next| next.uid == claim.uid && !next.recorded());
+    let places = again.and_then(|next| next.target().zip(claim.target()));
+    let Some((to, at)) = places.filter(|_| after.address == address) else {
+        return Ok(());
+    };
+    let on = address.and_then(|address| state.cloud.holder_of(address));
+    let needless = to.place == at.place && on.as_ref() == Some(&at.place.interface);
+    must(!needless, Rule::Kept, || {
+        format!(
+            "{} has it where it should be, and has to wait for it",
+            claim.pod
+        )
     })
 }
 

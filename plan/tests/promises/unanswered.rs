@@ -1,0 +1,102 @@
+//! An Assign whose answer nobody had may land late: until it cannot any more, nothing that it needs is let go.
+
+use mooring_plan::names::Millis;
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
+
+use crate::sim::{Fault, Sim};
+
+/// The Assign of the first address is on its way, nobody knows more of it, and the address is edited.
+fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.ec2.faults.push_back(Fault::RequestLost);
+    let Step::Call(late) = sim.step_until(|step| matches!(step, Step::Call(_))) else {
+        unreachable!("a call was waited for");
+    };
+    if restarted {
+        sim.restart(0);
+    }
+    sim.edit("partner", "203.0.113.20");
+    sim.step_until(|step| {
+        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Record)
+    });
+    (sim, late)
+}
+
+#[test]
+fn the_old_one_is_let_go_only_after_a_late_assign_of_it_would_have_landed() {
+    for restarted in [false, true] {
+        let (mut sim, late) = edited_with_an_assign_on_its_way(restarted);
+        sim.wait(Millis::seconds(5));
+        assert_eq!(sim.kube.reservations.len(), 2, "{}", sim.story());
+        sim.ec2.execute(&late, sim.now).unwrap();
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.expect_on("203.0.113.10", None);
+        sim.expect_reserved_only("203.0.113.20");
+    }
+}
+
+#[test]
+fn an_ip_that_is_deleted_after_the_change_waits_for_a_late_assign_of_the_old_one_too() {
+    let (mut sim, late) = edited_with_an_assign_on_its_way(false);
+    sim.delete_ip("partner");
+    sim.wait(Millis::seconds(5));
+    assert!(sim.has_ip("partner"), "{}", sim.story());
+    sim.ec2.execute(&late, sim.now).unwrap();
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.expect_on("203.0.113.10", None);
+}
+
+/// The first Assign is on its way, nobody knows more of it, and the second was answered and recorded.
+fn recorded_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.ec2.faults.push_back(Fault::RequestLost);
+    let Step::Call(late) = sim.step_until(|step| matches!(step, Step::Call(_))) else {
+        unreachable!("a call was waited for");
+    };
+    sim.wait(Millis::seconds(3));
+    sim.expect_attached("partner", "a");
+    if restarted {
+        sim.restart(0);
+    }
+    (sim, late)
+}
+
+#[test]
+fn an_ip_that_it_may_put_back_is_not_gone() {
+    for restarted in [false, true] {
+        let (mut sim, late) = recorded_with_an_assign_on_its_way(restarted);
+        sim.delete_ip("partner");
+        sim.wait(Millis::seconds(5));
+        assert!(sim.has_ip("partner"), "{}", sim.story());
+        sim.ec2.execute(&late, sim.now).unwrap();
+        sim.settle();
+        sim.expect_gone("partner");
+        sim.expect_on("203.0.113.10", None);
+    }
+}
+
+#[test]
+fn an_address_that_was_recorded_and_edited_away_is_not_let_go_before() {
+    let (mut sim, late) = recorded_with_an_assign_on_its_way(false);
+    sim.edit("partner", "203.0.113.20");
+    sim.wait(Millis::seconds(5));
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.kube.reservations.len(), 2, "{}", sim.story());
+    sim.ec2.execute(&late, sim.now).unwrap();
+    sim.settle();
+    sim.expect_on("203.0.113.10", None);
+    sim.expect_reserved_only("203.0.113.20");
+}
+
+#[test]
+fn one_that_cannot_land_any_more_delays_nothing() {
+    let (mut sim, _) = recorded_with_an_assign_on_its_way(false);
+    sim.wait(Millis::seconds(10));
+    sim.delete_ip("partner");
+    sim.wait(Millis::seconds(1));
+    sim.expect_gone("partner");
+}
