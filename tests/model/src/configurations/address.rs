@@ -59,7 +59,7 @@ pub fn delete_early() -> Configuration {
     let pod = scene.make_pod("web", "partner", "a", None);
     Plot::new("delete-early", scene)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
-        .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::LookBack])
+        .befalls(1, [Befalls::Crash, Befalls::TimeOut, Befalls::LookBack])
         .reaches([Mark::IpGone, Mark::Cleared, Mark::LateAssign])
         .at_rest()
 }
