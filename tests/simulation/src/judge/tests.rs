@@ -115,6 +115,7 @@ fn judged(history: &[Entry], calls: &[Call]) -> Result<Seen, String> {
         one_at_a_time: true,
         interval: Duration::from_secs(10),
         restored: &[],
+        news_within: None,
     };
     judge(&case).map_err(|broken| broken.sentence)
 }

@@ -123,6 +123,18 @@ impl World {
         self.say(format!("pod {} wants no address any more", pod.name));
     }
 
+    /// Somebody takes our label off a live pod, past the webhook.
+    pub fn unlabel(&mut self, uid: &str) {
+        let Some(pod) = self.pods.get(uid) else {
+            return;
+        };
+        let patch = json!({"metadata": {"uid": uid, "labels": {"ip.wgtwo.com/ip": null}}});
+        self.cluster
+            .merge("pods", super::NAMESPACE, &pod.name, patch);
+        self.log
+            .fault(format!("world    pod {} has no label any more", pod.name));
+    }
+
     /// Somebody deletes a reservation by hand.
     pub fn delete_reservation(&mut self, address: &str) {
         self.cluster.delete("ipaddresses", "", address, None);
