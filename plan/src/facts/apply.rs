@@ -123,6 +123,7 @@ impl Facts {
             // What was read of the name before is no word on this one.
             *memory = super::Memory {
                 round: now,
+                stale: memory.stale,
                 ..super::Memory::default()
             };
         }

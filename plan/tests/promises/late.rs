@@ -82,6 +82,27 @@ fn a_successor_that_a_read_did_not_find_and_a_late_watch_shows_takes_nothing_ove
     sim.expect_cost(0, 0, 0);
 }
 
+/// Seen in the simulation: the address was another IP's by then, and could have been on that very interface.
+#[test]
+fn an_ip_that_a_read_found_gone_and_a_late_watch_shows_is_read_before_anything_is_done_for_it() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.delete_ip("partner");
+    sim.tell(0);
+    sim.controllers[0].stuck.insert(Kind::Ip);
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    let name = IpName::from("partner");
+    let detaching = sim.controllers[0].facts.ip(&name).unwrap().clone();
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.count_from_here();
+    let now = sim.now;
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::IpRead(name, None), now, now);
+    facts.apply(Fact::Ip(detaching), now, now);
+    sim.wait(Millis::seconds(30));
+    sim.expect_cost(0, 0, 0);
+}
+
 #[test]
 fn a_reservation_whose_answer_was_lost_is_found_although_no_watch_shows_it() {
     for allocated in [false, true] {
