@@ -50,8 +50,7 @@ impl Facts {
                     }
                     None if self.is_of_known(&name, begun) => {
                         touched = self.lose_ip(&name, now);
-                        // A watch that lags may show it once more, in any state that it was in: that is read
-                        // before anything is decided from it.
+                        // A watch that lags may show it once more, in any state that it was in.
                         self.memory.entry(name.clone()).or_default().stale = true;
                     }
                     None => {
