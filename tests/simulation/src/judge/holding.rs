@@ -1,5 +1,4 @@
-//! S5: who has an address keeps it, and who is away does not get it; and the last words of S3: nothing is let
-//! go that is still somewhere.
+//! S5: who has an address keeps it, who is away does not get it, and nothing is let go that is still somewhere.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -155,7 +154,7 @@ fn nowhere(
             if case.one_at_a_time && !was_touched(case, address, interface, put) =>
         {
             Err(format!(
-                "S3: {} lets {address} go, which was put on {interface} and never taken off",
+                "S5: {} lets {address} go, which was put on {interface} and never taken off",
                 who()
             ))
         }

@@ -68,22 +68,13 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
     rest(stage, &mut deeds).await
 }
 
-/// Every pod that has an address, by its UID.
-fn holders(stage: &Stage) -> Vec<(String, Pod)> {
-    let ips = stage.world.cluster.list("ips");
-    let held = ips.iter().filter(|ip| ip["status"]["assigned"] == true);
-    let uids = held.filter_map(|ip| ip["status"]["podUID"].as_str());
-    uids.filter_map(|uid| Some((uid.to_owned(), stage.world.pods.get(uid)?.clone())))
-        .collect()
-}
-
 fn kind(stage: &Stage, pod: &Pod) -> Kind {
     stage.world.workloads[pod.workload].kind
 }
 
 /// A pod that has an address goes, and at once there is another of its name.
 fn again(stage: &mut Stage) {
-    let mut there = holders(stage);
+    let mut there = stage.world.holders();
     there.retain(|(_, pod)| kind(stage, pod) == Kind::Stateful);
     if let Some((uid, _)) = stage.chance.pick(&there) {
         let force = stage.chance.clone().one_in(2);
@@ -94,7 +85,7 @@ fn again(stage: &mut Stage) {
 
 /// The machine of a pod that waits is out of reach when the pod that it waits for goes.
 async fn cut_off(stage: &mut Stage) {
-    let there = holders(stage);
+    let there = stage.world.holders();
     let waiting = stage.world.pods.iter().find_map(|(uid, pod)| {
         let (holder, before) = there
             .iter()
@@ -114,7 +105,7 @@ async fn cut_off(stage: &mut Stage) {
 
 /// Somebody takes the label off a pod that has an address.
 fn unlabel(stage: &mut Stage) {
-    let there = holders(stage);
+    let there = stage.world.holders();
     if let Some((uid, _)) = stage.chance.pick(&there) {
         stage.world.unlabel(uid);
     }
@@ -122,7 +113,7 @@ fn unlabel(stage: &mut Stage) {
 
 /// The machine of a pod that has an address falls silent, for as long as it takes until the pod is told to go.
 fn fall_silent(stage: &mut Stage) {
-    let there = holders(stage);
+    let there = stage.world.holders();
     let silent = |machine: &crate::world::Machine| machine.health != Health::Well;
     if stage.world.machines.values().any(silent) {
         return;
