@@ -77,7 +77,7 @@ fn again(stage: &mut Stage) {
     let mut there = stage.world.holders();
     there.retain(|(_, pod)| kind(stage, pod) == Kind::Stateful);
     if let Some((uid, _)) = stage.chance.pick(&there) {
-        let force = stage.chance.clone().one_in(2);
+        let force = stage.chance.one_in(2);
         stage.world.delete_pod(uid, force);
         stage.log.fault("world    a name is used again at once");
     }
