@@ -120,9 +120,11 @@ impl Facts {
         let known = before.filter(|before| before.uid == ip.uid);
         let memory = self.memory.entry(ip.name.clone()).or_default();
         if known.is_none() {
-            // What was read of the name before is no word on this one.
+            // What was read of the name before is no word on this one. And a watch that lags shows an earlier
+            // one after its successor, or its end, was read.
             *memory = super::Memory {
                 round: now,
+                stale: memory.stale || before.is_some(),
                 ..super::Memory::default()
             };
         }

@@ -2,7 +2,7 @@
 
 use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
 use mooring_plan::names::{IpName, Millis};
-use mooring_plan::objects::Pod;
+use mooring_plan::objects::{Ip, Pod};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{GateWrite, Read, Step, Write};
 
@@ -80,6 +80,40 @@ fn a_successor_that_a_read_did_not_find_and_a_late_watch_shows_takes_nothing_ove
     sim.wait(Millis::seconds(30));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
+}
+
+/// The IP goes, and after a read has said so a watch that lags shows it being detached.
+fn shown_once_more_after(read: impl FnOnce(&mut Sim) -> Option<Ip>) {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.delete_ip("partner");
+    sim.tell(0);
+    sim.controllers[0].stuck.insert(Kind::Ip);
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    let name = IpName::from("partner");
+    let detaching = sim.controllers[0].facts.ip(&name).unwrap().clone();
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.count_from_here();
+    let (read, now) = (read(&mut sim), sim.now);
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::IpRead(name, read), now, now);
+    facts.apply(Fact::Ip(detaching), now, now);
+    sim.wait(Millis::seconds(30));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+/// Seen in the simulation: the address was another IP's by then, and could have been on that very interface.
+#[test]
+fn an_ip_that_a_read_found_gone_and_a_late_watch_shows_is_told_to_ec2_no_more() {
+    shown_once_more_after(|_| None);
+}
+
+#[test]
+fn an_ip_that_a_late_watch_shows_after_its_successor_was_read_is_told_to_ec2_no_more() {
+    shown_once_more_after(|sim| {
+        sim.ip("partner", "203.0.113.11");
+        sim.kube.ips.get(&IpName::from("partner")).cloned()
+    });
 }
 
 #[test]

@@ -50,6 +50,8 @@ impl Facts {
                     }
                     None if self.is_of_known(&name, begun) => {
                         touched = self.lose_ip(&name, now);
+                        // A watch that lags may show it once more, in any state that it was in.
+                        self.memory.entry(name.clone()).or_default().stale = true;
                     }
                     None => {
                         let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);

@@ -1,6 +1,7 @@
 //! What EC2 was told, and what it did.
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use ec2_emulator::wire::Action;
 
@@ -25,6 +26,14 @@ pub struct Call {
     pub executed: Vec<Execution>,
     /// When its answer reached whoever waited for it; none: nobody waited, or none came.
     pub answered: Option<Moment>,
+}
+
+impl Call {
+    /// Was it on its way for longer than any call is? A process stood still, which is seen and repaired.
+    #[must_use]
+    pub fn stood_still(&self, execution: &Execution) -> bool {
+        execution.moment.at > self.sent.at + Duration::from_secs(10)
+    }
 }
 
 /// One execution of a call.

@@ -22,6 +22,8 @@ pub struct Weather {
     pub denied: BTreeSet<Action>,
     /// Every call is throttled so often in a thousand.
     pub throttled: u64,
+    /// Every call is answered with a server error so often in a thousand, and half of those are executed.
+    pub errors: u64,
 }
 
 impl Default for Weather {
@@ -33,6 +35,7 @@ impl Default for Weather {
             away: false,
             denied: BTreeSet::new(),
             throttled: 0,
+            errors: 0,
         }
     }
 }
@@ -83,6 +86,13 @@ impl Weather {
         }
         if chance.permille(self.throttled) {
             return Fate::Throttled;
+        }
+        if chance.permille(self.errors) {
+            return if chance.one_in(2) {
+                Fate::ErrorBefore
+            } else {
+                Fate::ErrorAfter
+            };
         }
         if !chance.permille(self.trouble) {
             return Fate::Served;

@@ -1,5 +1,7 @@
-//! S1 to S4 of docs/faults.md over the histories of the API server and of EC2, whose common order is known.
+//! S1 to S5 of docs/faults.md over the histories of the API server and of EC2, whose common order is known.
 
+mod holding;
+mod nodes;
 mod objects;
 mod replay;
 mod safety;
@@ -33,6 +35,8 @@ pub struct Case<'a> {
     pub interval: Duration,
     /// Each backup that was restored.
     pub restored: &'a [Restored],
+    /// Nothing stands between the API server and Mooring, so that it hears of everything by then.
+    pub news_within: Option<Duration>,
 }
 
 /// A backup was restored: what the API server shows is what it held.
@@ -77,7 +81,9 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
     for event in in_order(case) {
         let verdict = match event {
             Event::Wrote(entry, outcome) => {
-                let verdict = safety::guarded(entry);
+                let verdict = safety::guarded(entry)
+                    .and_then(|()| safety::named(&replay, entry, outcome))
+                    .and_then(|()| holding::written(case, &replay, entry, outcome));
                 replay.apply(entry, outcome);
                 seen.attached += u64::from(safety::opens(entry));
                 if entry.request.resource == "ips" {
@@ -101,7 +107,11 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
                 calls += 1;
                 safety::sent(case, &replay, call)
             }
-            Event::Executed(call, execution) => safety::executed(case, &replay, call, execution),
+            Event::Executed(call, execution) => {
+                let verdict = safety::executed(case, &replay, call, execution);
+                replay.execute(call, execution);
+                verdict
+            }
         };
         if let Err(sentence) = verdict {
             return broken(event.at(), sentence);

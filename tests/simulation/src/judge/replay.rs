@@ -1,10 +1,13 @@
 //! The histories of the API server and of EC2, laid into one order and gone through again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use ec2_emulator::wire::Action;
 use serde_json::Value;
 
+use super::nodes::Nodes;
 use super::objects::{is_end, text};
 use super::{Case, Restored};
 use crate::api_server::{Entry, Outcome};
@@ -86,8 +89,14 @@ pub(super) struct Replay<'a> {
     pub(super) claims: BTreeSet<Claim<'a>>,
     /// The IPs that ever said `reassign: true`, by UID.
     pub(super) reassignable: BTreeSet<&'a str>,
-    /// Node and instance, as they ever went together.
-    machines: BTreeSet<(&'a str, &'a str)>,
+    /// The Nodes.
+    pub(super) nodes: Nodes<'a>,
+    /// The pods that a Record ever named.
+    pub(super) recorded: BTreeSet<&'a str>,
+    /// Where our calls have put each address, and when, as far as it can be said.
+    pub(super) put: BTreeMap<Ipv4Addr, (&'a str, Moment)>,
+    /// The Deployment of each `ReplicaSet`, by their UIDs.
+    deployments: BTreeMap<&'a str, &'a str>,
     /// Pod and node.
     bound: BTreeSet<(&'a str, &'a str)>,
     names: BTreeMap<(&'a str, &'a str), &'a str>,
@@ -101,12 +110,12 @@ impl<'a> Replay<'a> {
             "ips" => &mut self.ips,
             "pods" => &mut self.pods,
             "nodes" => {
-                let instance = text(body, "/spec/providerID")
-                    .rsplit('/')
-                    .next()
-                    .unwrap_or_default();
-                self.machines
-                    .insert((text(body, "/metadata/name"), instance));
+                self.nodes.apply(request, body, outcome.at);
+                return;
+            }
+            "replicasets" => {
+                let owner = text(body, "/metadata/ownerReferences/0/uid");
+                self.deployments.insert(text(body, "/metadata/uid"), owner);
                 return;
             }
             _ => return,
@@ -138,6 +147,9 @@ impl<'a> Replay<'a> {
         if request.resource == "pods" {
             self.bound.insert((uid, text(body, "/spec/nodeName")));
         } else if body["status"]["claimed"] == true {
+            if body["status"]["assigned"] == true {
+                self.recorded.insert(text(body, "/status/podUID"));
+            }
             self.claims.insert(Claim {
                 address: text(body, "/status/address"),
                 interface: text(body, "/status/networkInterfaceID"),
@@ -167,7 +179,31 @@ impl<'a> Replay<'a> {
 
     /// Was the claim's pod ever bound to its node, and the node ever its instance's?
     pub(super) fn is_where_its_pod_is(&self, claim: &Claim<'_>) -> bool {
-        self.bound.contains(&(claim.pod, claim.node))
-            && self.machines.contains(&(claim.node, claim.instance))
+        self.bound.contains(&(claim.pod, claim.node)) && self.nodes.was(claim.node, claim.instance)
+    }
+
+    /// A call was executed.
+    pub(super) fn execute(&mut self, call: &'a Call, execution: &Execution) {
+        if execution.refused.is_some() {
+            return;
+        }
+        // Of one that is executed late, or twice, nobody can know in time.
+        let first = call.executed.first().map(|first| first.moment);
+        let expected = first == Some(execution.moment) && !call.stood_still(execution);
+        for address in &call.addresses {
+            if call.action == Action::AssignPrivateIpAddresses && expected {
+                let put = (call.interface.as_str(), execution.moment);
+                self.put.insert(*address, put);
+            } else {
+                self.put.remove(address);
+            }
+        }
+    }
+
+    /// Are both pods of one Deployment, by different templates?
+    pub(super) fn of_one_deployment(&self, one: &Value, other: &Value) -> bool {
+        let set = |pod| text(pod, "/metadata/ownerReferences/0/uid");
+        let deployment = |pod| self.deployments.get(set(pod));
+        set(one) != set(other) && deployment(one).is_some() && deployment(one) == deployment(other)
     }
 }

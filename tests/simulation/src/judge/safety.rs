@@ -9,9 +9,9 @@ use ec2_emulator::wire::Action;
 use serde_json::Value;
 
 use super::Case;
-use super::objects::{address, explains, ip_of, says_attached};
+use super::objects::{address, explains, ip_of, says_attached, text};
 use super::replay::Replay;
-use crate::api_server::{Entry, Verb};
+use crate::api_server::{Entry, Outcome, Verb};
 use crate::cloud::{Call, Execution};
 use crate::replicas::is_ours;
 
@@ -75,6 +75,18 @@ pub(super) fn guarded(entry: &Entry) -> Verdict {
         )),
         _ => Ok(()),
     }
+}
+
+/// S1: the gate that we open is that of a pod, by its UID, that a Record has named.
+pub(super) fn named(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Verdict {
+    let uid = text(&outcome.body, "/metadata/uid");
+    if !opens(entry) || replay.recorded.contains(uid) {
+        return Ok(());
+    }
+    Err(format!(
+        "S1: the gate of pod {} ({uid}) is opened, and no IP was ever recorded for it",
+        entry.request.name
+    ))
 }
 
 /// The IPs that explain the address there, as they are now.
@@ -169,8 +181,7 @@ pub(super) fn executed(
     if execution.refused.is_some() {
         return Ok(());
     }
-    // Longer than a call is ever on its way: a process stood still, which is seen and repaired.
-    let paused = execution.moment.at > call.sent.at + Duration::from_secs(10);
+    let paused = call.stood_still(execution);
     for address in &call.addresses {
         if !paused && !explained(replay, *address, &call.interface) {
             return Err(format!(

@@ -1,5 +1,7 @@
 //! Histories that break a rule are found to, and one that keeps them passes.
 
+mod holding;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,6 +117,7 @@ fn judged(history: &[Entry], calls: &[Call]) -> Result<Seen, String> {
         one_at_a_time: true,
         interval: Duration::from_secs(10),
         restored: &[],
+        news_within: Some(Duration::from_secs(5)),
     };
     judge(&case).map_err(|broken| broken.sentence)
 }
@@ -161,12 +164,13 @@ fn a_history_that_keeps_the_rules_passes_and_its_move_is_counted() {
 #[test]
 fn an_empty_history_is_no_proof() {
     found(&[], &[], "nothing happened");
-    found(&[node(), pod(2, "one", true)], &[], "nothing happened");
+    found(&[node(), pod(2, "one", false)], &[], "nothing happened");
 }
 
 #[test]
 fn two_pods_that_say_true_at_once_are_found() {
     let history = [
+        claim(1, "two", "eni-1", true, none()),
         claim(2, "one", "eni-1", true, none()),
         pod(3, "one", true),
         pod(4, "two", true),
@@ -178,10 +182,11 @@ fn two_pods_that_say_true_at_once_are_found() {
 fn a_call_behind_an_open_gate_is_found() {
     let history = [
         node(),
-        pod(2, "one", true),
-        claim(3, "one", "eni-1", false, none()),
+        claim(2, "one", "eni-1", true, none()),
+        pod(3, "one", true),
+        claim(4, "one", "eni-1", false, none()),
     ];
-    found(&history, &[assign(3, "eni-1", None)], "S1");
+    found(&history, &[assign(4, "eni-1", None)], "S1");
 }
 
 #[test]

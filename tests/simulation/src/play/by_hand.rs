@@ -1,15 +1,11 @@
 //! What a person sets right, since nothing promises to: each time is counted and shown.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use ec2_emulator::state::request::Change;
 use ec2_emulator::wire::Action;
 
 use super::Stage;
-
-/// No call is on its way for so long: a process stood still.
-const STOOD_STILL: Duration = Duration::from_secs(10);
 
 /// The late Assign of a process that stood still has put an address somewhere that nobody has any more:
 /// it is reported (`OrphanedAddress`), never taken off.
@@ -20,9 +16,10 @@ pub(super) fn set_right(stage: &mut Stage) {
         .filter_map(|ip| ip["status"]["address"].as_str())
         .collect();
     for call in stage.cloud.calls() {
-        let late = call.executed.iter().any(|execution| {
-            execution.refused.is_none() && execution.moment.at > call.sent.at + STOOD_STILL
-        });
+        let late = call
+            .executed
+            .iter()
+            .any(|execution| execution.refused.is_none() && call.stood_still(execution));
         let Ok(interface) = call.interface.parse() else {
             continue;
         };

@@ -73,7 +73,7 @@ impl Deeds {
 
     /// Something is done.
     pub fn act(&mut self, world: &mut World) {
-        match self.chance.between(0, 25) {
+        match self.chance.between(0, 26) {
             0..=3 => self.roll_out(world),
             4 => self.on_workload(world, World::undo),
             5 | 6 => self.on_pod(world, |world, uid, _| world.delete_pod(uid, false)),
@@ -108,6 +108,12 @@ impl Deeds {
                     world.delete_reservation(&address);
                 }
             }),
+            23 => {
+                let holders = world.holders();
+                if let Some((uid, _)) = self.chance.pick(&holders) {
+                    world.unlabel(uid);
+                }
+            }
             _ => self.scale(world),
         }
     }

@@ -7,6 +7,7 @@ mod outage;
 mod rest;
 mod restored;
 mod storm;
+mod succession;
 mod trace;
 mod troubles;
 mod wish;
@@ -31,14 +32,17 @@ pub enum Scenario {
     Outage,
     /// A backup of the API server's is restored that has no pods.
     Restored,
+    /// Holders come and go, while everything else works.
+    Succession,
 }
 
 impl Scenario {
     /// Every scenario, by its name.
-    pub const ALL: [(&'static str, Self); 3] = [
+    pub const ALL: [(&'static str, Self); 4] = [
         ("storm", Self::Storm),
         ("outage", Self::Outage),
         ("restored", Self::Restored),
+        ("succession", Self::Succession),
     ];
 
     /// The scenario of this name.
@@ -129,6 +133,7 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
         Scenario::Storm => storm::play(&mut stage, seed).await,
         Scenario::Outage => outage::play(&mut stage, seed).await,
         Scenario::Restored => restored::play(&mut stage, seed).await,
+        Scenario::Succession => succession::play(&mut stage, seed).await,
     };
     let history = stage.api.history();
     let (calls, foreign) = (stage.cloud.calls(), stage.cloud.foreign());
@@ -139,6 +144,7 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
         one_at_a_time: manner.election || manner.processes == 1,
         interval: manner.interval,
         restored: &stage.restored,
+        news_within: (scenario == Scenario::Succession).then_some(succession::NEWS),
     };
     let judged = judge(&case);
     let simulated = stage.log.now();

@@ -59,6 +59,9 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
     stage.replicas.start_all();
     let mut deeds = Deeds::new(seed, RANGE);
     let calm = stage.chance.millis(10_000, 30_000);
+    if stage.chance.one_in(4) {
+        stage.troubles.server_errors();
+    }
     while stage.log.now() < calm {
         stage.pass(TURN).await;
     }

@@ -61,7 +61,7 @@ impl Troubles {
     /// Something begins to go wrong, or stops to.
     pub fn change(&self, chance: &mut Chance) {
         self.end();
-        match chance.between(0, 16) {
+        match chance.between(0, 18) {
             0 | 1 => self.way(|way| way.trouble = 120),
             2 => self.way(|way| (way.trouble, way.latency) = (40, (200, 3000))),
             3 => self.way(|way| way.away = true),
@@ -93,6 +93,8 @@ impl Troubles {
                 self.log.fault("trouble  all watches fall silent");
             }
             14 => self.api.set_staleness(chance.between(1, 30)),
+            15 => self.api.set_watch_delay(chance.millis(500, 9000)),
+            16 => self.server_errors(),
             _ => {
                 self.way(|way| way.trouble = 60);
                 self.cloud.weather(|weather| weather.trouble = 200);
@@ -106,6 +108,12 @@ impl Troubles {
         self.log.say(format!("trouble  API: {way:?}"));
     }
 
+    /// EC2 says that it has failed, whether it has or not.
+    pub fn server_errors(&self) {
+        self.cloud.weather(|weather| weather.errors = 500);
+        self.log.say("trouble  EC2 answers with server errors");
+    }
+
     fn deny(&self, action: Action) {
         self.cloud.weather(|weather| {
             weather.denied.insert(action);
@@ -116,6 +124,7 @@ impl Troubles {
     /// Everything works.
     pub fn end(&self) {
         self.api.set_staleness(0);
+        self.api.set_watch_delay(Duration::ZERO);
         self.way(|way| {
             let paused = std::mem::take(&mut way.paused);
             *way = Way {

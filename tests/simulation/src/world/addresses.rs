@@ -112,6 +112,16 @@ impl World {
         self.say(format!("the brake of block {block} is released"));
     }
 
+    /// Every pod that has an address, by its UID.
+    #[must_use]
+    pub fn holders(&self) -> Vec<(String, super::Pod)> {
+        let ips = self.cluster.list("ips");
+        let held = ips.iter().filter(|ip| ip["status"]["assigned"] == true);
+        let uids = held.filter_map(|ip| ip["status"]["podUID"].as_str());
+        uids.filter_map(|uid| Some((uid.to_owned(), self.pods.get(uid)?.clone())))
+            .collect()
+    }
+
     /// Takes the annotation off a live pod.
     pub fn release(&mut self, uid: &str) {
         let Some(pod) = self.pods.get(uid) else {
@@ -121,6 +131,18 @@ impl World {
         self.cluster
             .merge("pods", super::NAMESPACE, &pod.name, patch);
         self.say(format!("pod {} wants no address any more", pod.name));
+    }
+
+    /// Somebody takes our label off a live pod, past the webhook.
+    pub fn unlabel(&mut self, uid: &str) {
+        let Some(pod) = self.pods.get(uid) else {
+            return;
+        };
+        let patch = json!({"metadata": {"uid": uid, "labels": {"ip.wgtwo.com/ip": null}}});
+        self.cluster
+            .merge("pods", super::NAMESPACE, &pod.name, patch);
+        self.log
+            .fault(format!("world    pod {} has no label any more", pod.name));
     }
 
     /// Somebody deletes a reservation by hand.

@@ -1,0 +1,177 @@
+//! S5: who has an address keeps it, who is away does not get it, and nothing is let go that is still somewhere.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use ec2_emulator::state::request::{Change, Wanted};
+use serde_json::Value;
+
+use super::Case;
+use super::objects::{address, is_end, text};
+use super::replay::Replay;
+use crate::api_server::{Entry, Outcome};
+use crate::log::Moment;
+use crate::replicas::is_ours;
+
+type Verdict = Result<(), String>;
+
+/// A Node that was away so lately was read while it was: no read is older than five seconds, and no write is on
+/// its way for longer than a process stands still.
+const LATELY: Duration = Duration::from_mins(1);
+
+/// What an IP's status says of who has the address.
+struct Hold<'a> {
+    claimed: bool,
+    recorded: bool,
+    pod: &'a str,
+    node: &'a str,
+    instance: &'a str,
+    interface: &'a str,
+}
+
+impl<'a> Hold<'a> {
+    fn of(ip: &'a Value) -> Self {
+        Self {
+            claimed: ip["status"]["claimed"] == true,
+            recorded: ip["status"]["assigned"] == true,
+            pod: text(ip, "/status/podUID"),
+            node: text(ip, "/status/node"),
+            instance: text(ip, "/status/instanceID"),
+            interface: text(ip, "/status/networkInterfaceID"),
+        }
+    }
+
+    /// It names a pod and a place.
+    fn placed(&self) -> bool {
+        self.claimed && !self.interface.is_empty()
+    }
+}
+
+/// A write of ours, and what was before it.
+pub(super) fn written(
+    case: &Case<'_>,
+    replay: &Replay<'_>,
+    entry: &Entry,
+    outcome: &Outcome,
+) -> Verdict {
+    let request = &entry.request;
+    if !is_ours(&request.user) {
+        return Ok(());
+    }
+    match request.resource.as_str() {
+        "ips" => {
+            let after: &Value = &outcome.body;
+            let Some(before) = replay.ips.get(text(after, "/metadata/uid")) else {
+                return Ok(());
+            };
+            left(replay, before, after, outcome.at)?;
+            given(case, replay, before, after, outcome.at)?;
+            let freed = before["status"]["claimed"] == true && after["status"]["claimed"] != true;
+            if freed {
+                let name = || format!("IP {}", request.name);
+                nowhere(case, replay, address(before), name)?;
+            }
+            Ok(())
+        }
+        "ipaddresses" if is_end(request, &outcome.body) => {
+            nowhere(case, replay, &request.name, || "its reservation".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A recorded claim leaves its pod only for a reason.
+fn left(replay: &Replay<'_>, before: &Value, after: &Value, now: Duration) -> Verdict {
+    let (had, has) = (Hold::of(before), Hold::of(after));
+    let stays = has.placed() && has.pod == had.pod;
+    if !had.recorded || stays || !after["metadata"]["deletionTimestamp"].is_null() {
+        return Ok(());
+    }
+    let Some(holder) = replay.pods.get(had.pod) else {
+        return Ok(());
+    };
+    let ended = matches!(text(holder, "/status/phase"), "Succeeded" | "Failed");
+    if ended || holder["metadata"]["annotations"]["ip.wgtwo.com/ip"].is_null() {
+        return Ok(());
+    }
+    let to = replay.pods.get(has.pod).filter(|_| has.placed());
+    if to.is_some_and(|to| replay.of_one_deployment(holder, to)) {
+        return Ok(());
+    }
+    let deleting = !holder["metadata"]["deletionTimestamp"].is_null();
+    let since = now.saturating_sub(LATELY);
+    if deleting && replay.nodes.was_away_since(had.node, had.instance, since) {
+        return Ok(());
+    }
+    let name = text(before, "/metadata/name");
+    let how = if deleting {
+        "is being deleted on a node that is well"
+    } else {
+        "lives and asks for it"
+    };
+    Err(format!(
+        "S5: IP {name} leaves pod {}, which {how}: {}",
+        had.pod, after["status"]
+    ))
+}
+
+/// No address is given to a pod whose node is known to be away.
+fn given(
+    case: &Case<'_>,
+    replay: &Replay<'_>,
+    before: &Value,
+    after: &Value,
+    now: Duration,
+) -> Verdict {
+    let (had, has) = (Hold::of(before), Hold::of(after));
+    if !has.placed() || had.claimed && had.pod == has.pod {
+        return Ok(());
+    }
+    let away = replay.nodes.away_for(has.node, now);
+    match case.news_within.zip(away) {
+        Some((within, away)) if away > within => Err(format!(
+            "S5: IP {} is given to pod {} on {}, which has been away for {away:?}",
+            text(after, "/metadata/name"),
+            has.pod,
+            has.node
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whoever lets an address go has seen it off wherever they put it.
+fn nowhere(
+    case: &Case<'_>,
+    replay: &Replay<'_>,
+    address: &str,
+    who: impl Fn() -> String,
+) -> Verdict {
+    let Ok(address) = address.parse::<Ipv4Addr>() else {
+        return Ok(());
+    };
+    match replay.put.get(&address) {
+        Some((interface, put))
+            if case.one_at_a_time && !was_touched(case, address, interface, put) =>
+        {
+            Err(format!(
+                "S5: {} lets {address} go, which was put on {interface} and never taken off",
+                who()
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Has somebody else had their hands on it since?
+fn was_touched(case: &Case<'_>, address: Ipv4Addr, interface: &str, put: &Moment) -> bool {
+    let mut later = case.foreign.iter().filter(|(at, _)| at.at >= put.at);
+    later.any(|(_, change)| match change {
+        Change::AssignPrivateIpAddresses { wanted, .. } => {
+            matches!(wanted, Wanted::Addresses(addresses) if addresses.contains(&address))
+        }
+        Change::UnassignPrivateIpAddresses { addresses, .. } => addresses.contains(&address),
+        Change::DeleteNetworkInterface { interface: gone } => gone.to_string() == interface,
+        Change::TerminateInstances(_) => true,
+        _ => false,
+    })
+}

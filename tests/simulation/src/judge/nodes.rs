@@ -1,0 +1,88 @@
+//! Which machines the Nodes stood for, and since when they were away.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::objects::{is_end, text};
+use crate::api_server::RequestInfo;
+
+/// One Node, by its name.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    instance: &'a str,
+    /// Since when it has been gone, not ready or out of reach.
+    away_since: Option<Duration>,
+    /// Until when it was so the last time.
+    away_until: Option<Duration>,
+}
+
+/// All of them, as they were at one moment.
+#[derive(Default)]
+pub(super) struct Nodes<'a> {
+    by_name: BTreeMap<&'a str, Node<'a>>,
+    /// Node and instance, as they ever went together.
+    ever: BTreeSet<(&'a str, &'a str)>,
+}
+
+impl<'a> Nodes<'a> {
+    /// Something was written about one.
+    pub(super) fn apply(&mut self, request: &'a RequestInfo, body: &'a Value, at: Duration) {
+        if is_end(request, body) {
+            if let Some(node) = self.by_name.get_mut(request.name.as_str()) {
+                node.away_since.get_or_insert(at);
+            }
+            return;
+        }
+        let (name, provider) = (text(body, "/metadata/name"), text(body, "/spec/providerID"));
+        let instance = provider.rsplit('/').next().unwrap_or_default();
+        self.ever.insert((name, instance));
+        let node = self.by_name.entry(name).or_insert(Node {
+            instance,
+            away_since: None,
+            away_until: None,
+        });
+        node.instance = instance;
+        if is_away(body) {
+            node.away_since.get_or_insert(at);
+        } else if node.away_since.take().is_some() {
+            node.away_until = Some(at);
+        }
+    }
+
+    /// Did the Node ever stand for this instance?
+    pub(super) fn was(&self, name: &str, instance: &str) -> bool {
+        self.ever.contains(&(name, instance))
+    }
+
+    /// For how long it has been away.
+    pub(super) fn away_for(&self, name: &str, now: Duration) -> Option<Duration> {
+        let since = self.by_name.get(name)?.away_since?;
+        Some(now.saturating_sub(since))
+    }
+
+    /// Was this machine away at any time since then?
+    pub(super) fn was_away_since(&self, name: &str, instance: &str, since: Duration) -> bool {
+        self.by_name.get(name).is_none_or(|node| {
+            node.instance != instance
+                || node.away_since.is_some()
+                || node.away_until.is_some_and(|until| until >= since)
+        })
+    }
+}
+
+/// Not ready, or out of reach.
+fn is_away(node: &Value) -> bool {
+    let any = |pointer: &str, is: fn(&Value) -> bool| {
+        let list = node.pointer(pointer).and_then(Value::as_array);
+        list.is_some_and(|list| list.iter().any(is))
+    };
+    let unready = any("/status/conditions", |one| {
+        one["type"] == "Ready" && one["status"] != "True"
+    });
+    unready
+        || any("/spec/taints", |one| {
+            one["key"] == "node.kubernetes.io/unreachable"
+        })
+}
