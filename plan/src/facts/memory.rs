@@ -101,6 +101,10 @@ impl Memory {
             self.silenced.clear();
             self.failures.call_is_over();
         }
+        if let Some(claim) = claim.filter(|claim| claim.recorded()) {
+            // An edit has silenced it; from now on it may be told `True` again.
+            self.silenced.remove(&claim.uid);
+        }
         if !(same_target && same_address) || recorded(old) != recorded(claim) {
             self.claim_seen = now;
         }

@@ -321,6 +321,26 @@ fn a_move_whose_target_is_gone_leaves_nothing_behind() {
     );
 }
 
+/// Found by the property: who was told `False` during an edit and `True` after it was not named as a loser
+/// when the address went on to another pod of its node.
+#[test]
+fn a_holder_that_an_edit_silenced_is_silenced_again_when_it_loses() {
+    keep_their_promises(
+        1,
+        &[
+            Event::PodComes("d", "n2", "partner", 3),
+            Event::Wait(2730),
+            Event::Edit("partner", "203.0.113.30"),
+            Event::InstanceEnds("n1"),
+            Event::Wait(58271),
+            Event::PodComes("a", "n1", "partner", 3),
+            Event::LabelGoes("d"),
+            Event::PodEnds("d"),
+            Event::PodComes("b", "n2", "partner", 1),
+        ],
+    );
+}
+
 /// Found by the property: somebody puts an address back on our interface while what keeps it is let go.
 #[test]
 fn an_address_that_one_late_look_shows_there_again_is_not_let_go() {
