@@ -262,7 +262,7 @@ async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
         settings: Settings::default(),
         metrics: Metrics::new(),
     };
-    let router = router_within(webhook, Duration::from_secs(60), 1);
+    let router = router_within(webhook, Duration::from_mins(1), 1);
     let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
     let slow = post(&router, "/mutate/pod", Body::from_stream(never));
     let mut slow = Box::pin(slow);
