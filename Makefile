@@ -87,6 +87,7 @@ endif
 checkers: need
 	cargo run --profile optimised --package mooring-model -- --quick
 	cargo run --profile optimised --package mooring-simulation -- --seeds 100
+	cargo run --profile optimised --package mooring-simulation -- --seeds 10 --scenario succession
 
 verify: tools build
 	@.ci/verify $(SLICES)
