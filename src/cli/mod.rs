@@ -1,7 +1,9 @@
 //! The command line.
 
+mod certificate;
 mod clients;
 mod crds;
+mod duration;
 mod identity;
 mod run;
 

@@ -2,8 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::str::FromStr as _;
 use std::time::Duration;
 
 use clap::{ArgAction, Args as ClapArgs};
@@ -12,15 +10,16 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::certificate;
 use super::clients::{Clients, clients};
+use super::duration::duration;
 use super::identity::identity;
 use crate::admission::{self, Live, Webhook};
 use crate::cloud::ec2::Ec2;
 use crate::controller::{self, LeaseTimes};
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
-use crate::telemetry::{self, LogFormat, Part, Readiness, chain};
-use crate::tls::{self, Notice};
+use crate::telemetry::{self, LogFormat, Part, Readiness};
 
 /// A call in flight ends within 5 s, then the lease goes back.
 const DECIDING: Duration = Duration::from_secs(8);
@@ -36,9 +35,8 @@ pub struct Args {
     /// Where /healthz, /readyz and /metrics are
     #[arg(long, env = "MOORING_HTTP_ADDR", default_value = "0.0.0.0:8080")]
     http_addr: SocketAddr,
-    /// Directory with the webhook's certificate and key, tls.crt and tls.key
-    #[arg(long, env = "MOORING_CERT_DIR", default_value = "/etc/mooring/tls")]
-    cert_dir: PathBuf,
+    #[command(flatten)]
+    certificate: certificate::Args,
     /// Namespace of the Lease
     #[arg(long, env = "MOORING_NAMESPACE", default_value = "mooring-system")]
     namespace: String,
@@ -87,13 +85,6 @@ struct Contradiction {
     duration: Duration,
 }
 
-/// A length of time such as `15s`, `1m30s` or `500ms`.
-fn duration(text: &str) -> Result<Duration, BoxError> {
-    let duration = Duration::try_from(jiff::SignedDuration::from_str(text)?)
-        .map_err(|_| "a length of time cannot be negative")?;
-    Ok(duration)
-}
-
 /// Runs until told to end.
 pub fn run(args: Args) -> Result<(), BoxError> {
     telemetry::init(args.log_format)?;
@@ -115,6 +106,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
             "--inventory-interval and --lease-retry-period must be longer than nothing".into(),
         );
     }
+    args.certificate.check()?;
     // Fails only if there is one already, and nobody else installs one.
     let _ = aws_lc_rs::default_provider().install_default();
     tokio::runtime::Builder::new_multi_thread()
@@ -155,20 +147,9 @@ async fn webhook(
     readiness: &Readiness,
     metrics: &Metrics,
 ) -> Result<(), BoxError> {
-    let (ready, counted) = (readiness.clone(), metrics.clone());
-    let directory = args.cert_dir.clone();
-    let (tls, certificates) = tls::files(directory, tls::INTERVAL, move |notice| match notice {
-        Notice::Loaded { not_after } => {
-            tracing::info!(not_after, "serving the webhook's certificate");
-            counted.certificate_expiry(not_after);
-            ready.set(Part::Certificate, true);
-        }
-        Notice::Refused(error) => {
-            let error = chain(&error);
-            tracing::warn!(error, "the webhook's certificate was not taken");
-        }
-    })?;
-    supervisor.spawn_endless(Stage::Serving, "the certificate's watch", certificates);
+    let (certificate, namespace) = (&args.certificate, &args.namespace);
+    let (tls, kept) = certificate.kept(&clients.general, namespace, readiness, metrics)?;
+    supervisor.spawn_endless(Stage::Serving, "the certificate's keeping", kept);
 
     let (caches, keep) = admission::caches(&clients.general);
     supervisor.spawn_endless(Stage::Serving, "the webhook's caches", keep);
@@ -272,24 +253,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         crate::cli::Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn lengths_of_time_are_read_and_nonsense_is_not() {
-        for (text, length) in [
-            ("15s", 15_000),
-            ("500ms", 500),
-            ("1m30s", 90_000),
-            ("0s", 0),
-        ] {
-            assert_eq!(
-                duration(text).unwrap(),
-                Duration::from_millis(length),
-                "{text}"
-            );
-        }
-        for text in ["", "15", "-5s", "soon"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
     }
 }

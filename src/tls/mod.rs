@@ -1,7 +1,9 @@
-//! TLS for the webhook, its certificate and key taken from two files that may change at any time, as
-//! cert-manager's do when a Secret is mounted.
+//! TLS for the webhook. Its certificate and key are taken from two files that may change at any time, as
+//! cert-manager's do when a Secret is mounted; or they are made here and kept in a Secret.
 
 mod pair;
+mod published;
+mod self_managed;
 mod watch;
 
 use std::io;
@@ -10,14 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::version::TLS13;
 
+use self_managed::Keeper;
 use watch::Served;
 
-/// How often the files are read again. Kubelet itself takes about a minute to bring a Secret's change
-/// to a mount, and a watch on the file would die when it swaps the symlink.
-pub const INTERVAL: Duration = Duration::from_secs(30);
+pub use self_managed::{Lifetimes, Options as SelfManaged, Trouble, Unusable};
 
 /// Name of the certificate's file: the leaf first, then what leads to its CA, as PEM.
 pub const CERTIFICATE: &str = "tls.crt";
@@ -72,6 +73,9 @@ pub enum Error {
     /// TLS 1.3 cannot be offered.
     #[error("setting up TLS 1.3")]
     Protocol(#[source] rustls::Error),
+    /// The certificate that is kept in a Secret cannot be made, kept or published.
+    #[error(transparent)]
+    SelfManaged(#[from] Trouble),
 }
 
 /// What the files were found to be.
@@ -87,7 +91,7 @@ pub enum Notice {
 }
 
 /// A configuration that serves the pair in `directory`, and the task that keeps it up to date: it reads
-/// the files at once, then every `interval`, and tells `notice` whenever that changes something. While
+/// the files at once, then every `interval` (a watch would die when kubelet swaps the symlink), and tells `notice` whenever that changes something. While
 /// there is no pair, handshakes fail.
 ///
 /// # Errors
@@ -100,6 +104,40 @@ pub fn files<N>(
 where
     N: FnMut(Notice) + Send,
 {
+    let (config, provider, served) = config()?;
+    Ok((
+        config,
+        watch::watch(directory, interval, provider, served, notice),
+    ))
+}
+
+/// A configuration that serves a certificate of our own, and the task that makes it, renews it and publishes its
+/// CA. While there is none, handshakes fail.
+///
+/// # Errors
+/// TLS 1.3 cannot be offered.
+pub fn self_managed<N>(
+    client: kube::Client,
+    options: SelfManaged,
+    notice: N,
+) -> Result<(Arc<ServerConfig>, impl Future<Output = ()> + Send), Error>
+where
+    N: FnMut(Notice) + Send + Sync,
+{
+    let (config, provider, served) = config()?;
+    let keeper = Keeper {
+        client,
+        options,
+        provider,
+        served,
+        notice,
+    };
+    Ok((config, keeper.keep()))
+}
+
+type Parts = (Arc<ServerConfig>, Arc<CryptoProvider>, Arc<Served>);
+
+fn config() -> Result<Parts, Error> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let served = Arc::new(Served::default());
     let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -109,8 +147,5 @@ where
         .with_cert_resolver(Arc::clone(&served) as Arc<_>);
     // API servers speak HTTP/1.1 to webhooks.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((
-        Arc::new(config),
-        watch::watch(directory, interval, provider, served, notice),
-    ))
+    Ok((Arc::new(config), provider, served))
 }

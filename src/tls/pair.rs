@@ -24,11 +24,29 @@ pub(super) struct Pair {
 /// A pair that can be served.
 pub(super) struct Usable {
     pub key: Arc<CertifiedKey>,
+    /// Seconds since 1970.
+    pub not_before: i64,
     /// When the leaf ends, in seconds since 1970.
     pub not_after: i64,
 }
 
+/// From when until when a certificate is good, in seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Validity {
+    pub not_before: i64,
+    pub not_after: i64,
+}
+
 impl Pair {
+    pub const fn new(certificate: Vec<u8>, key: Vec<u8>) -> Self {
+        Self { certificate, key }
+    }
+
+    /// The certificate's and the key's, as PEM.
+    pub fn bytes(&self) -> (&[u8], &[u8]) {
+        (&self.certificate, &self.key)
+    }
+
     pub async fn read(directory: &Path) -> Result<Self, Error> {
         Ok(Self {
             certificate: read(directory, CERTIFICATE).await?,
@@ -44,14 +62,15 @@ impl Pair {
                 source,
             }
         };
-        let chain = CertificateDer::pem_slice_iter(&self.certificate)
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(pem("certificate", CERTIFICATE))?;
+        let chain = certificates(&self.certificate).map_err(pem("certificate", CERTIFICATE))?;
         let leaf = chain
             .first()
             .ok_or(pem::Error::NoItemsFound)
             .map_err(pem("certificate", CERTIFICATE))?;
-        let not_after = not_after(leaf).map_err(|source| Error::Certificate {
+        let Validity {
+            not_before,
+            not_after,
+        } = validity(leaf).map_err(|source| Error::Certificate {
             path: directory.join(CERTIFICATE),
             source,
         })?;
@@ -62,14 +81,23 @@ impl Pair {
         })?;
         Ok(Usable {
             key: Arc::new(key),
+            not_before,
             not_after,
         })
     }
 }
 
-fn not_after(certificate: &CertificateDer<'_>) -> Result<i64, X509Error> {
+/// Those that are in PEM.
+pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
+    CertificateDer::pem_slice_iter(pem).collect()
+}
+
+pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<Validity, X509Error> {
     match X509Certificate::from_der(certificate) {
-        Ok((_, certificate)) => Ok(certificate.validity().not_after.timestamp()),
+        Ok((_, certificate)) => Ok(Validity {
+            not_before: certificate.validity().not_before.timestamp(),
+            not_after: certificate.validity().not_after.timestamp(),
+        }),
         Err(x509_parser::nom::Err::Error(error) | x509_parser::nom::Err::Failure(error)) => {
             Err(error)
         }

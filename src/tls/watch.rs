@@ -20,7 +20,7 @@ const IMPATIENT: Duration = Duration::from_secs(1);
 pub(super) struct Served(RwLock<Option<Arc<CertifiedKey>>>);
 
 impl Served {
-    fn replace(&self, key: Arc<CertifiedKey>) {
+    pub fn replace(&self, key: Arc<CertifiedKey>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
     }
 }

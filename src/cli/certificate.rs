@@ -1,0 +1,132 @@
+//! Where the webhook's certificate comes from.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use kube::Client;
+use rustls::ServerConfig;
+
+use super::duration::duration;
+use crate::metrics::Metrics;
+use crate::telemetry::{Part, Readiness, chain};
+use crate::tls::{self, Lifetimes, Notice, SelfManaged};
+
+/// A new CA is published for two looks before it signs, since whoever serves or believes reads late.
+const SETTLING: u32 = 2;
+/// The CA before stays published for twenty looks after it signed nothing any more.
+const OVERLAP: u32 = 20;
+/// A certificate has to outlast that, and a CA some certificates.
+const SHORTEST: u32 = 40;
+
+/// Who makes the certificate.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Source {
+    /// Somebody else, such as cert-manager, who puts it into --cert-dir
+    Files,
+    /// Mooring, which keeps it in a Secret and its CA in the webhook configurations
+    SelfManaged,
+}
+
+/// What can be said of the certificate.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// Who makes the webhook's certificate
+    #[arg(long, env = "MOORING_TLS", value_enum, default_value = "files")]
+    tls: Source,
+    /// Directory with the webhook's certificate and key, tls.crt and tls.key (--tls=files)
+    #[arg(long, env = "MOORING_CERT_DIR", default_value = "/etc/mooring/tls")]
+    cert_dir: PathBuf,
+    /// Secret that the certificate is kept in (--tls=self-managed)
+    #[arg(
+        long,
+        env = "MOORING_CERT_SECRET",
+        default_value = "mooring-webhook-certificate"
+    )]
+    cert_secret: String,
+    /// How long a certificate lasts; it is renewed at two thirds (--tls=self-managed)
+    #[arg(long, env = "MOORING_CERT_LIFETIME", default_value = "168h", value_parser = duration)]
+    cert_lifetime: Duration,
+    /// How long its CA lasts; it is rotated at two thirds (--tls=self-managed)
+    #[arg(long, env = "MOORING_CA_LIFETIME", default_value = "8760h", value_parser = duration)]
+    ca_lifetime: Duration,
+    /// How often the certificate is looked at: kubelet itself takes about a minute to bring a change to a mount
+    #[arg(long, env = "MOORING_CERT_INTERVAL", default_value = "30s", value_parser = duration)]
+    cert_interval: Duration,
+}
+
+/// Times that contradict each other.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "--cert-interval {interval:?} must be longer than nothing, --cert-lifetime {leaf:?} at least {SHORTEST} times as \
+     long, and --ca-lifetime {authority:?} longer still"
+)]
+pub struct Contradiction {
+    interval: Duration,
+    leaf: Duration,
+    authority: Duration,
+}
+
+type Kept = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Args {
+    /// Times that contradict each other.
+    pub fn check(&self) -> Result<(), Contradiction> {
+        let lasts = self.cert_interval.saturating_mul(SHORTEST) <= self.cert_lifetime;
+        if self.cert_interval.is_zero() || !lasts || self.cert_lifetime > self.ca_lifetime {
+            return Err(Contradiction {
+                interval: self.cert_interval,
+                leaf: self.cert_lifetime,
+                authority: self.ca_lifetime,
+            });
+        }
+        Ok(())
+    }
+
+    /// What serves the certificate, and the task that keeps it up to date.
+    pub fn kept(
+        &self,
+        client: &Client,
+        namespace: &str,
+        readiness: &Readiness,
+        metrics: &Metrics,
+    ) -> Result<(Arc<ServerConfig>, Kept), tls::Error> {
+        let (ready, counted) = (readiness.clone(), metrics.clone());
+        let notice = move |notice| match notice {
+            Notice::Loaded { not_after } => {
+                tracing::info!(not_after, "serving the webhook's certificate");
+                counted.certificate_expiry(not_after);
+                ready.set(Part::Certificate, true);
+            }
+            Notice::Refused(error) => {
+                let error = chain(&error);
+                tracing::warn!(error, "the webhook's certificate was not taken");
+            }
+        };
+        let interval = self.cert_interval;
+        match self.tls {
+            Source::Files => {
+                let directory = self.cert_dir.clone();
+                let (config, watch) = tls::files(directory, interval, notice)?;
+                Ok((config, Box::pin(watch)))
+            }
+            Source::SelfManaged => {
+                let options = SelfManaged {
+                    namespace: namespace.to_owned(),
+                    secret: self.cert_secret.clone(),
+                    interval,
+                    lifetimes: Lifetimes {
+                        leaf: self.cert_lifetime,
+                        authority: self.ca_lifetime,
+                        settling: interval * SETTLING,
+                        overlap: interval * OVERLAP,
+                    },
+                };
+                let (config, keeper) = tls::self_managed(client.clone(), options, notice)?;
+                Ok((config, Box::pin(keeper)))
+            }
+        }
+    }
+}

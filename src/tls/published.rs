@@ -1,0 +1,117 @@
+//! Whom the API server believes: the `caBundle` of every webhook in our two configurations.
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
+};
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use rustls::pki_types::{CertificateDer, ServerName};
+use serde_json::{Value, json};
+
+use super::pair::certificates;
+
+/// Name of both configurations (`config/webhook`).
+const CONFIGURATION: &str = "mooring";
+
+/// What one of our webhooks says of itself to the API server.
+#[derive(Clone, Debug)]
+pub(super) struct Hook {
+    /// Whom the API server dials, and so what the certificate has to be good for.
+    pub name: Option<ServerName<'static>>,
+    /// The CAs that it believes; what cannot be read is none.
+    pub bundle: Vec<CertificateDer<'static>>,
+}
+
+/// One configuration as it was read.
+#[derive(Clone, Debug)]
+pub(super) struct Configuration {
+    kind: Kind,
+    version: String,
+    pub hooks: Vec<Hook>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Mutating,
+    Validating,
+}
+
+/// Both configurations; one that is not there is left out.
+pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Error> {
+    let mutating = Api::<MutatingWebhookConfiguration>::all(client.clone());
+    let validating = Api::<ValidatingWebhookConfiguration>::all(client.clone());
+    let mut found = Vec::new();
+    if let Some(read) = mutating.get_opt(CONFIGURATION).await? {
+        let hooks = read.webhooks.iter().flatten();
+        found.push(Configuration {
+            kind: Kind::Mutating,
+            version: read.metadata.resource_version.unwrap_or_default(),
+            hooks: hooks.map(|webhook| hook(&webhook.client_config)).collect(),
+        });
+    }
+    if let Some(read) = validating.get_opt(CONFIGURATION).await? {
+        let hooks = read.webhooks.iter().flatten();
+        found.push(Configuration {
+            kind: Kind::Validating,
+            version: read.metadata.resource_version.unwrap_or_default(),
+            hooks: hooks.map(|webhook| hook(&webhook.client_config)).collect(),
+        });
+    }
+    Ok(found)
+}
+
+/// Writes the bundle into each webhook of a configuration, as it was read.
+pub(super) async fn write(
+    client: &Client,
+    configuration: &Configuration,
+    bundle: &str,
+) -> Result<(), kube::Error> {
+    let bundle = ByteString(bundle.as_bytes().to_vec());
+    let mut operations = vec![json!({
+        "op": "test", "path": "/metadata/resourceVersion", "value": configuration.version
+    })];
+    operations.extend((0..configuration.hooks.len()).map(|index| {
+        json!({
+            "op": "add", "path": format!("/webhooks/{index}/clientConfig/caBundle"), "value": bundle
+        })
+    }));
+    let operations =
+        serde_json::from_value(Value::Array(operations)).map_err(kube::Error::SerdeError)?;
+    let patch = Patch::<()>::Json(operations);
+    let params = PatchParams::default();
+    match configuration.kind {
+        Kind::Mutating => {
+            let api = Api::<MutatingWebhookConfiguration>::all(client.clone());
+            api.patch_metadata(CONFIGURATION, &params, &patch)
+                .await
+                .map(drop)
+        }
+        Kind::Validating => {
+            let api = Api::<ValidatingWebhookConfiguration>::all(client.clone());
+            api.patch_metadata(CONFIGURATION, &params, &patch)
+                .await
+                .map(drop)
+        }
+    }
+}
+
+fn hook(config: &WebhookClientConfig) -> Hook {
+    let bundle = config
+        .ca_bundle
+        .as_ref()
+        .map_or(&[][..], |bundle| &bundle.0);
+    Hook {
+        name: dialled(config).and_then(|name| ServerName::try_from(name).ok()),
+        bundle: certificates(bundle).unwrap_or_default(),
+    }
+}
+
+/// A Service is dialled as `name.namespace.svc` (API reference, `ServiceReference`).
+fn dialled(config: &WebhookClientConfig) -> Option<String> {
+    if let Some(service) = &config.service {
+        return Some(format!("{}.{}.svc", service.name, service.namespace));
+    }
+    let url: axum::http::Uri = config.url.as_ref()?.parse().ok()?;
+    Some(url.host()?.to_owned())
+}

@@ -1,0 +1,211 @@
+//! What the Secret holds: a CA with its key, the CAs before it, and a leaf. Made with rcgen.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::ByteString;
+use rcgen::string::Ia5String;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+use rustls::pki_types::{CertificateDer, ServerName};
+use time::OffsetDateTime;
+
+use crate::tls::pair::{Pair, Validity, certificates, validity};
+use crate::tls::{CERTIFICATE, KEY};
+
+/// The CAs' certificates as PEM, the newest first.
+const AUTHORITIES: &str = "ca.crt";
+/// The newest CA's private key as PEM.
+const AUTHORITY_KEY: &str = "ca.key";
+/// Certificates begin so much earlier than they are made: not every clock is right.
+pub(super) const SKEW: Duration = Duration::from_mins(5);
+
+/// Why a certificate cannot be made, or what the Secret holds cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// An entry is not there.
+    #[error("it has no {0}")]
+    Missing(&'static str),
+    /// An entry is not PEM.
+    #[error("reading its {0}")]
+    Pem(&'static str, #[source] rustls::pki_types::pem::Error),
+    /// A certificate is none.
+    #[error("reading its {0}")]
+    Certificate(&'static str, #[source] x509_parser::error::X509Error),
+    /// The CA's key is none, or a certificate cannot be made.
+    #[error("making a certificate")]
+    Making(#[from] rcgen::Error),
+}
+
+/// What is kept.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The newest first; never empty.
+    pub authorities: Vec<CertificateDer<'static>>,
+    key: String,
+    pub pair: Pair,
+}
+
+impl Kept {
+    /// A new CA and a leaf by it. The CAs that are published already stay: somebody may serve what they signed.
+    pub fn new(
+        names: &[ServerName<'static>],
+        published: Vec<CertificateDer<'static>>,
+        life: (Duration, Duration),
+        now: i64,
+    ) -> Result<Self, Unusable> {
+        let (certificate, key) = authority(life.0, now)?;
+        let mut authorities = vec![certificate];
+        authorities.extend(published);
+        let pair = leaf(&authorities[..1], &key, names, life.1, now)?;
+        Ok(Self {
+            authorities,
+            key,
+            pair,
+        })
+    }
+
+    /// As the Secret has it.
+    pub fn read(data: &BTreeMap<String, ByteString>) -> Result<Self, Unusable> {
+        let entry = |name: &'static str| {
+            let found = data.get(name).filter(|bytes| !bytes.0.is_empty());
+            found
+                .map(|bytes| bytes.0.clone())
+                .ok_or(Unusable::Missing(name))
+        };
+        let authorities = certificates(&entry(AUTHORITIES)?)
+            .map_err(|source| Unusable::Pem(AUTHORITIES, source))?;
+        if authorities.is_empty() {
+            return Err(Unusable::Missing(AUTHORITIES));
+        }
+        let key = String::from_utf8_lossy(&entry(AUTHORITY_KEY)?).into_owned();
+        KeyPair::from_pem(&key)?;
+        Ok(Self {
+            authorities,
+            key,
+            pair: Pair::new(entry(CERTIFICATE)?, entry(KEY)?),
+        })
+    }
+
+    /// As the Secret is to have it.
+    pub fn data(&self) -> BTreeMap<String, ByteString> {
+        let (certificate, key) = self.pair.bytes();
+        [
+            (AUTHORITIES, self.bundle().into_bytes()),
+            (AUTHORITY_KEY, self.key.clone().into_bytes()),
+            (CERTIFICATE, certificate.to_vec()),
+            (KEY, key.to_vec()),
+        ]
+        .map(|(name, bytes)| (name.to_owned(), ByteString(bytes)))
+        .into()
+    }
+
+    /// What every `caBundle` is to say.
+    pub fn bundle(&self) -> String {
+        self.authorities.iter().map(pem).collect()
+    }
+
+    /// Another CA, which has signed nothing yet.
+    pub fn rotated(&self, life: Duration, now: i64) -> Result<Self, Unusable> {
+        let (certificate, key) = authority(life, now)?;
+        let mut authorities = vec![certificate];
+        authorities.extend(self.authorities.iter().cloned());
+        Ok(Self {
+            authorities,
+            key,
+            pair: self.pair.clone(),
+        })
+    }
+
+    /// Another leaf, by the newest CA.
+    pub fn renewed(
+        &self,
+        names: &[ServerName<'static>],
+        life: Duration,
+        now: i64,
+    ) -> Result<Self, Unusable> {
+        Ok(Self {
+            pair: leaf(&self.authorities, &self.key, names, life, now)?,
+            ..self.clone()
+        })
+    }
+
+    /// Without the CAs before the newest.
+    pub fn without_the_old(&self) -> Self {
+        Self {
+            authorities: self.authorities.iter().take(1).cloned().collect(),
+            ..self.clone()
+        }
+    }
+
+    /// The newest CA's.
+    pub fn newest(&self) -> Result<Validity, Unusable> {
+        let newest = self
+            .authorities
+            .first()
+            .ok_or(Unusable::Missing(AUTHORITIES))?;
+        validity(newest).map_err(|source| Unusable::Certificate(AUTHORITIES, source))
+    }
+}
+
+fn pem(certificate: &CertificateDer<'static>) -> String {
+    pem::encode(&pem::Pem::new("CERTIFICATE", certificate.to_vec()))
+}
+
+fn moment(millis: i64) -> OffsetDateTime {
+    OffsetDateTime::from_unix_timestamp(millis / 1000).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+fn lasting(params: &mut CertificateParams, life: Duration, now: i64) {
+    let millis = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    params.not_before = moment(now.saturating_sub(millis(SKEW)));
+    params.not_after = moment(now.saturating_add(millis(life)));
+}
+
+fn authority(life: Duration, now: i64) -> Result<(CertificateDer<'static>, String), Unusable> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::default();
+    // One name each: who looks for the CA of a leaf finds one.
+    params
+        .distinguished_name
+        .push(DnType::CommonName, format!("mooring webhook CA {now}"));
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    lasting(&mut params, life, now);
+    let certificate = params.self_signed(&key)?;
+    Ok((certificate.der().clone(), key.serialize_pem()))
+}
+
+fn leaf(
+    authorities: &[CertificateDer<'static>],
+    authority_key: &str,
+    names: &[ServerName<'static>],
+    life: Duration,
+    now: i64,
+) -> Result<Pair, Unusable> {
+    let newest = authorities.first().ok_or(Unusable::Missing(AUTHORITIES))?;
+    let issuer = Issuer::from_ca_cert_der(newest, KeyPair::from_pem(authority_key)?)?;
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::default();
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "mooring webhook");
+    params.subject_alt_names = names
+        .iter()
+        .map(|name| match name {
+            ServerName::IpAddress(address) => Ok(SanType::IpAddress((*address).into())),
+            name => Ia5String::try_from(name.to_str().as_ref()).map(SanType::DnsName),
+        })
+        .collect::<Result<_, _>>()?;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.use_authority_key_identifier_extension = true;
+    lasting(&mut params, life, now);
+    let certificate = params.signed_by(&key, &issuer)?;
+    Ok(Pair::new(
+        certificate.pem().into_bytes(),
+        key.serialize_pem().into_bytes(),
+    ))
+}

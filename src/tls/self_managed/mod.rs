@@ -1,0 +1,388 @@
+//! A CA and a certificate of our own, kept in a Secret and published in our webhook configurations. Any replica
+//! does what is due, and none has to lead: each write is guarded by the version that it was decided from, so
+//! that of any number that start together one is first, and the others take what it made.
+
+mod decide;
+mod kept;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{ObjectMeta, PostParams};
+use kube::{Api, Client};
+use rustls::RootCertStore;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::pair::{Usable, validity};
+use super::published::{self, Configuration};
+use super::watch::Served;
+use super::{Error, Notice};
+use decide::{Known, Step, next};
+use kept::{Kept, SKEW};
+
+pub use decide::Lifetimes;
+pub use kept::Unusable;
+
+/// While there is nothing to serve, and after a write that was refused.
+const IMPATIENT: Duration = Duration::from_secs(1);
+/// More steps than a start from nothing takes: whatever goes round in circles rests in between.
+const STEPS: usize = 8;
+
+/// Where the certificate is kept, and how long things last.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Namespace of the Secret.
+    pub namespace: String,
+    /// Its name.
+    pub secret: String,
+    /// How often it is looked at.
+    pub interval: Duration,
+    /// How long things last.
+    pub lifetimes: Lifetimes,
+}
+
+/// Why there is no certificate, or none that may be served yet.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The API server did not do it.
+    #[error("{doing}")]
+    Kubernetes {
+        /// What it was asked for.
+        doing: String,
+        /// What it said.
+        #[source]
+        source: kube::Error,
+    },
+    /// The Secret holds something else; it is made anew.
+    #[error("Secret {secret} cannot be used and is made anew")]
+    Secret {
+        /// Its name.
+        secret: String,
+        /// Why.
+        #[source]
+        source: Unusable,
+    },
+    /// A certificate cannot be made.
+    #[error("making the webhook's certificate")]
+    Making(#[from] Unusable),
+    /// Nobody dials us.
+    #[error(
+        "there is no webhook configuration named mooring, so that nobody asks: apply config/webhook"
+    )]
+    Unasked,
+    /// The others change what this one writes.
+    #[error(
+        "the webhook's certificate is changed as soon as it is written: does anything else write Secret or caBundle?"
+    )]
+    Contended,
+}
+
+pub(super) struct Keeper<N> {
+    pub client: Client,
+    pub options: Options,
+    pub provider: Arc<CryptoProvider>,
+    pub served: Arc<Served>,
+    pub notice: N,
+}
+
+/// What this process has seen, besides the objects.
+#[derive(Default)]
+struct Seen {
+    /// Since when the bundle is published, and which.
+    published: Option<(String, i64)>,
+    /// What is served.
+    serving: Option<Kept>,
+    complaint: Option<String>,
+}
+
+impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
+    /// Does what is due, for ever.
+    pub async fn keep(mut self) {
+        let mut seen = Seen::default();
+        loop {
+            let ended = self.round(&mut seen).await;
+            let calm = match ended {
+                Ok(()) => {
+                    seen.complaint = None;
+                    true
+                }
+                Err(error) => {
+                    self.complain(&mut seen, error);
+                    false
+                }
+            };
+            let interval = self.options.interval;
+            let pause = if calm && seen.serving.is_some() {
+                interval
+            } else {
+                interval.min(IMPATIENT)
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Says once what is wrong, not at every look.
+    fn complain(&mut self, seen: &mut Seen, error: Error) {
+        let text = format!("{error:?}");
+        if seen.complaint.as_ref() != Some(&text) {
+            seen.complaint = Some(text);
+            (self.notice)(Notice::Refused(error));
+        }
+    }
+
+    async fn round(&mut self, seen: &mut Seen) -> Result<(), Error> {
+        for _ in 0..STEPS {
+            let now = jiff::Timestamp::now().as_millisecond();
+            let configurations = published::read(&self.client).await.map_err(|source| {
+                kubernetes("reading the webhook configurations named mooring", source)
+            })?;
+            let names = names(&configurations);
+            if names.is_empty() {
+                return Err(Trouble::Unasked.into());
+            }
+            let secret = self.secret().await?;
+            let kept = secret.as_ref().map(|(_, kept)| kept);
+            let done = match kept {
+                None => self.begin(None, &names, &configurations, now).await?,
+                Some(Err(_)) => {
+                    let Some((version, Err(source))) = secret else {
+                        return Err(Trouble::Contended.into());
+                    };
+                    let name = self.options.secret.clone();
+                    let trouble = Trouble::Secret {
+                        secret: name,
+                        source,
+                    };
+                    self.complain(seen, trouble.into());
+                    self.begin(Some(version), &names, &configurations, now)
+                        .await?
+                }
+                Some(Ok(_)) => {
+                    let Some((version, Ok(kept))) = secret else {
+                        return Err(Trouble::Contended.into());
+                    };
+                    self.step(version, kept, &names, &configurations, seen, now)
+                        .await?
+                }
+            };
+            if done {
+                return Ok(());
+            }
+        }
+        Err(Trouble::Contended.into())
+    }
+
+    /// Makes a CA and a leaf where there are none. The CAs that are believed already stay so.
+    async fn begin(
+        &self,
+        version: Option<String>,
+        names: &[ServerName<'static>],
+        configurations: &[Configuration],
+        now: i64,
+    ) -> Result<bool, Error> {
+        let lifetimes = &self.options.lifetimes;
+        let mut believed: Vec<CertificateDer<'static>> = Vec::new();
+        for hook in configurations.iter().flat_map(|it| &it.hooks) {
+            for certificate in &hook.bundle {
+                let lives = validity(certificate).is_ok_and(|it| it.not_after * 1000 > now);
+                if lives && !believed.contains(certificate) && believed.len() < 2 {
+                    believed.push(certificate.clone());
+                }
+            }
+        }
+        let life = (lifetimes.authority, lifetimes.leaf);
+        let kept = Kept::new(names, believed, life, now).map_err(Trouble::Making)?;
+        self.write(version, &kept).await?;
+        Ok(false)
+    }
+
+    /// One step; whether it was the last for now.
+    async fn step(
+        &mut self,
+        version: String,
+        kept: Kept,
+        names: &[ServerName<'static>],
+        configurations: &[Configuration],
+        seen: &mut Seen,
+        now: i64,
+    ) -> Result<bool, Error> {
+        let usable = kept
+            .pair
+            .check(Path::new(&self.options.secret), &self.provider)?;
+        let wanted: BTreeSet<&[u8]> = kept.authorities.iter().map(AsRef::as_ref).collect();
+        let mut hooks = configurations.iter().flat_map(|it| &it.hooks);
+        let published = hooks.all(|hook| {
+            let bundle: BTreeSet<&[u8]> = hook.bundle.iter().map(AsRef::as_ref).collect();
+            bundle == wanted
+        });
+        let bundle = kept.bundle();
+        seen.published = published.then(|| match seen.published.take() {
+            Some((before, since)) if before == bundle => (before, since),
+            _ => (bundle.clone(), now),
+        });
+        let lifetimes = self.options.lifetimes;
+        let newest = kept.newest().map_err(Trouble::Making)?;
+        let (all, first) = (kept.authorities.as_slice(), kept.authorities.get(..1));
+        let good = |believed: &[CertificateDer<'static>], name: &ServerName<'_>| {
+            verified(&usable, believed, name, now, &self.provider)
+        };
+        let known = Known {
+            authority_ends: newest.not_after * 1000,
+            authorities: kept.authorities.len(),
+            leaf: (
+                (usable.not_before.saturating_add_unsigned(SKEW.as_secs())) * 1000,
+                usable.not_after * 1000,
+            ),
+            by_newest: names
+                .iter()
+                .any(|name| good(first.unwrap_or_default(), name)),
+            names_fit: names.iter().all(|name| good(all, name)),
+            published: seen.published.as_ref().map(|(_, since)| *since),
+        };
+        let step = next(&known, &lifetimes, now);
+        if step != Step::Serve {
+            tracing::info!(?step, "keeping the webhook's certificate");
+        }
+        match step {
+            Step::Publish => {
+                for configuration in configurations {
+                    published::write(&self.client, configuration, &bundle)
+                        .await
+                        .or_else(conflict)
+                        .map_err(|source| kubernetes("publishing the webhook's CA", source))?;
+                }
+            }
+            Step::Rotate => {
+                let rotated = kept.rotated(lifetimes.authority, now);
+                self.write(Some(version), &rotated.map_err(Trouble::Making)?)
+                    .await?;
+            }
+            Step::Renew => {
+                let renewed = kept.renewed(names, lifetimes.leaf, now);
+                self.write(Some(version), &renewed.map_err(Trouble::Making)?)
+                    .await?;
+            }
+            Step::Forget => self.write(Some(version), &kept.without_the_old()).await?,
+            Step::Serve => {
+                self.serve(kept, usable, seen);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn serve(&mut self, kept: Kept, usable: Usable, seen: &mut Seen) {
+        if seen
+            .serving
+            .as_ref()
+            .is_none_or(|serving| serving.pair != kept.pair)
+        {
+            self.served.replace(usable.key);
+            (self.notice)(Notice::Loaded {
+                not_after: usable.not_after,
+            });
+        }
+        seen.serving = Some(kept);
+    }
+
+    fn secrets(&self) -> Api<Secret> {
+        Api::namespaced(self.client.clone(), &self.options.namespace)
+    }
+
+    /// The Secret's version, and what it holds.
+    async fn secret(&self) -> Result<Option<(String, Result<Kept, Unusable>)>, Error> {
+        let name = &self.options.secret;
+        let read = self.secrets().get_opt(name).await;
+        let read = read.map_err(|source| kubernetes(format!("reading Secret {name}"), source))?;
+        Ok(read.map(|secret| {
+            let version = secret.metadata.resource_version.clone().unwrap_or_default();
+            (version, Kept::read(&secret.data.unwrap_or_default()))
+        }))
+    }
+
+    /// Creates the Secret, or replaces that of this version. Who is late reads what the other wrote.
+    async fn write(&self, version: Option<String>, kept: &Kept) -> Result<(), Error> {
+        let name = self.options.secret.clone();
+        let doing = format!("writing Secret {name}");
+        let create = version.is_none();
+        let secret = Secret {
+            metadata: ObjectMeta {
+                name: Some(name.clone()),
+                resource_version: version,
+                labels: Some([("app.kubernetes.io/name".to_owned(), "mooring".to_owned())].into()),
+                ..ObjectMeta::default()
+            },
+            type_: Some("kubernetes.io/tls".to_owned()),
+            data: Some(kept.data()),
+            ..Secret::default()
+        };
+        let params = PostParams::default();
+        let written = if create {
+            self.secrets().create(&params, &secret).await
+        } else {
+            self.secrets().replace(&name, &params, &secret).await
+        };
+        written
+            .map(drop)
+            .or_else(conflict)
+            .map_err(|source| kubernetes(doing, source))
+    }
+}
+
+/// Another replica was faster: what it did is seen at the next look.
+fn conflict(error: kube::Error) -> Result<(), kube::Error> {
+    match &error {
+        // A patch whose `test` does not hold any more is answered 422.
+        kube::Error::Api(status) if matches!(status.code, 409 | 422) => Ok(()),
+        _ => Err(error),
+    }
+}
+
+fn kubernetes(doing: impl Into<String>, source: kube::Error) -> Error {
+    let doing = doing.into();
+    Trouble::Kubernetes { doing, source }.into()
+}
+
+fn names(configurations: &[Configuration]) -> Vec<ServerName<'static>> {
+    let mut names: Vec<ServerName<'static>> = Vec::new();
+    for name in configurations
+        .iter()
+        .flat_map(|it| &it.hooks)
+        .filter_map(|hook| hook.name.as_ref())
+    {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// Would a client that believes only these CAs, and dials this name, take the leaf?
+fn verified(
+    usable: &Usable,
+    believed: &[CertificateDer<'static>],
+    name: &ServerName<'_>,
+    now: i64,
+    provider: &Arc<CryptoProvider>,
+) -> bool {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(believed.iter().cloned());
+    let Ok(verifier) =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()
+    else {
+        return false;
+    };
+    let Some((leaf, chain)) = usable.key.cert.split_first() else {
+        return false;
+    };
+    let now = UnixTime::since_unix_epoch(Duration::from_millis(now.unsigned_abs()));
+    verifier
+        .verify_server_cert(leaf, chain, name, &[], now)
+        .is_ok()
+}
