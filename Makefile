@@ -12,7 +12,7 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify planted-bugs mutants crds clean
+.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify advisories planted-bugs mutants crds clean
 
 help:
 	@echo 'make demo      start everything, show what Mooring does, end everything'
@@ -22,6 +22,7 @@ help:
 	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo repeat"'
 	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
 	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
+	@echo 'make advisories  asks the RustSec database about every library (needs the network)'
 	@echo 'make crds      write config/crd anew from the code'
 	@echo 'make fmt lint  format; lint'
 	@echo 'make tools     build the control plane, install moto'
@@ -69,6 +70,11 @@ fmt:
 lint: need
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
+	.ci/deny bans licenses sources
+
+# Apart, since it asks the network: what is known to be wrong with what Mooring is made of.
+advisories: need
+	.ci/deny advisories
 
 test: test-fast checkers e2e
 

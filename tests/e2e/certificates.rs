@@ -21,7 +21,7 @@ const SERVICE: &str = "mooring-webhook.mooring-system.svc";
 const A_WHILE: Duration = Duration::from_secs(90);
 
 /// The objects of a kustomization of the repository, as `kubectl kustomize` writes them.
-async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
+pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
     let path = repository().join(folder);
     let words = ["kustomize".to_owned(), path.display().to_string()];
     let yaml = scene.cluster().kubectl(words).await.success();
@@ -75,7 +75,10 @@ fn mount(mooring: &Mooring, secret: &BTreeMap<String, Vec<u8>>) {
 }
 
 /// The certificate that is served to somebody who trusts this authority and asks for the Service's name.
-async fn served(mooring: &Mooring, authority: &[u8]) -> Result<CertificateDer<'static>, String> {
+pub async fn served(
+    mooring: &Mooring,
+    authority: &[u8],
+) -> Result<CertificateDer<'static>, String> {
     let mut roots = rustls::RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(authority).map_err(|error| error.to_string())?)

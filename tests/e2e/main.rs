@@ -62,6 +62,7 @@ mod rights;
 mod rollout;
 mod room;
 mod schema;
+mod self_managed;
 mod stateful;
 mod stuck;
 mod two_leaders;
@@ -82,6 +83,7 @@ fn trials() -> Vec<Trial> {
         attach::scenes(),
         block_rules::scenes(),
         certificates::scenes(),
+        self_managed::scenes(),
         clocks::scenes(),
         contention::scenes(),
         crash::scenes(),

@@ -64,6 +64,7 @@ fn kustomize_builds_what_users_apply() {
         "config/crd",
         "config/default",
         "config/samples",
+        "config/self-managed",
         "webhook-certs",
     ] {
         let built = Command::new(&kubectl)
@@ -86,6 +87,13 @@ fn kustomize_builds_what_users_apply() {
                 text.contains("kind: ValidatingWebhookConfiguration"),
                 "{text}"
             );
+        }
+        if folder == "config/self-managed" {
+            let text = String::from_utf8(built.stdout).unwrap();
+            assert!(text.contains("- --tls=self-managed"), "{text}");
+            for others in ["cert-manager.io", "mooring-webhook-tls"] {
+                assert!(!text.contains(others), "{others} is of no use here");
+            }
         }
     }
 }

@@ -1,0 +1,232 @@
+//! A certificate of Mooring's own (`--tls=self-managed`, `config/self-managed`): made once by however many start
+//! together, believed by the API server, and renewed without anybody noticing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use mooring_cluster::{Mooring, MooringOptions};
+use serde_json::{Value, json};
+
+use crate::certificates::{kustomized, served};
+use crate::scene::Scene;
+
+scenes![
+    alone replicas_that_start_together_agree_on_one_certificate,
+    alone no_admission_fails_while_the_certificate_and_its_authority_are_renewed,
+    alone a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused,
+];
+
+const NAMESPACE: &str = "mooring-system";
+const SECRET: &str = "mooring-webhook-certificate";
+const A_WHILE: Duration = Duration::from_secs(60);
+/// So many renewals are waited for; `make verify` asks for more.
+const RENEWALS: usize = 5;
+
+/// Mooring as `config/self-managed` starts it, with times short enough to be watched.
+fn options() -> MooringOptions {
+    let arguments = [
+        "--tls=self-managed",
+        "--cert-interval=200ms",
+        "--cert-lifetime=8s",
+        "--ca-lifetime=20s",
+    ];
+    MooringOptions {
+        register_webhooks: false,
+        wait: false,
+        arguments: arguments.map(str::to_owned).into(),
+        ..MooringOptions::default()
+    }
+}
+
+/// The rights of `config/self-managed`, and its webhook configurations, which dial this replica. No kube-proxy
+/// runs here: the Service stands for a name of this machine.
+async fn install(scene: &Scene, mooring: &Mooring) {
+    let service = json!({"apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},
+        "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
+    scene.cluster().apply(&service.to_string()).await;
+    let (_, port) = mooring.webhook_url().rsplit_once(':').unwrap();
+    let port: u16 = port.parse().unwrap();
+    for mut object in kustomized(scene, "config/self-managed").await {
+        let rights = object["metadata"]["name"] == "mooring-certificate";
+        let Some(hooks) = object["webhooks"].as_array_mut() else {
+            if rights {
+                scene.cluster().apply(&object.to_string()).await;
+            }
+            continue;
+        };
+        for hook in hooks {
+            hook["clientConfig"]["service"]["port"] = port.into();
+        }
+        scene.cluster().apply(&object.to_string()).await;
+    }
+}
+
+fn secrets(scene: &Scene) -> Api<Secret> {
+    Api::namespaced(scene.client.clone(), NAMESPACE)
+}
+
+/// What the Secret holds, once it is there.
+async fn kept(scene: &Scene) -> BTreeMap<String, Vec<u8>> {
+    let read = async || {
+        let secret = secrets(scene)
+            .get_opt(SECRET)
+            .await
+            .expect("Secrets can be read")?;
+        let data = secret.data?.into_iter();
+        Some(data.map(|(key, value)| (key, value.0)).collect())
+    };
+    scene.eventually("there is a Secret", A_WHILE, read).await
+}
+
+/// The replica serves what the Secret holds, and who believes its CA takes it.
+async fn expect_served(scene: &Scene, mooring: &Mooring) {
+    scene
+        .eventually("what is kept is served", A_WHILE, async || {
+            let kept = kept(scene).await;
+            let newest = first_of(&kept["ca.crt"]);
+            let found = served(mooring, newest.as_bytes()).await?;
+            let text = pem_body(&kept["tls.crt"]);
+            let served = serde_json::to_value(k8s_openapi::ByteString(found.to_vec())).unwrap();
+            if served == text {
+                Ok(())
+            } else {
+                Err("another certificate".to_owned())
+            }
+        })
+        .await;
+}
+
+/// The first certificate of a bundle.
+fn first_of(bundle: &[u8]) -> String {
+    let end = "-----END CERTIFICATE-----";
+    let text = String::from_utf8_lossy(bundle).into_owned();
+    format!("{}{end}\n", text.split(end).next().unwrap_or_default())
+}
+
+fn pem_body(pem: &[u8]) -> String {
+    let text = String::from_utf8_lossy(pem).into_owned();
+    let lines = text.lines().filter(|line| !line.starts_with("-----"));
+    lines.collect()
+}
+
+/// The webhook is asked, and answers: an `IP` without an address and a block is refused in its words.
+async fn expect_asked(scene: &Scene, ip: &str) {
+    let pod = scene.pod_asking("web", ip, &json!({}));
+    let pod = scene.would_create(&pod).await.accepted();
+    assert!(
+        pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_string(),
+        "{pod:#}"
+    );
+}
+
+async fn replicas_that_start_together_agree_on_one_certificate(scene: &Scene) {
+    let (one, other) = tokio::join!(scene.mooring_with(options()), scene.mooring_with(options()));
+    install(scene, &one).await;
+    for replica in [&one, &other] {
+        replica.wait_until_ready(A_WHILE).await;
+        expect_served(scene, replica).await;
+    }
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    expect_asked(scene, &ip.name).await;
+}
+
+/// Asks without a pause until told to stop; says how often.
+async fn ask_on(scene: &Scene, ip: &str, stop: &AtomicBool, asked: &AtomicUsize) {
+    while !stop.load(Ordering::Relaxed) {
+        expect_asked(scene, ip).await;
+        asked.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// How many renewals are asked for.
+fn renewals() -> usize {
+    let asked = std::env::var("MOORING_RENEWALS").ok();
+    asked
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(RENEWALS)
+}
+
+async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(scene: &Scene) {
+    let mooring = scene.mooring_with(options()).await;
+    install(scene, &mooring).await;
+    mooring.wait_until_ready(A_WHILE).await;
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let watch = async {
+        let (mut leaves, mut authorities) = (BTreeSet::new(), BTreeSet::new());
+        // Two CAs are made in the time of five certificates.
+        while leaves.len() <= renewals() || authorities.len() < 3 {
+            let kept = kept(scene).await;
+            leaves.insert(kept["tls.crt"].clone());
+            authorities.insert(first_of(&kept["ca.crt"]));
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        expect_served(scene, &mooring).await;
+        stop.store(true, Ordering::Relaxed);
+        (leaves.len() - 1, authorities.len() - 1)
+    };
+    let ((leaves, authorities), ..) = tokio::join!(
+        watch,
+        ask_on(scene, &ip.name, &stop, &asked),
+        ask_on(scene, &ip.name, &stop, &asked),
+        ask_on(scene, &ip.name, &stop, &asked),
+    );
+    let asked = asked.load(Ordering::Relaxed);
+    assert!(asked > 10 * leaves, "asked {asked} times only");
+    println!(
+        "verified: {asked} admissions over {leaves} renewals of the webhook's certificate and {authorities} of its CA, \
+         none failed"
+    );
+}
+
+async fn a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused(scene: &Scene) {
+    let mooring = scene.mooring_with(options()).await;
+    install(scene, &mooring).await;
+    mooring.wait_until_ready(A_WHILE).await;
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let spoil = async {
+        let before = kept(scene).await;
+        let patch = json!({"data": {"ca.key": "bm9uc2Vuc2U="}});
+        spoiled(scene, &patch).await;
+        let after = expect_another(scene, &before).await;
+        let params = kube::api::DeleteParams::default();
+        secrets(scene)
+            .delete(SECRET, &params)
+            .await
+            .expect("a Secret can be deleted");
+        expect_another(scene, &after).await;
+        expect_served(scene, &mooring).await;
+        stop.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(spoil, ask_on(scene, &ip.name, &stop, &asked));
+    let told = "Secret mooring-webhook-certificate cannot be used and is made anew";
+    assert!(mooring.log().contains(told), "{}", mooring.log());
+}
+
+async fn spoiled(scene: &Scene, patch: &Value) {
+    let params = kube::api::PatchParams::default();
+    let patch = kube::api::Patch::Merge(patch);
+    let patched = secrets(scene).patch(SECRET, &params, &patch).await;
+    patched.expect("a Secret can be patched");
+}
+
+/// The Secret holds another CA; what it holds.
+async fn expect_another(
+    scene: &Scene,
+    before: &BTreeMap<String, Vec<u8>>,
+) -> BTreeMap<String, Vec<u8>> {
+    scene
+        .eventually("there is another CA", A_WHILE, async || {
+            let kept = kept(scene).await;
+            (first_of(&kept["ca.crt"]) != first_of(&before["ca.crt"])).then_some(kept)
+        })
+        .await
+}
