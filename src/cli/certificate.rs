@@ -32,6 +32,7 @@ pub enum Source {
 
 /// What can be said of the certificate.
 #[derive(Debug, ClapArgs)]
+#[group(id = "certificate")]
 pub struct Args {
     /// Who makes the webhook's certificate
     #[arg(long, env = "MOORING_TLS", value_enum, default_value = "files")]

@@ -2,6 +2,7 @@
 //! together, believed by the API server, and renewed without anybody noticing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -41,9 +42,18 @@ fn options() -> MooringOptions {
     }
 }
 
-/// The rights of `config/self-managed`, and its webhook configurations, which dial this replica. No kube-proxy
-/// runs here: the Service stands for a name of this machine.
-async fn install(scene: &Scene, mooring: &Mooring) {
+/// The rights of `config/self-managed`, given before anybody starts.
+async fn allow(scene: &Scene) {
+    for object in kustomized(scene, "config/self-managed").await {
+        if object["metadata"]["name"] == "mooring-certificate" {
+            scene.cluster().apply(&object.to_string()).await;
+        }
+    }
+}
+
+/// Its webhook configurations, which dial this replica. No kube-proxy runs here: the Service stands for a name of
+/// this machine.
+async fn register(scene: &Scene, mooring: &Mooring) {
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},
         "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
@@ -51,18 +61,22 @@ async fn install(scene: &Scene, mooring: &Mooring) {
     let (_, port) = mooring.webhook_url().rsplit_once(':').unwrap();
     let port: u16 = port.parse().unwrap();
     for mut object in kustomized(scene, "config/self-managed").await {
-        let rights = object["metadata"]["name"] == "mooring-certificate";
-        let Some(hooks) = object["webhooks"].as_array_mut() else {
-            if rights {
-                scene.cluster().apply(&object.to_string()).await;
-            }
-            continue;
-        };
+        let hooks = object.get_mut("webhooks").and_then(Value::as_array_mut);
+        let Some(hooks) = hooks else { continue };
         for hook in hooks {
             hook["clientConfig"]["service"]["port"] = port.into();
         }
         scene.cluster().apply(&object.to_string()).await;
     }
+}
+
+/// A replica that is ready, and asked by the API server.
+async fn ready(scene: &Scene) -> Arc<Mooring> {
+    allow(scene).await;
+    let mooring = scene.mooring_with(options()).await;
+    register(scene, &mooring).await;
+    mooring.wait_until_ready(A_WHILE).await;
+    mooring
 }
 
 fn secrets(scene: &Scene) -> Api<Secret> {
@@ -113,7 +127,7 @@ fn pem_body(pem: &[u8]) -> String {
     lines.collect()
 }
 
-/// The webhook is asked, and answers: an `IP` without an address and a block is refused in its words.
+/// The webhook is asked, and answers: a pod that asks for the address gets what it needs.
 async fn expect_asked(scene: &Scene, ip: &str) {
     let pod = scene.pod_asking("web", ip, &json!({}));
     let pod = scene.would_create(&pod).await.accepted();
@@ -124,8 +138,9 @@ async fn expect_asked(scene: &Scene, ip: &str) {
 }
 
 async fn replicas_that_start_together_agree_on_one_certificate(scene: &Scene) {
+    allow(scene).await;
     let (one, other) = tokio::join!(scene.mooring_with(options()), scene.mooring_with(options()));
-    install(scene, &one).await;
+    register(scene, &one).await;
     for replica in [&one, &other] {
         replica.wait_until_ready(A_WHILE).await;
         expect_served(scene, replica).await;
@@ -152,9 +167,7 @@ fn renewals() -> usize {
 }
 
 async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(scene: &Scene) {
-    let mooring = scene.mooring_with(options()).await;
-    install(scene, &mooring).await;
-    mooring.wait_until_ready(A_WHILE).await;
+    let mooring = ready(scene).await;
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -186,9 +199,7 @@ async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(
 }
 
 async fn a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused(scene: &Scene) {
-    let mooring = scene.mooring_with(options()).await;
-    install(scene, &mooring).await;
-    mooring.wait_until_ready(A_WHILE).await;
+    let mooring = ready(scene).await;
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
