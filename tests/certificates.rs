@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mooring::tls::{self, Error, Notice};
+use mooring::tls::{Error, Notice, Serving};
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ProtocolVersion, RootCertStore, ServerConfig};
@@ -69,7 +69,9 @@ impl Webhook {
     fn start(mount: &Mount) -> Self {
         let (tell, notices) = unbounded_channel();
         let notice = move |notice| tell.send(notice).unwrap();
-        let (config, watch) = tls::files(mount.path.clone(), INTERVAL, notice).unwrap();
+        let serving = Serving::new().unwrap();
+        let watch = serving.files(mount.path.clone(), INTERVAL, notice);
+        let config = Arc::clone(&serving.config);
         Self {
             config,
             notices,

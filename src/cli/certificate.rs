@@ -10,9 +10,10 @@ use kube::Client;
 use rustls::ServerConfig;
 
 use super::duration::duration;
+use super::told::Told;
 use crate::metrics::Metrics;
 use crate::telemetry::{Part, Readiness, chain};
-use crate::tls::{self, Lifetimes, Notice, SelfManaged};
+use crate::tls::{self, Belief, Lifetimes, Notice, SelfManaged, Serving};
 
 /// A new CA is published for two looks before it signs, since whoever serves or believes reads late.
 const SETTLING: u32 = 2;
@@ -70,7 +71,14 @@ pub struct Contradiction {
     authority: Duration,
 }
 
-type Kept = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What serves the certificate, and the tasks that keep it up to date.
+pub struct Kept {
+    pub config: Arc<ServerConfig>,
+    pub keeping: Task,
+    pub believed: Task,
+}
 
 impl Args {
     /// Times that contradict each other.
@@ -86,15 +94,17 @@ impl Args {
         Ok(())
     }
 
-    /// What serves the certificate, and the task that keeps it up to date.
+    /// Serves it, as far as there is one.
     pub fn kept(
         &self,
         client: &Client,
         namespace: &str,
         readiness: &Readiness,
         metrics: &Metrics,
-    ) -> Result<(Arc<ServerConfig>, Kept), tls::Error> {
+    ) -> Result<Kept, tls::Error> {
+        let serving = Serving::new()?;
         let (ready, counted) = (readiness.clone(), metrics.clone());
+        let told = Told::new(client, namespace);
         let notice = move |notice| match notice {
             Notice::Loaded { not_after } => {
                 tracing::info!(not_after, "serving the webhook's certificate");
@@ -104,15 +114,12 @@ impl Args {
             Notice::Refused(error) => {
                 let error = chain(&error);
                 tracing::warn!(error, "the webhook's certificate was not taken");
+                told.warn("CertificateRefused", error);
             }
         };
         let interval = self.cert_interval;
-        match self.tls {
-            Source::Files => {
-                let directory = self.cert_dir.clone();
-                let (config, watch) = tls::files(directory, interval, notice)?;
-                Ok((config, Box::pin(watch)))
-            }
+        let keeping: Task = match self.tls {
+            Source::Files => Box::pin(serving.files(self.cert_dir.clone(), interval, notice)),
             Source::SelfManaged => {
                 let options = SelfManaged {
                     namespace: namespace.to_owned(),
@@ -125,9 +132,37 @@ impl Args {
                         overlap: interval * OVERLAP,
                     },
                 };
-                let (config, keeper) = tls::self_managed(client.clone(), options, notice)?;
-                Ok((config, Box::pin(keeper)))
+                Box::pin(serving.self_managed(client.clone(), options, notice))
             }
-        }
+        };
+        let (ready, told) = (readiness.clone(), Told::new(client, namespace));
+        let believed = serving.believed(client.clone(), interval, move |belief| match belief {
+            Belief::Believed => ready.set(Part::Belief, true),
+            Belief::Doubted(webhooks) => {
+                let webhooks = webhooks.join(", ");
+                tracing::warn!(
+                    webhooks,
+                    "the caBundle does not verify the certificate that is served"
+                );
+                ready.set(Part::Belief, false);
+                told.warn(
+                    "CertificateNotBelieved",
+                    format!(
+                        "the caBundle of {webhooks} does not verify the certificate that is served"
+                    ),
+                );
+            }
+            Belief::Unknown(error) => {
+                tracing::warn!(
+                    error,
+                    "nobody knows whether the API server believes the certificate"
+                );
+            }
+        });
+        Ok(Kept {
+            config: serving.config,
+            keeping,
+            believed: Box::pin(believed),
+        })
     }
 }

@@ -6,6 +6,7 @@ mod crds;
 mod duration;
 mod identity;
 mod run;
+mod told;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -148,8 +148,9 @@ async fn webhook(
     metrics: &Metrics,
 ) -> Result<(), BoxError> {
     let (certificate, namespace) = (&args.certificate, &args.namespace);
-    let (tls, kept) = certificate.kept(&clients.general, namespace, readiness, metrics)?;
-    supervisor.spawn_endless(Stage::Serving, "the certificate's keeping", kept);
+    let kept = certificate.kept(&clients.general, namespace, readiness, metrics)?;
+    supervisor.spawn_endless(Stage::Serving, "the certificate's keeping", kept.keeping);
+    supervisor.spawn_endless(Stage::Serving, "the look at caBundle", kept.believed);
 
     let (caches, keep) = admission::caches(&clients.general);
     supervisor.spawn_endless(Stage::Serving, "the webhook's caches", keep);
@@ -169,7 +170,7 @@ async fn webhook(
     });
     let listener = listen(args.webhook_addr, "the webhook").await?;
     let stop = supervisor.stop(Stage::Serving);
-    let server = admission::serve(listener, tls, router, stop);
+    let server = admission::serve(listener, kept.config, router, stop);
     supervisor.spawn(Stage::Serving, "the webhook", server);
     readiness.set(Part::Webhook, true);
     Ok(())
@@ -247,7 +248,6 @@ fn signals() -> Result<mpsc::Receiver<&'static str>, BoxError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory as _;
 
     #[test]

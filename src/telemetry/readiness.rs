@@ -15,17 +15,20 @@ pub enum Part {
     Webhook,
     /// There is a certificate to serve.
     Certificate,
+    /// The API server believes it, as far as is known.
+    Belief,
     /// Nobody has asked the process to end.
     Running,
 }
 
 impl Part {
     /// Every part, in order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Caches,
         Self::Watches,
         Self::Webhook,
         Self::Certificate,
+        Self::Belief,
         Self::Running,
     ];
 }
@@ -37,6 +40,7 @@ impl fmt::Display for Part {
             Self::Watches => "watches",
             Self::Webhook => "webhook",
             Self::Certificate => "certificate",
+            Self::Belief => "caBundle",
             Self::Running => "running",
         })
     }
@@ -94,6 +98,7 @@ mod tests {
             Part::Watches,
             Part::Webhook,
             Part::Certificate,
+            Part::Belief,
         ];
         assert_eq!(readiness.missing(), needed);
         for part in needed {

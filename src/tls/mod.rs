@@ -1,6 +1,7 @@
 //! TLS for the webhook. Its certificate and key are taken from two files that may change at any time, as
 //! cert-manager's do when a Secret is mounted; or they are made here and kept in a Secret.
 
+mod believed;
 mod pair;
 mod published;
 mod self_managed;
@@ -18,6 +19,7 @@ use rustls::version::TLS13;
 use self_managed::Keeper;
 use watch::Served;
 
+pub use believed::Belief;
 pub use self_managed::{Lifetimes, Options as SelfManaged, Trouble, Unusable};
 
 /// Name of the certificate's file: the leaf first, then what leads to its CA, as PEM.
@@ -90,62 +92,84 @@ pub enum Notice {
     Refused(Error),
 }
 
-/// A configuration that serves the pair in `directory`, and the task that keeps it up to date: it reads
-/// the files at once, then every `interval` (a watch would die when kubelet swaps the symlink), and tells `notice` whenever that changes something. While
-/// there is no pair, handshakes fail.
-///
-/// # Errors
-/// TLS 1.3 cannot be offered.
-pub fn files<N>(
-    directory: PathBuf,
-    interval: Duration,
-    notice: N,
-) -> Result<(Arc<ServerConfig>, impl Future<Output = ()> + Send), Error>
-where
-    N: FnMut(Notice) + Send,
-{
-    let (config, provider, served) = config()?;
-    Ok((
-        config,
-        watch::watch(directory, interval, provider, served, notice),
-    ))
+/// What handshakes are answered with. While there is no certificate, they fail.
+#[derive(Debug)]
+pub struct Serving {
+    /// For the server.
+    pub config: Arc<ServerConfig>,
+    served: Arc<Served>,
+    provider: Arc<CryptoProvider>,
 }
 
-/// A configuration that serves a certificate of our own, and the task that makes it, renews it and publishes its
-/// CA. While there is none, handshakes fail.
-///
-/// # Errors
-/// TLS 1.3 cannot be offered.
-pub fn self_managed<N>(
-    client: kube::Client,
-    options: SelfManaged,
-    notice: N,
-) -> Result<(Arc<ServerConfig>, impl Future<Output = ()> + Send), Error>
-where
-    N: FnMut(Notice) + Send + Sync,
-{
-    let (config, provider, served) = config()?;
-    let keeper = Keeper {
-        client,
-        options,
-        provider,
-        served,
-        notice,
-    };
-    Ok((config, keeper.keep()))
-}
+impl Serving {
+    /// With no certificate yet.
+    ///
+    /// # Errors
+    /// TLS 1.3 cannot be offered.
+    pub fn new() -> Result<Self, Error> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let served = Arc::new(Served::default());
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(Error::Protocol)?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(&served) as Arc<_>);
+        // API servers speak HTTP/1.1 to webhooks.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self {
+            config: Arc::new(config),
+            served,
+            provider,
+        })
+    }
 
-type Parts = (Arc<ServerConfig>, Arc<CryptoProvider>, Arc<Served>);
+    /// Takes the pair in `directory`: reads the files at once, then every `interval` (a watch would die when
+    /// kubelet swaps the symlink), and tells `notice` whenever that changes something.
+    pub fn files<N>(
+        &self,
+        directory: PathBuf,
+        interval: Duration,
+        notice: N,
+    ) -> impl Future<Output = ()> + Send + use<N>
+    where
+        N: FnMut(Notice) + Send,
+    {
+        let (provider, served) = (Arc::clone(&self.provider), Arc::clone(&self.served));
+        watch::watch(directory, interval, provider, served, notice)
+    }
 
-fn config() -> Result<Parts, Error> {
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let served = Arc::new(Served::default());
-    let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_protocol_versions(&[&TLS13])
-        .map_err(Error::Protocol)?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::clone(&served) as Arc<_>);
-    // API servers speak HTTP/1.1 to webhooks.
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok((Arc::new(config), provider, served))
+    /// Makes a certificate of our own, renews it and publishes its CA.
+    pub fn self_managed<N>(
+        &self,
+        client: kube::Client,
+        options: SelfManaged,
+        notice: N,
+    ) -> impl Future<Output = ()> + Send + use<N>
+    where
+        N: FnMut(Notice) + Send + Sync,
+    {
+        let keeper = Keeper {
+            client,
+            options,
+            provider: Arc::clone(&self.provider),
+            served: Arc::clone(&self.served),
+            notice,
+        };
+        keeper.keep()
+    }
+
+    /// Looks every `interval` whether the API server would believe what is served, and tells `notice` when that
+    /// changes.
+    pub fn believed<N>(
+        &self,
+        client: kube::Client,
+        interval: Duration,
+        notice: N,
+    ) -> impl Future<Output = ()> + Send + use<N>
+    where
+        N: FnMut(Belief) + Send,
+    {
+        let (provider, served) = (Arc::clone(&self.provider), Arc::clone(&self.served));
+        believed::watch(client, interval, provider, served, notice)
+    }
 }

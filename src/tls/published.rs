@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
 
 use super::pair::certificates;
+use crate::api::names;
 
 /// Name of both configurations (`config/webhook`).
 const CONFIGURATION: &str = "mooring";
@@ -17,6 +18,9 @@ const CONFIGURATION: &str = "mooring";
 /// What one of our webhooks says of itself to the API server.
 #[derive(Clone, Debug)]
 pub(super) struct Hook {
+    /// Its own name.
+    pub webhook: String,
+    index: usize,
     /// Whom the API server dials, and so what the certificate has to be good for.
     pub name: Option<ServerName<'static>>,
     /// The CAs that it believes; what cannot be read is none.
@@ -43,19 +47,21 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
     let validating = Api::<ValidatingWebhookConfiguration>::all(client.clone());
     let mut found = Vec::new();
     if let Some(read) = mutating.get_opt(CONFIGURATION).await? {
-        let hooks = read.webhooks.iter().flatten();
+        let webhooks = read.webhooks.iter().flatten();
+        let webhooks = webhooks.map(|it| (&it.name, &it.client_config));
         found.push(Configuration {
             kind: Kind::Mutating,
             version: read.metadata.resource_version.unwrap_or_default(),
-            hooks: hooks.map(|webhook| hook(&webhook.client_config)).collect(),
+            hooks: ours(webhooks).collect(),
         });
     }
     if let Some(read) = validating.get_opt(CONFIGURATION).await? {
-        let hooks = read.webhooks.iter().flatten();
+        let webhooks = read.webhooks.iter().flatten();
+        let webhooks = webhooks.map(|it| (&it.name, &it.client_config));
         found.push(Configuration {
             kind: Kind::Validating,
             version: read.metadata.resource_version.unwrap_or_default(),
-            hooks: hooks.map(|webhook| hook(&webhook.client_config)).collect(),
+            hooks: ours(webhooks).collect(),
         });
     }
     Ok(found)
@@ -71,10 +77,9 @@ pub(super) async fn write(
     let mut operations = vec![json!({
         "op": "test", "path": "/metadata/resourceVersion", "value": configuration.version
     })];
-    operations.extend((0..configuration.hooks.len()).map(|index| {
-        json!({
-            "op": "add", "path": format!("/webhooks/{index}/clientConfig/caBundle"), "value": bundle
-        })
+    operations.extend(configuration.hooks.iter().map(|hook| {
+        let path = format!("/webhooks/{}/clientConfig/caBundle", hook.index);
+        json!({"op": "add", "path": path, "value": bundle})
     }));
     let operations =
         serde_json::from_value(Value::Array(operations)).map_err(kube::Error::SerdeError)?;
@@ -96,15 +101,25 @@ pub(super) async fn write(
     }
 }
 
-fn hook(config: &WebhookClientConfig) -> Hook {
-    let bundle = config
-        .ca_bundle
-        .as_ref()
-        .map_or(&[][..], |bundle| &bundle.0);
-    Hook {
-        name: dialled(config).and_then(|name| ServerName::try_from(name).ok()),
-        bundle: certificates(bundle).unwrap_or_default(),
-    }
+/// Those that are ours by name: who adds one of his own answers for it himself.
+fn ours<'a>(
+    webhooks: impl Iterator<Item = (&'a String, &'a WebhookClientConfig)>,
+) -> impl Iterator<Item = Hook> {
+    webhooks
+        .enumerate()
+        .filter(|(_, (name, _))| name.ends_with(names::GROUP))
+        .map(|(index, (name, config))| {
+            let bundle = config
+                .ca_bundle
+                .as_ref()
+                .map_or(&[][..], |bundle| &bundle.0);
+            Hook {
+                webhook: name.clone(),
+                index,
+                name: dialled(config).and_then(|name| ServerName::try_from(name).ok()),
+                bundle: certificates(bundle).unwrap_or_default(),
+            }
+        })
 }
 
 /// A Service is dialled as `name.namespace.svc` (API reference, `ServiceReference`).

@@ -25,12 +25,19 @@ impl Served {
     }
 }
 
-impl ResolvesServerCert for Served {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+impl Served {
+    /// If there is one.
+    pub fn served(&self) -> Option<Arc<CertifiedKey>> {
         self.0
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+}
+
+impl ResolvesServerCert for Served {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        self.served()
     }
 }
 

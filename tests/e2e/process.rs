@@ -11,6 +11,7 @@ use crate::scene::{SOON, Scene};
 scenes![
     alone without_an_api_server_it_is_healthy_and_not_ready,
     alone told_to_end_it_is_not_ready_and_answers_until_it_has_drained,
+    alone a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so,
     alone every_promised_metric_is_there_and_well_formed,
 ];
 
@@ -58,6 +59,75 @@ async fn without_an_api_server_it_is_healthy_and_not_ready(scene: &Scene) {
         "told to end while it waited: {status}\n{}",
         mooring.log()
     );
+}
+
+async fn expect_ready(scene: &Scene, mooring: &Mooring, code: u16) -> String {
+    let sentence = format!("/readyz answers {code}");
+    scene
+        .eventually(&sentence, SOON, async || {
+            let answer = ask(mooring, "/readyz").await?;
+            if answer.code == code {
+                Ok(answer.body)
+            } else {
+                Err(answer.body)
+            }
+        })
+        .await
+}
+
+async fn a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so(scene: &Scene) {
+    let options = MooringOptions {
+        arguments: vec!["--cert-interval=200ms".to_owned()],
+        environment: vec![("POD_NAME".to_owned(), "mooring-0".to_owned())],
+        ..MooringOptions::default()
+    };
+    let mooring = scene.mooring_with(options).await;
+    expect_ready(scene, &mooring, 200).await;
+    let kind = "validatingwebhookconfiguration mooring";
+    let path = "/webhooks/0/clientConfig/caBundle";
+    let read = scene
+        .kubectl(&format!("get {kind} -o json"))
+        .await
+        .success();
+    let read: serde_json::Value = serde_json::from_str(&read).unwrap();
+    let before = read.pointer(path).unwrap();
+    let write = async |bundle: &serde_json::Value| {
+        let patch = json!([{"op": "replace", "path": path, "value": bundle}]).to_string();
+        let words = [
+            "patch",
+            "validatingwebhookconfiguration",
+            "mooring",
+            "--type=json",
+            "-p",
+            &patch,
+        ];
+        scene
+            .cluster()
+            .kubectl(words.map(str::to_owned))
+            .await
+            .success();
+    };
+    // Another CA, of the same name.
+    let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
+    let other = k8s_openapi::ByteString(other.cert.pem().into_bytes());
+    write(&serde_json::to_value(other).unwrap()).await;
+    let body = expect_ready(scene, &mooring, 503).await;
+    assert!(body.contains("caBundle"), "{body}");
+    scene
+        .eventually("an Event tells it", SOON, async || {
+            let events = scene
+                .kubectl("-n mooring-system get events")
+                .await
+                .success();
+            if events.contains("CertificateNotBelieved") && events.contains("pod/mooring-0") {
+                Ok(())
+            } else {
+                Err(events)
+            }
+        })
+        .await;
+    write(before).await;
+    expect_ready(scene, &mooring, 200).await;
 }
 
 async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {

@@ -78,7 +78,7 @@ fn kustomize_builds_what_users_apply() {
             String::from_utf8_lossy(&built.stderr)
         );
         if folder == "config/default" {
-            let text = String::from_utf8(built.stdout).unwrap();
+            let text = String::from_utf8_lossy(&built.stdout);
             assert!(
                 !text.contains("kind: CustomResourceDefinition"),
                 "the definitions are applied apart"
@@ -89,7 +89,7 @@ fn kustomize_builds_what_users_apply() {
             );
         }
         if folder == "config/self-managed" {
-            let text = String::from_utf8(built.stdout).unwrap();
+            let text = String::from_utf8_lossy(&built.stdout);
             assert!(text.contains("- --tls=self-managed"), "{text}");
             for others in ["cert-manager.io", "mooring-webhook-tls"] {
                 assert!(!text.contains(others), "{others} is of no use here");

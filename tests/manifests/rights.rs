@@ -57,7 +57,37 @@ fn the_rights_are_those_that_are_used_and_no_others() {
             ("/pods/status", &["patch"]),
             ("/nodes", &["get", "list", "watch", "patch"]),
             ("apps/replicasets", &["get", "list"]),
+            (
+                "admissionregistration.k8s.io/mutatingwebhookconfigurations:mooring",
+                &["get"]
+            ),
+            (
+                "admissionregistration.k8s.io/validatingwebhookconfigurations:mooring",
+                &["get"]
+            ),
             ("events.k8s.io/events", &["create", "patch"]),
+        ])
+    );
+    let more: ClusterRole = object("config/self-managed/cluster_role.yaml");
+    assert_eq!(
+        rights(more.rules.unwrap()),
+        expected(&[
+            (
+                "admissionregistration.k8s.io/mutatingwebhookconfigurations:mooring",
+                &["patch"]
+            ),
+            (
+                "admissionregistration.k8s.io/validatingwebhookconfigurations:mooring",
+                &["patch"]
+            ),
+        ])
+    );
+    let more: Role = object("config/self-managed/role.yaml");
+    assert_eq!(
+        rights(more.rules.unwrap()),
+        expected(&[
+            ("/secrets", &["create"]),
+            ("/secrets:mooring-webhook-certificate", &["get", "update"]),
         ])
     );
     let role: Role = object("config/rbac/role.yaml");

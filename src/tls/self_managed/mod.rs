@@ -13,12 +13,10 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
-use rustls::RootCertStore;
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier as _;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 
+use super::believed::verified;
 use super::pair::{Usable, validity};
 use super::published::{self, Configuration};
 use super::watch::Served;
@@ -230,7 +228,8 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         let newest = kept.newest().map_err(Trouble::Making)?;
         let (all, first) = (kept.authorities.as_slice(), kept.authorities.get(..1));
         let good = |believed: &[CertificateDer<'static>], name: &ServerName<'_>| {
-            verified(&usable, believed, name, now, &self.provider)
+            let now = UnixTime::since_unix_epoch(Duration::from_millis(now.unsigned_abs()));
+            verified(&usable.key, believed, name, now, &self.provider)
         };
         let known = Known {
             authority_ends: newest.not_after * 1000,
@@ -361,28 +360,4 @@ fn names(configurations: &[Configuration]) -> Vec<ServerName<'static>> {
         }
     }
     names
-}
-
-/// Would a client that believes only these CAs, and dials this name, take the leaf?
-fn verified(
-    usable: &Usable,
-    believed: &[CertificateDer<'static>],
-    name: &ServerName<'_>,
-    now: i64,
-    provider: &Arc<CryptoProvider>,
-) -> bool {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(believed.iter().cloned());
-    let Ok(verifier) =
-        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()
-    else {
-        return false;
-    };
-    let Some((leaf, chain)) = usable.key.cert.split_first() else {
-        return false;
-    };
-    let now = UnixTime::since_unix_epoch(Duration::from_millis(now.unsigned_abs()));
-    verifier
-        .verify_server_cert(leaf, chain, name, &[], now)
-        .is_ok()
 }
