@@ -59,6 +59,7 @@ mod readme;
 mod release;
 mod replay;
 mod rights;
+mod rolling;
 mod rollout;
 mod room;
 mod schema;
@@ -111,6 +112,7 @@ fn trials() -> Vec<Trial> {
         release::scenes(),
         replay::scenes(),
         rights::scenes(),
+        rolling::scenes(),
         rollout::scenes(),
         room::scenes(),
         rules::scenes(),

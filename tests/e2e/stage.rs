@@ -52,6 +52,48 @@ pub fn alone(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
     )
 }
 
+/// Set in a process that plays one scene in a network namespace of its own.
+const APART: &str = "MOORING_E2E_APART";
+
+/// Is this such a process?
+pub fn is_apart() -> bool {
+    std::env::var_os(APART).is_some()
+}
+
+/// A scene in a network namespace of its own, where the API server finds replicas by their Service: they need
+/// addresses that are no loopback addresses. Another process plays it there, since a process has one network.
+pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
+    if is_apart() {
+        return alone(name, play);
+    }
+    Trial::test(name, move || {
+        mooring_cluster::run(async {
+            let _turn = TURNS_ALONE.acquire().await.expect("never closed");
+            let network = "ip link set lo up; for number in 1 2 3 4; do ip address add 10.231.0.$number/32 dev lo; done; \
+                exec \"$0\" --exact \"$1\" --nocapture";
+            let played = tokio::process::Command::new("unshare")
+                .args(["--net", "--kill-child", "sh", "-euc", network])
+                .arg(std::env::current_exe().expect("it runs"))
+                .arg(name)
+                .env(APART, "1")
+                .env_remove("MOORING_E2E_ONLY")
+                .kill_on_drop(true)
+                .output()
+                .await;
+            let played = played.map_err(|error| Failed::from(format!("unshare: {error}")))?;
+            let said = String::from_utf8_lossy(&played.stdout);
+            if !played.status.success() {
+                let cried = String::from_utf8_lossy(&played.stderr);
+                return Err(Failed::from(format!("{}\n{said}\n{cried}", played.status)));
+            }
+            for line in said.lines().filter(|line| line.starts_with("verified: ")) {
+                println!("{line}");
+            }
+            Ok(())
+        })
+    })
+}
+
 fn trial(
     name: &'static str,
     turns: &'static LazyLock<Semaphore>,

@@ -19,7 +19,7 @@ static IDLE: Mutex<Vec<World>> = Mutex::new(Vec::new());
 impl World {
     async fn start() -> Self {
         Self {
-            cluster: Cluster::start(ClusterOptions::default()).await,
+            cluster: Cluster::start(options()).await,
             replicas: tokio::sync::Mutex::default(),
         }
     }
@@ -76,6 +76,16 @@ impl World {
             IDLE.lock().unwrap().push(self);
         }
     }
+}
+
+fn options() -> ClusterOptions {
+    let mut options = ClusterOptions::default();
+    if crate::stage::is_apart() {
+        // No kube-proxy runs here: the API server itself chooses among a Service's endpoints.
+        let flag = "--enable-aggregator-routing=true";
+        options.api_server_flags.push(flag.to_owned());
+    }
+    options
 }
 
 /// Ends all clusters; their folders stay when something has failed.

@@ -25,7 +25,8 @@ use super::seats::Seat;
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// A request's head has to be there so long after its first byte, and an answer has to be taken so soon.
 const HEAD: Duration = Duration::from_secs(5);
-/// A connection on which no request begins for so long is closed.
+/// A connection on which no request begins for so long is closed: an API server may keep one for later that it
+/// opened for a request which was given up.
 const IDLE: Duration = Duration::from_mins(2);
 /// The API server closes an idle connection after so long (client-go). Whoever closes first must be the API
 /// server: it does not repeat a request that meets a closed connection, and the pod is refused.
@@ -84,6 +85,9 @@ impl Connections {
         };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
+            // One request each: a replica that ends would have to close connections that the API server still
+            // holds, and a request that meets the close is not repeated. A handshake costs less than a refused pod.
+            .keep_alive(false)
             .header_read_timeout(IDLE)
             .max_headers(HEAD_FIELDS)
             .max_buf_size(HEAD_BYTES)

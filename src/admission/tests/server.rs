@@ -216,3 +216,14 @@ async fn a_crowd_that_sits_there_takes_nothing_from_who_asks() {
     let answer = answer(&mut asking).await;
     assert!(answer.contains("\"allowed\":true"), "{answer}");
 }
+
+#[tokio::test]
+async fn an_answer_ends_its_connection_so_that_none_is_left_to_be_closed_later() {
+    let served = served().await;
+    let mut stream = served.connect().await;
+    served.objects.released.notify_one();
+    let kept_open = request().replace("Connection: close\r\n", "");
+    stream.write_all(kept_open.as_bytes()).await.unwrap();
+    let answer = answer(&mut stream).await.to_lowercase();
+    assert!(answer.contains("connection: close"), "{answer}");
+}

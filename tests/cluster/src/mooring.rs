@@ -1,5 +1,6 @@
 //! The built `mooring`, run as its Deployment would: under its own ServiceAccount.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -34,6 +35,8 @@ pub struct MooringOptions {
     pub wait: bool,
     /// The API server's URL in its kubeconfig, such as a [`Proxy`](crate::Proxy)'s; default: the server's own.
     pub api_server: Option<String>,
+    /// Where its webhook listens; default: a free port of 127.0.0.1.
+    pub webhook: Option<SocketAddr>,
     /// More arguments of `mooring run`.
     pub arguments: Vec<String>,
     /// More environment.
@@ -50,6 +53,7 @@ impl Default for MooringOptions {
             register_webhooks: true,
             wait: true,
             api_server: None,
+            webhook: None,
             arguments: Vec::new(),
             environment: Vec::new(),
         }
@@ -96,10 +100,11 @@ impl Mooring {
         )
         .expect("a kubeconfig can be written");
 
-        let (webhook, http) = (free_port(), free_port());
+        let anywhere = || SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
+        let (webhook, http) = (options.webhook.unwrap_or_else(anywhere), free_port());
         let mut arguments = vec![
             "run".to_owned(),
-            format!("--webhook-addr=127.0.0.1:{webhook}"),
+            format!("--webhook-addr={webhook}"),
             format!("--http-addr=127.0.0.1:{http}"),
             format!("--cert-dir={}", certificates.display()),
             format!("--namespace={NAMESPACE}"),
@@ -130,7 +135,7 @@ impl Mooring {
         let mooring = Self {
             process,
             identity,
-            webhook: format!("https://127.0.0.1:{webhook}"),
+            webhook: format!("https://{webhook}"),
             http: format!("http://127.0.0.1:{http}"),
             certificates,
         };

@@ -1,0 +1,134 @@
+//! Two replicas behind their Service, restarted in turn as a rollout does, while pods are created: the API server
+//! chooses among the endpoints, and the test is the kubelet that withdraws and adds them.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mooring_cluster::{Mooring, MooringOptions};
+use serde_json::{Value, json};
+
+use crate::certificates::kustomized;
+use crate::scene::Scene;
+
+scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
+
+const NAMESPACE: &str = "mooring-system";
+/// So many restarts are played; `make verify` asks for more.
+const RESTARTS: usize = 5;
+/// How long a replica answers on after SIGTERM: shorter than in `config/default`.
+const DRAIN: Duration = Duration::from_secs(2);
+/// 50 pods a second.
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 231, 0, number)
+}
+
+async fn replica(scene: &Scene, number: u8) -> Arc<Mooring> {
+    let options = MooringOptions {
+        drain: DRAIN,
+        register_webhooks: false,
+        webhook: Some(SocketAddr::from((address(number), 8443))),
+        ..MooringOptions::default()
+    };
+    scene.mooring_with(options).await
+}
+
+/// The Service's endpoints, as the endpoint controller writes them.
+async fn publish(scene: &Scene, ready: &[u8]) {
+    let endpoints: Vec<Value> = [1, 2]
+        .iter()
+        .map(|number| {
+            json!({"addresses": [address(*number)], "conditions": {"ready": ready.contains(number)}})
+        })
+        .collect();
+    let slice = json!({
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+        "metadata": {
+            "name": "mooring-webhook-1", "namespace": NAMESPACE,
+            "labels": {"kubernetes.io/service-name": "mooring-webhook"},
+        },
+        "addressType": "IPv4",
+        "endpoints": endpoints,
+        "ports": [{"name": "webhook", "port": 8443, "protocol": "TCP"}],
+    });
+    scene.cluster().apply(&slice.to_string()).await;
+}
+
+/// Service and webhook configurations as they are in the repository, with the CA of the replicas' certificates.
+async fn register(scene: &Scene) {
+    let bundle = scene.cluster().webhook_authority().certificate();
+    let bundle = k8s_openapi::ByteString(bundle.into_bytes());
+    for mut object in kustomized(scene, "config/default").await {
+        if object["kind"] == "Service" {
+            // The endpoints are the test's.
+            object["spec"]["selector"].take();
+        } else if let Some(hooks) = object.get_mut("webhooks").and_then(Value::as_array_mut) {
+            for hook in hooks {
+                hook["clientConfig"]["caBundle"] = serde_json::to_value(&bundle).unwrap();
+            }
+            object["metadata"]["annotations"].take();
+        } else {
+            continue;
+        }
+        scene.cluster().apply(&object.to_string()).await;
+    }
+}
+
+/// Creates pods, 50 a second, until told to stop.
+async fn create_on(scene: &Scene, ip: &str, stop: &AtomicBool, created: &AtomicUsize) {
+    let create = async || {
+        let pod = scene.pod_asking("web", ip, &json!({}));
+        let pod = scene.would_create(&pod).await.accepted();
+        let uid = &pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"];
+        assert!(uid.is_string(), "{pod:#}");
+        created.fetch_add(1, Ordering::Relaxed);
+    };
+    let mut due = tokio::time::interval(PAUSE);
+    let mut running = futures::stream::FuturesUnordered::new();
+    while !stop.load(Ordering::Relaxed) {
+        tokio::select! {
+            _ = due.tick() => running.push(create()),
+            Some(()) = futures::StreamExt::next(&mut running) => {}
+        }
+    }
+    while futures::StreamExt::next(&mut running).await.is_some() {}
+}
+
+fn restarts() -> usize {
+    let asked = std::env::var("MOORING_RESTARTS").ok();
+    asked
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(RESTARTS)
+}
+
+async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Scene) {
+    let mut replicas = [replica(scene, 1).await, replica(scene, 2).await];
+    publish(scene, &[1, 2]).await;
+    register(scene).await;
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let (stop, created) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let restart = async {
+        for count in 0..restarts() {
+            let number: u8 = if count % 2 == 0 { 1 } else { 2 };
+            let old = &mut replicas[usize::from(number - 1)];
+            // As on a node: the endpoint is withdrawn while the process is told to end already.
+            let other = [3 - number];
+            let (ended, ()) = tokio::join!(old.terminate(), publish(scene, &other));
+            assert!(ended.success(), "{ended}\n{}", old.log());
+            *old = replica(scene, number).await;
+            publish(scene, &[1, 2]).await;
+        }
+        stop.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(restart, create_on(scene, &ip.name, &stop, &created));
+    let created = created.load(Ordering::Relaxed);
+    assert!(created > 50 * restarts(), "{created} pods only");
+    println!(
+        "verified: {created} admissions over {} restarts of two replicas in turn, none failed",
+        restarts()
+    );
+}
