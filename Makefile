@@ -19,7 +19,7 @@ help:
 	@echo 'make up        start everything and leave it running; then: . target/dev/env'
 	@echo 'make down      end what `make up` started'
 	@echo 'make test      format, lints, and every test (its parts: test-fast, checkers, e2e)'
-	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo repeat"'
+	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo webhook"'
 	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
 	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
 	@echo 'make advisories  asks the RustSec database about every library (needs the network)'

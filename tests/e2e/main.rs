@@ -80,6 +80,7 @@ fn trials() -> Vec<Trial> {
     [
         // It waits for a minute, and so comes first.
         vanished::scenes(),
+        rolling::scenes(),
         answers::scenes(),
         attach::scenes(),
         block_rules::scenes(),
@@ -112,7 +113,6 @@ fn trials() -> Vec<Trial> {
         release::scenes(),
         replay::scenes(),
         rights::scenes(),
-        rolling::scenes(),
         rollout::scenes(),
         room::scenes(),
         rules::scenes(),
