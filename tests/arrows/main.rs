@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("admission", &["api"]),
     ("controller", &["api", "cloud"]),
     ("cloud", &[]),
-    ("tls", &[]),
+    ("tls", &["api"]),
     ("metrics", &[]),
     ("telemetry", &[]),
 ];
