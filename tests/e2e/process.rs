@@ -92,14 +92,14 @@ async fn a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so(sc
     let read: serde_json::Value = serde_json::from_str(&read).unwrap();
     let before = read.pointer(path).unwrap();
     let write = async |bundle: &serde_json::Value| {
-        let patch = json!([{"op": "replace", "path": path, "value": bundle}]).to_string();
+        let operations = json!([{"op": "replace", "path": path, "value": bundle}]).to_string();
         let words = [
             "patch",
             "validatingwebhookconfiguration",
             "mooring",
             "--type=json",
             "-p",
-            &patch,
+            &operations,
         ];
         scene
             .cluster()

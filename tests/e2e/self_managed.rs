@@ -22,7 +22,7 @@ scenes![
 
 const NAMESPACE: &str = "mooring-system";
 const SECRET: &str = "mooring-webhook-certificate";
-const A_WHILE: Duration = Duration::from_secs(60);
+const A_WHILE: Duration = Duration::from_mins(1);
 /// So many renewals are waited for; `make verify` asks for more.
 const RENEWALS: usize = 5;
 

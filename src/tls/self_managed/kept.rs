@@ -59,7 +59,7 @@ impl Kept {
         let (certificate, key) = authority(life.0, now)?;
         let mut authorities = vec![certificate];
         authorities.extend(published);
-        let pair = leaf(&authorities[..1], &key, names, life.1, now)?;
+        let pair = leaf(&authorities, &key, names, life.1, now)?;
         Ok(Self {
             authorities,
             key,
