@@ -87,7 +87,7 @@ pub(super) async fn watch<N>(
 }
 
 /// Says once what is wrong, not at every look.
-fn complain<N: FnMut(Notice)>(last: &mut Option<String>, error: Error, notice: &mut N) {
+pub(super) fn complain<N: FnMut(Notice)>(last: &mut Option<String>, error: Error, notice: &mut N) {
     let text = format!("{error:?}");
     if last.as_ref() != Some(&text) {
         *last = Some(text);

@@ -30,23 +30,31 @@ pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The webhook configurations as they are in the repository, injected by cert-manager. No kube-proxy runs here:
-/// the Service stands for a name of this machine, and the port is that of the replica.
-async fn register(scene: &Scene, mooring: &Mooring) {
+/// Applies webhook configurations so that they dial this replica. No kube-proxy runs here: the Service stands for a
+/// name of this machine, and the port is that of the replica.
+pub async fn dial(scene: &Scene, mooring: &Mooring, configurations: Vec<Value>) {
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},
         "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
     scene.cluster().apply(&service.to_string()).await;
     let (_, port) = mooring.webhook_url().rsplit_once(':').unwrap();
     let port: u16 = port.parse().unwrap();
-    for mut object in kustomized(scene, "config/webhook").await {
-        let from = &object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
-        assert_eq!(from, "mooring-system/mooring-webhook", "{object}");
+    for mut object in configurations {
         for hook in object["webhooks"].as_array_mut().unwrap() {
             hook["clientConfig"]["service"]["port"] = port.into();
         }
         scene.cluster().apply(&object.to_string()).await;
     }
+}
+
+/// The webhook configurations as they are in the repository, injected by cert-manager.
+async fn register(scene: &Scene, mooring: &Mooring) {
+    let configurations = kustomized(scene, "config/webhook").await;
+    for object in &configurations {
+        let from = &object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"];
+        assert_eq!(from, "mooring-system/mooring-webhook", "{object}");
+    }
+    dial(scene, mooring, configurations).await;
 }
 
 async fn secret(scene: &Scene) -> Option<BTreeMap<String, Vec<u8>>> {

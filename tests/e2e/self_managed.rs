@@ -11,7 +11,7 @@ use kube::Api;
 use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
-use crate::certificates::{kustomized, served};
+use crate::certificates::{dial, kustomized, served};
 use crate::scene::Scene;
 
 scenes![
@@ -51,23 +51,11 @@ async fn allow(scene: &Scene) {
     }
 }
 
-/// Its webhook configurations, which dial this replica. No kube-proxy runs here: the Service stands for a name of
-/// this machine.
+/// Its webhook configurations, which dial this replica.
 async fn register(scene: &Scene, mooring: &Mooring) {
-    let service = json!({"apiVersion": "v1", "kind": "Service",
-        "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},
-        "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
-    scene.cluster().apply(&service.to_string()).await;
-    let (_, port) = mooring.webhook_url().rsplit_once(':').unwrap();
-    let port: u16 = port.parse().unwrap();
-    for mut object in kustomized(scene, "config/self-managed").await {
-        let hooks = object.get_mut("webhooks").and_then(Value::as_array_mut);
-        let Some(hooks) = hooks else { continue };
-        for hook in hooks {
-            hook["clientConfig"]["service"]["port"] = port.into();
-        }
-        scene.cluster().apply(&object.to_string()).await;
-    }
+    let mut objects = kustomized(scene, "config/self-managed").await;
+    objects.retain(|object| object.get("webhooks").is_some());
+    dial(scene, mooring, objects).await;
 }
 
 /// A replica that is ready, and asked by the API server.

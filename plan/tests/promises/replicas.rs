@@ -229,8 +229,8 @@ fn the_winners_true_that_comes_late_is_refused() {
     sim.expect_attached("partner", "b");
 }
 
-#[test]
-fn a_reservation_adopted_after_the_ip_was_read_is_not_let_go() {
+/// The address was edited to 203.0.113.20, and the first one's next step is to let 203.0.113.10 go.
+fn about_to_let_go() -> Sim {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");
     sim.leader = Some(0);
@@ -239,11 +239,21 @@ fn a_reservation_adopted_after_the_ip_was_read_is_not_let_go() {
     while !matches!(in_hand(&mut sim, 0), Some(Step::Write(Write::Release(_)))) {
         sim.step(0).unwrap();
     }
-    sim.controllers[0].stuck.insert(Kind::Ip);
-    sim.edit("partner", "203.0.113.10");
+    sim
+}
+
+fn the_second_adopts(sim: &mut Sim) {
     let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation(..)));
     let mut steps = (0..20).map(|_| sim.step(1));
     assert!(steps.any(|step| step.is_ok_and(|step| adopts(&step))));
+}
+
+#[test]
+fn a_reservation_adopted_after_the_ip_was_read_is_not_let_go() {
+    let mut sim = about_to_let_go();
+    sim.controllers[0].stuck.insert(Kind::Ip);
+    sim.edit("partner", "203.0.113.10");
+    the_second_adopts(&mut sim);
     // It sees what was written, and not for what.
     let wanted = address("203.0.113.10");
     while let Some(step) = in_hand(&mut sim, 0) {
@@ -264,18 +274,9 @@ fn in_hand(sim: &mut Sim, controller: usize) -> Option<Step> {
 
 #[test]
 fn what_was_adopted_for_an_earlier_wish_is_adopted_anew() {
-    let mut sim = two();
-    sim.ip("partner", "203.0.113.10");
-    sim.leader = Some(0);
-    sim.settle();
-    sim.edit("partner", "203.0.113.20");
-    while !matches!(in_hand(&mut sim, 0), Some(Step::Write(Write::Release(_)))) {
-        sim.step(0).unwrap();
-    }
+    let mut sim = about_to_let_go();
     sim.edit("partner", "203.0.113.10");
-    let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation(..)));
-    let mut steps = (0..20).map(|_| sim.step(1));
-    assert!(steps.any(|step| step.is_ok_and(|step| adopts(&step))));
+    the_second_adopts(&mut sim);
     sim.edit("partner", "203.0.113.20");
     sim.tell(1);
     sim.controllers[1].stuck.insert(Kind::Reservation);

@@ -19,7 +19,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use super::believed::verified;
 use super::pair::{Usable, validity};
 use super::published::{self, Configuration};
-use super::watch::Served;
+use super::watch::{Served, complain};
 use super::{Error, Notice};
 use decide::{Known, Step, next};
 use kept::{Kept, SKEW};
@@ -111,7 +111,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
                     true
                 }
                 Err(error) => {
-                    self.complain(&mut seen, error);
+                    complain(&mut seen.complaint, error, &mut self.notice);
                     false
                 }
             };
@@ -125,15 +125,6 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         }
     }
 
-    /// Says once what is wrong, not at every look.
-    fn complain(&mut self, seen: &mut Seen, error: Error) {
-        let text = format!("{error:?}");
-        if seen.complaint.as_ref() != Some(&text) {
-            seen.complaint = Some(text);
-            (self.notice)(Notice::Refused(error));
-        }
-    }
-
     async fn round(&mut self, seen: &mut Seen) -> Result<(), Error> {
         for _ in 0..STEPS {
             let now = jiff::Timestamp::now().as_millisecond();
@@ -144,27 +135,16 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             if names.is_empty() {
                 return Err(Trouble::Unasked.into());
             }
-            let secret = self.secret().await?;
-            let kept = secret.as_ref().map(|(_, kept)| kept);
-            let done = match kept {
+            let done = match self.secret().await? {
                 None => self.begin(None, &names, &configurations, now).await?,
-                Some(Err(_)) => {
-                    let Some((version, Err(source))) = secret else {
-                        return Err(Trouble::Contended.into());
-                    };
-                    let name = self.options.secret.clone();
-                    let trouble = Trouble::Secret {
-                        secret: name,
-                        source,
-                    };
-                    self.complain(seen, trouble.into());
+                Some((version, Err(source))) => {
+                    let secret = self.options.secret.clone();
+                    let trouble = Trouble::Secret { secret, source };
+                    complain(&mut seen.complaint, trouble.into(), &mut self.notice);
                     self.begin(Some(version), &names, &configurations, now)
                         .await?
                 }
-                Some(Ok(_)) => {
-                    let Some((version, Ok(kept))) = secret else {
-                        return Err(Trouble::Contended.into());
-                    };
+                Some((version, Ok(kept))) => {
                     self.step(version, kept, &names, &configurations, seen, now)
                         .await?
                 }
