@@ -41,6 +41,9 @@ pub struct Args {
     /// Directory with the webhook's certificate and key, tls.crt and tls.key (--tls=files)
     #[arg(long, env = "MOORING_CERT_DIR", default_value = "/etc/mooring/tls")]
     cert_dir: PathBuf,
+    /// File with the CA that a client's certificate has to come from, PEM; without, any client is answered
+    #[arg(long, env = "MOORING_CLIENT_CA")]
+    client_ca: Option<PathBuf>,
     /// Secret that the certificate is kept in (--tls=self-managed)
     #[arg(
         long,
@@ -77,6 +80,7 @@ type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct Kept {
     pub config: Arc<ServerConfig>,
     pub keeping: Task,
+    pub clients: Task,
     pub believed: Task,
 }
 
@@ -102,7 +106,10 @@ impl Args {
         readiness: &Readiness,
         metrics: &Metrics,
     ) -> Result<Kept, tls::Error> {
-        let serving = Serving::new()?;
+        let serving = match &self.client_ca {
+            None => Serving::new()?,
+            Some(file) => Serving::to_clients_of(file.clone())?,
+        };
         let (ready, counted) = (readiness.clone(), metrics.clone());
         let told = Told::new(client, namespace);
         let notice = move |notice| match notice {
@@ -135,6 +142,14 @@ impl Args {
                 Box::pin(serving.self_managed(client.clone(), options, notice))
             }
         };
+        let told = Told::new(client, namespace);
+        let clients = serving.clients(interval, move |notice| {
+            if let Notice::Refused(error) = notice {
+                let error = chain(&error);
+                tracing::warn!(error, "the CA of clients was not taken");
+                told.warn("ClientCaRefused", error);
+            }
+        });
         let (ready, told) = (readiness.clone(), Told::new(client, namespace));
         let believed = serving.believed(client.clone(), interval, move |belief| match belief {
             Belief::Believed => ready.set(Part::Belief, true),
@@ -162,6 +177,7 @@ impl Args {
         Ok(Kept {
             config: serving.config,
             keeping,
+            clients: Box::pin(clients),
             believed: Box::pin(believed),
         })
     }

@@ -43,6 +43,10 @@ pub struct Args {
     /// Name of this replica in the Lease [default: the pod's or the host's name and a random suffix]
     #[arg(long, env = "MOORING_IDENTITY")]
     identity: Option<String>,
+    /// Whether to take decisions as well: without, reviews are answered and nothing is written but Events about
+    /// the certificate
+    #[arg(long, env = "MOORING_CONTROLLER", default_value_t = true, action = ArgAction::Set)]
+    controller: bool,
     /// Whether to act only while holding the Lease
     #[arg(long, env = "MOORING_LEADER_ELECT", default_value_t = true, action = ArgAction::Set)]
     leader_elect: bool,
@@ -134,7 +138,12 @@ async fn start(args: Args) -> Result<(), BoxError> {
 
     let clients = clients().await?;
     webhook(&args, &clients, &mut supervisor, &readiness, &metrics).await?;
-    controller(args, clients, &mut supervisor, &readiness, &metrics).await;
+    if args.controller {
+        controller(args, clients, &mut supervisor, &readiness, &metrics).await;
+    } else {
+        tracing::info!("no decisions are taken here (--controller=false)");
+        readiness.set(Part::Watches, true);
+    }
     supervisor.run(signals).await?;
     Ok(())
 }
@@ -150,6 +159,11 @@ async fn webhook(
     let (certificate, namespace) = (&args.certificate, &args.namespace);
     let kept = certificate.kept(&clients.general, namespace, readiness, metrics)?;
     supervisor.spawn_endless(Stage::Serving, "the certificate's keeping", kept.keeping);
+    supervisor.spawn_endless(
+        Stage::Serving,
+        "the look at the CA of clients",
+        kept.clients,
+    );
     supervisor.spawn_endless(Stage::Serving, "the look at caBundle", kept.believed);
 
     let (caches, keep) = admission::caches(&clients.general);

@@ -2,6 +2,7 @@
 //! cert-manager's do when a Secret is mounted; or they are made here and kept in a Secret.
 
 mod believed;
+mod clients;
 mod pair;
 mod published;
 mod self_managed;
@@ -16,6 +17,7 @@ use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::version::TLS13;
 
+use clients::Clients;
 use self_managed::Keeper;
 use watch::Served;
 
@@ -72,6 +74,15 @@ pub enum Error {
         #[source]
         source: rustls::Error,
     },
+    /// The CA that clients' certificates have to come from cannot be used.
+    #[error("reading the CA of clients in {}", path.display())]
+    ClientCa {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// TLS 1.3 cannot be offered.
     #[error("setting up TLS 1.3")]
     Protocol(#[source] rustls::Error),
@@ -98,29 +109,69 @@ pub struct Serving {
     /// For the server.
     pub config: Arc<ServerConfig>,
     served: Arc<Served>,
+    /// With what their file held.
+    clients: Option<(Arc<Clients>, Vec<u8>)>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Serving {
-    /// With no certificate yet.
+    /// With no certificate yet, to any client.
     ///
     /// # Errors
     /// TLS 1.3 cannot be offered.
     pub fn new() -> Result<Self, Error> {
+        Self::to(None, Arc::new(aws_lc_rs::default_provider()))
+    }
+
+    /// With no certificate yet, to clients that have a certificate of the CA in `file` (PEM, one or more).
+    ///
+    /// # Errors
+    /// The file cannot be used, or TLS 1.3 cannot be offered.
+    pub fn to_clients_of(file: PathBuf) -> Result<Self, Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
+        let clients = Clients::of(file, Arc::clone(&provider))?;
+        Self::to(Some(clients), provider)
+    }
+
+    fn to(
+        clients: Option<(Arc<Clients>, Vec<u8>)>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, Error> {
         let served = Arc::new(Served::default());
-        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&TLS13])
-            .map_err(Error::Protocol)?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(&served) as Arc<_>);
+            .map_err(Error::Protocol)?;
+        let config = match &clients {
+            None => config.with_no_client_auth(),
+            Some((clients, _)) => config.with_client_cert_verifier(Arc::clone(clients) as Arc<_>),
+        };
+        let mut config = config.with_cert_resolver(Arc::clone(&served) as Arc<_>);
         // API servers speak HTTP/1.1 to webhooks.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             config: Arc::new(config),
             served,
+            clients,
             provider,
         })
+    }
+
+    /// Reads the CA of clients every `interval`, if there is one, and tells `notice` when it cannot be used.
+    pub fn clients<N>(
+        &self,
+        interval: Duration,
+        notice: N,
+    ) -> impl Future<Output = ()> + Send + use<N>
+    where
+        N: FnMut(Notice) + Send,
+    {
+        let clients = self.clients.clone();
+        async move {
+            match clients {
+                Some((clients, bytes)) => clients.watch(bytes, interval, notice).await,
+                None => std::future::pending().await,
+            }
+        }
     }
 
     /// Takes the pair in `directory`: reads the files at once, then every `interval` (a watch would die when

@@ -30,6 +30,16 @@ pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
         .collect()
 }
 
+/// Has webhook configurations believe the authority of the replicas' certificates, without cert-manager.
+pub fn believe(scene: &Scene, configuration: &mut Value) {
+    let bundle = scene.cluster().webhook_authority().certificate();
+    let bundle = k8s_openapi::ByteString(bundle.into_bytes());
+    for hook in configuration["webhooks"].as_array_mut().unwrap() {
+        hook["clientConfig"]["caBundle"] = serde_json::to_value(&bundle).unwrap();
+    }
+    configuration["metadata"]["annotations"].take();
+}
+
 /// Applies webhook configurations so that they dial this replica. No kube-proxy runs here: the Service stands for a
 /// name of this machine, and the port is that of the replica.
 pub async fn dial(scene: &Scene, mooring: &Mooring, configurations: Vec<Value>) {

@@ -35,6 +35,7 @@ mod attach;
 mod block_rules;
 mod certificates;
 mod clocks;
+mod cold;
 mod contention;
 mod crash;
 mod delete;
@@ -68,8 +69,10 @@ mod stateful;
 mod stuck;
 mod two_leaders;
 mod two_replicas;
+mod uninstall;
 mod vanished;
 mod versions;
+mod webhook_alone;
 mod webhook_down;
 
 use std::process::ExitCode;
@@ -87,6 +90,7 @@ fn trials() -> Vec<Trial> {
         certificates::scenes(),
         self_managed::scenes(),
         clocks::scenes(),
+        cold::scenes(),
         contention::scenes(),
         crash::scenes(),
         delete::scenes(),
@@ -121,7 +125,9 @@ fn trials() -> Vec<Trial> {
         stuck::scenes(),
         two_leaders::scenes(),
         two_replicas::scenes(),
+        uninstall::scenes(),
         versions::scenes(),
+        webhook_alone::scenes(),
         webhook_down::scenes(),
     ]
     .into_iter()

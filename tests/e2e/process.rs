@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mooring_cluster::{HttpAnswer, Mooring, MooringOptions, http_get};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::scene::{SOON, Scene};
 
@@ -75,43 +75,29 @@ async fn expect_ready(scene: &Scene, mooring: &Mooring, code: u16) -> String {
         .await
 }
 
-async fn a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so(scene: &Scene) {
-    let options = MooringOptions {
-        arguments: vec!["--cert-interval=200ms".to_owned()],
-        environment: vec![("POD_NAME".to_owned(), "mooring-0".to_owned())],
-        ..MooringOptions::default()
-    };
-    let mooring = scene.mooring_with(options).await;
-    expect_ready(scene, &mooring, 200).await;
-    let kind = "validatingwebhookconfiguration mooring";
-    let path = "/webhooks/0/clientConfig/caBundle";
-    let read = scene
-        .kubectl(&format!("get {kind} -o json"))
-        .await
-        .success();
-    let read: serde_json::Value = serde_json::from_str(&read).unwrap();
-    let before = read.pointer(path).unwrap();
-    let write = async |bundle: &serde_json::Value| {
-        let operations = json!([{"op": "replace", "path": path, "value": bundle}]).to_string();
-        let words = [
-            "patch",
-            "validatingwebhookconfiguration",
-            "mooring",
-            "--type=json",
-            "-p",
-            &operations,
-        ];
-        scene
-            .cluster()
-            .kubectl(words.map(str::to_owned))
-            .await
-            .success();
-    };
-    // Another CA, of the same name.
+const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
+const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
+
+/// Writes what the API server believes of the first of our webhooks.
+async fn believe(scene: &Scene, bundle: &Value) {
+    let operations = json!([{"op": "replace", "path": BUNDLE, "value": bundle}]).to_string();
+    let words = CONFIGURATION.split(' ');
+    let words = ["patch"].into_iter().chain(words);
+    let words = words.chain(["--type=json", "-p", &operations]);
+    let words: Vec<_> = words.map(str::to_owned).collect();
+    scene.cluster().kubectl(words).await.success();
+}
+
+/// Has the API server believe another CA, until the replica has said so; then the right one again.
+pub async fn doubt_for_a_while(scene: &Scene, mooring: &Mooring) {
+    let get = format!("get {CONFIGURATION} -o json");
+    let read: Value = serde_json::from_str(&scene.kubectl(&get).await.success()).unwrap();
+    let before = read.pointer(BUNDLE).unwrap();
+    // Of the same name.
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
     let other = k8s_openapi::ByteString(other.cert.pem().into_bytes());
-    write(&serde_json::to_value(other).unwrap()).await;
-    let body = expect_ready(scene, &mooring, 503).await;
+    believe(scene, &serde_json::to_value(other).unwrap()).await;
+    let body = expect_ready(scene, mooring, 503).await;
     assert!(body.contains("caBundle"), "{body}");
     scene
         .eventually("an Event tells it", SOON, async || {
@@ -126,8 +112,23 @@ async fn a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so(sc
             }
         })
         .await;
-    write(before).await;
+    believe(scene, before).await;
+    expect_ready(scene, mooring, 200).await;
+}
+
+/// A replica that looks often at what is believed, and whose Events are about a pod.
+pub fn looking_often() -> MooringOptions {
+    MooringOptions {
+        arguments: vec!["--cert-interval=200ms".to_owned()],
+        environment: vec![("POD_NAME".to_owned(), "mooring-0".to_owned())],
+        ..MooringOptions::default()
+    }
+}
+
+async fn a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so(scene: &Scene) {
+    let mooring = scene.mooring_with(looking_often()).await;
     expect_ready(scene, &mooring, 200).await;
+    doubt_for_a_while(scene, &mooring).await;
 }
 
 async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {

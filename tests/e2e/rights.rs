@@ -1,7 +1,7 @@
 //! Rights: Mooring, under its own `ServiceAccount`, is never refused anything, and nobody else writes what is its.
 //! Judged after every scene, and shown once here over everything that Mooring does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
 use mooring_cluster::AuditEvent;
@@ -107,6 +107,50 @@ async fn everything(scene: &Scene) {
         .rejected(&["may not use it"]);
 }
 
+/// Of these the audit log has reads, too (`tests/control-plane/audit-policy.yaml`).
+const LOGGED: [&str; 4] = ["ip.wgtwo.com", "networking.k8s.io", "", "apps"];
+
+/// `group/resource: verb` of every right that `config/rbac` gives to what is logged.
+fn given() -> BTreeSet<String> {
+    let folder = mooring_cluster::repository().join("config/rbac");
+    let mut given = BTreeSet::new();
+    for file in std::fs::read_dir(folder).expect("it is there").flatten() {
+        let text = std::fs::read_to_string(file.path()).expect("it can be read");
+        let role: Value = serde_yaml::from_str(&text).expect("it is YAML");
+        let words = |value: &Value| -> Vec<String> {
+            let words = value.as_array().into_iter().flatten();
+            words
+                .filter_map(|word| word.as_str().map(str::to_owned))
+                .collect()
+        };
+        for rule in role["rules"].as_array().into_iter().flatten() {
+            let groups = words(&rule["apiGroups"]).into_iter();
+            for group in groups.filter(|group| LOGGED.contains(&group.as_str())) {
+                for resource in words(&rule["resources"]) {
+                    // A watch is in the audit log only once it has ended.
+                    let verbs = words(&rule["verbs"]).into_iter();
+                    for verb in verbs.filter(|verb| verb != "watch") {
+                        given.insert(format!("{group}/{resource}: {verb}"));
+                    }
+                }
+            }
+        }
+    }
+    given
+}
+
+fn used(audit: &[AuditEvent]) -> BTreeSet<String> {
+    let ours = audit.iter().filter(|event| event.by_mooring());
+    ours.map(|event| {
+        let part = match event.subresource.as_str() {
+            "" => String::new(),
+            part => format!("/{part}"),
+        };
+        format!("{}/{}{part}: {}", event.group, event.resource, event.verb)
+    })
+    .collect()
+}
+
 async fn mooring_has_every_right_it_uses_and_its_gate_is_its_own(scene: &Scene) {
     everything(scene).await;
     // Of all scenes until now, also of what names no scene: Leases, Events, lists.
@@ -114,6 +158,8 @@ async fn mooring_has_every_right_it_uses_and_its_gate_is_its_own(scene: &Scene) 
     scene.judge_rights(&whole).await;
     // What was judged was there to be judged.
     assert!(whole.iter().filter(|event| event.by_mooring()).count() > 20);
+    let unused: Vec<_> = given().difference(&used(&whole)).cloned().collect();
+    assert!(unused.is_empty(), "given, and never used: {unused:#?}");
     let ours = |event: &&AuditEvent| event.by_mooring() && event.condition(GATE).is_some();
     let others = |event: &&AuditEvent| {
         let writes = event.is_write() && event.subresource == "status";

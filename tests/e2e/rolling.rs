@@ -9,7 +9,7 @@ use std::time::Duration;
 use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
-use crate::certificates::kustomized;
+use crate::certificates::{believe, kustomized};
 use crate::scene::Scene;
 
 scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
@@ -60,17 +60,12 @@ async fn publish(scene: &Scene, ready: &[u8]) {
 
 /// Service and webhook configurations as they are in the repository, with the CA of the replicas' certificates.
 async fn register(scene: &Scene) {
-    let bundle = scene.cluster().webhook_authority().certificate();
-    let bundle = k8s_openapi::ByteString(bundle.into_bytes());
     for mut object in kustomized(scene, "config/default").await {
         if object["kind"] == "Service" {
             // The endpoints are the test's.
             object["spec"]["selector"].take();
-        } else if let Some(hooks) = object.get_mut("webhooks").and_then(Value::as_array_mut) {
-            for hook in hooks {
-                hook["clientConfig"]["caBundle"] = serde_json::to_value(&bundle).unwrap();
-            }
-            object["metadata"]["annotations"].take();
+        } else if object.get("webhooks").is_some() {
+            believe(scene, &mut object);
         } else {
             continue;
         }

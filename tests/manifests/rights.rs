@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding};
 
-use crate::files::{NAMESPACE, object};
+use crate::files::{NAMESPACE, files, object, root};
 
 /// `group/resource` to verbs. A resource that only some names of which are meant is `group/resource:names`.
 fn rights(rules: Vec<PolicyRule>) -> BTreeMap<String, BTreeSet<String>> {
@@ -41,9 +41,9 @@ fn expected(rights: &[(&str, &[&str])]) -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn the_rights_are_those_that_are_used_and_no_others() {
     const OBJECT: &[&str] = &["get", "list", "watch", "patch"];
-    let cluster: ClusterRole = object("config/rbac/cluster_role.yaml");
+    let controller: ClusterRole = object("config/rbac/controller_cluster_role.yaml");
     assert_eq!(
-        rights(cluster.rules.unwrap()),
+        rights(controller.rules.unwrap()),
         expected(&[
             ("ip.wgtwo.com/ips", OBJECT),
             ("ip.wgtwo.com/ipblocks", OBJECT),
@@ -53,10 +53,21 @@ fn the_rights_are_those_that_are_used_and_no_others() {
                 "networking.k8s.io/ipaddresses",
                 &["get", "list", "watch", "create", "patch", "delete"]
             ),
-            ("/pods", &["get", "list", "watch", "patch"]),
+            ("/pods", OBJECT),
             ("/pods/status", &["patch"]),
-            ("/nodes", &["get", "list", "watch", "patch"]),
+            ("/nodes", OBJECT),
             ("apps/replicasets", &["get", "list"]),
+            ("events.k8s.io/events", &["create", "patch"]),
+        ])
+    );
+    let webhook: ClusterRole = object("config/rbac/webhook_cluster_role.yaml");
+    assert_eq!(
+        rights(webhook.rules.unwrap()),
+        expected(&[
+            ("ip.wgtwo.com/ips", &["get", "list", "watch"]),
+            ("ip.wgtwo.com/ipblocks", &["list", "watch"]),
+            ("networking.k8s.io/ipaddresses", &["get"]),
+            ("/nodes", &["get"]),
             (
                 "admissionregistration.k8s.io/mutatingwebhookconfigurations:mooring",
                 &["get"]
@@ -90,7 +101,7 @@ fn the_rights_are_those_that_are_used_and_no_others() {
             ("/secrets:mooring-webhook-certificate", &["get", "update"]),
         ])
     );
-    let role: Role = object("config/rbac/role.yaml");
+    let role: Role = object("config/rbac/controller_role.yaml");
     assert_eq!(
         rights(role.rules.unwrap()),
         expected(&[
@@ -116,20 +127,52 @@ fn the_rights_are_given_to_the_account_that_the_pods_run_as() {
             .service_account_name,
         name
     );
-    let cluster: ClusterRoleBinding = object("config/rbac/cluster_role_binding.yaml");
-    let within: RoleBinding = object("config/rbac/role_binding.yaml");
+    let [controller, webhook] = ["controller", "webhook"]
+        .map(|part| format!("config/rbac/{part}_cluster_role_binding.yaml"))
+        .map(|file| object::<ClusterRoleBinding>(&file));
+    let within: RoleBinding = object("config/rbac/controller_role_binding.yaml");
+    let given = [&controller.role_ref, &webhook.role_ref, &within.role_ref];
     assert_eq!(
-        (
-            cluster.role_ref.kind.as_str(),
-            within.role_ref.kind.as_str()
-        ),
-        ("ClusterRole", "Role")
+        given.map(|role| (role.kind.as_str(), role.name.as_str())),
+        [
+            ("ClusterRole", "mooring-controller"),
+            ("ClusterRole", "mooring-webhook"),
+            ("Role", "mooring-controller")
+        ]
     );
-    for subjects in [cluster.subjects.unwrap(), within.subjects.unwrap()] {
-        let [subject] = subjects.try_into().unwrap();
+    for subjects in [controller.subjects, webhook.subjects, within.subjects] {
+        let [subject] = subjects.unwrap().try_into().unwrap();
         assert_eq!(
             (Some(subject.name), subject.namespace),
             (name.clone(), namespace.clone())
         );
+    }
+}
+
+/// `make verify SLICES=rights` takes each rule away and plays the test that it names.
+#[test]
+fn every_rule_names_the_test_that_needs_it() {
+    let roles = files().into_iter().filter(|file| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        name.ends_with("role.yaml")
+    });
+    for file in roles {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut named = None;
+        for line in text.lines() {
+            if let Some((_, test)) = line.split_once("# Needed by: e2e::") {
+                named = Some(test);
+            } else if line.starts_with("  - apiGroups:") {
+                let test = named.take();
+                let test = test.unwrap_or_else(|| panic!("{}: no test: {line}", file.display()));
+                let (module, scene) = test.split_once("::").unwrap();
+                let source = root().join(format!("tests/e2e/{module}.rs"));
+                let source = std::fs::read_to_string(source).unwrap();
+                assert!(
+                    source.contains(&format!("async fn {scene}(")),
+                    "no scene {test}"
+                );
+            }
+        }
     }
 }

@@ -54,9 +54,10 @@ impl AuditEvent {
         ) && self.code < 300
     }
 
-    /// Done by the ServiceAccount that Mooring runs under.
+    /// Done by a ServiceAccount that Mooring runs under.
     pub fn by_mooring(&self) -> bool {
-        self.user == "system:serviceaccount:mooring-system:mooring"
+        self.user
+            .starts_with("system:serviceaccount:mooring-system:mooring")
     }
 
     /// The resourceVersion of the answered object.

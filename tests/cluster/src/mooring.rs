@@ -25,6 +25,8 @@ pub struct MooringOptions {
     pub identity: Option<String>,
     /// `--inventory-interval`; default 1 s.
     pub inventory_interval: Duration,
+    /// Its ServiceAccount, made when it is not there; default: that of `config/rbac`.
+    pub account: &'static str,
     /// `--leader-elect`; default true.
     pub leader_elect: bool,
     /// `--drain`; default 0 s, so that tests end quickly.
@@ -48,6 +50,7 @@ impl Default for MooringOptions {
         Self {
             identity: None,
             inventory_interval: Duration::from_secs(1),
+            account: "mooring",
             leader_elect: true,
             drain: Duration::ZERO,
             register_webhooks: true,
@@ -91,7 +94,7 @@ impl Mooring {
         std::fs::write(certificates.join("tls.crt"), leaf.certificate)
             .expect("a certificate can be written");
         std::fs::write(certificates.join("tls.key"), leaf.key).expect("a key can be written");
-        let token = service_account_token(cluster).await;
+        let token = service_account_token(cluster, options.account).await;
         let config = folder.join("kubeconfig");
         let api_server = options.api_server.as_deref().unwrap_or(cluster.url());
         std::fs::write(
@@ -234,17 +237,17 @@ impl Mooring {
     }
 }
 
-/// A token of the ServiceAccount in `config/rbac`, which is made when it is not there.
-async fn service_account_token(cluster: &Cluster) -> String {
+/// A token of a ServiceAccount, which is made when it is not there.
+async fn service_account_token(cluster: &Cluster, name: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client().await, NAMESPACE);
     if accounts
-        .get_opt("mooring")
+        .get_opt(name)
         .await
         .expect("ServiceAccounts can be read")
         .is_none()
     {
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount",
-            "metadata": {"name": "mooring", "namespace": NAMESPACE}});
+            "metadata": {"name": name, "namespace": NAMESPACE}});
         cluster.apply(&account.to_string()).await;
     }
     let request = TokenRequest {
@@ -255,7 +258,7 @@ async fn service_account_token(cluster: &Cluster) -> String {
         ..TokenRequest::default()
     };
     accounts
-        .create_token_request("mooring", &PostParams::default(), &request)
+        .create_token_request(name, &PostParams::default(), &request)
         .await
         .expect("a token can be asked for")
         .status

@@ -1,0 +1,136 @@
+//! Whom the webhook answers: with a CA of clients, only whoever has a certificate of it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme};
+
+use super::pair::certificates;
+use super::watch::complain;
+use super::{Error, Notice};
+
+/// The verifier of the CA that the file holds; the file may change at any time.
+#[derive(Debug)]
+pub(super) struct Clients {
+    file: PathBuf,
+    provider: Arc<CryptoProvider>,
+    verifier: RwLock<Arc<dyn ClientCertVerifier>>,
+}
+
+impl Clients {
+    /// As the file is now.
+    pub fn of(file: PathBuf, provider: Arc<CryptoProvider>) -> Result<(Arc<Self>, Vec<u8>), Error> {
+        let bytes = std::fs::read(&file).map_err(|error| refused(&file, error))?;
+        let verifier = verifier(&bytes, &provider).map_err(|error| refused(&file, error))?;
+        let clients = Self {
+            file,
+            provider,
+            verifier: RwLock::new(verifier),
+        };
+        Ok((Arc::new(clients), bytes))
+    }
+
+    /// Reads the file every `interval`; one that cannot be used changes nothing.
+    pub async fn watch<N>(self: Arc<Self>, mut last: Vec<u8>, interval: Duration, mut notice: N)
+    where
+        N: FnMut(Notice) + Send,
+    {
+        let mut complaint = None;
+        loop {
+            tokio::time::sleep(interval).await;
+            let taken = match tokio::fs::read(&self.file).await {
+                Ok(bytes) if bytes == last => continue,
+                Ok(bytes) => {
+                    let taken = verifier(&bytes, &self.provider);
+                    last = bytes;
+                    taken
+                }
+                Err(error) => Err(error.into()),
+            };
+            match taken {
+                Ok(verifier) => {
+                    *self
+                        .verifier
+                        .write()
+                        .unwrap_or_else(PoisonError::into_inner) = verifier;
+                    complaint = None;
+                    tracing::info!(file = %self.file.display(), "another CA of clients is believed");
+                }
+                Err(error) => complain(&mut complaint, refused(&self.file, error), &mut notice),
+            }
+        }
+    }
+
+    fn now(&self) -> Arc<dyn ClientCertVerifier> {
+        let verifier = self.verifier.read();
+        Arc::clone(&verifier.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+fn refused(file: &std::path::Path, source: impl Into<Cause>) -> Error {
+    Error::ClientCa {
+        path: file.to_owned(),
+        source: source.into(),
+    }
+}
+
+fn verifier(
+    pem: &[u8],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, Cause> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(pem)? {
+        roots.add(certificate)?;
+    }
+    let provider = Arc::clone(provider);
+    Ok(WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
+}
+
+impl ClientCertVerifier for Clients {
+    /// None: a client of ours has one certificate, and need not choose.
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        self.now()
+            .verify_client_cert(end_entity, intermediates, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.now()
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.now()
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.now().supported_verify_schemes()
+    }
+}

@@ -1,0 +1,127 @@
+//! The cluster starts, and Mooring is not there yet: nothing waits for it that it needs itself.
+
+use std::sync::atomic::Ordering;
+
+use mooring_cluster::{MooringOptions, repository};
+use serde_json::{Value, json};
+
+use crate::certificates::{believe, dial, kustomized};
+use crate::scene::{AFTER_NODE_DEATH, SOON, Scene};
+
+scenes![
+    alone a_cluster_starts_from_cold_without_mooring_and_then_with_it,
+    alone mooring_s_own_pods_are_accepted_under_pod_security_restricted,
+];
+
+async fn apply(scene: &Scene, folder: &str) {
+    let folder = repository().join(folder).display().to_string();
+    let words = ["apply", "--validate=strict", "-k", &folder].map(str::to_owned);
+    scene.cluster().kubectl(words).await.success();
+    // No kube-proxy runs here: the Service stands for this machine, where nobody listens.
+    let service = json!({"apiVersion": "v1", "kind": "Service",
+        "metadata": {"name": "mooring-webhook", "namespace": "mooring-system"},
+        "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
+    scene.cluster().apply(&service.to_string()).await;
+}
+
+/// Mooring's own Deployment has the pods that it wants. No process runs in them here.
+async fn expect_own_pods(scene: &Scene) {
+    let wait = "-n mooring-system rollout status deployment/mooring --timeout=60s";
+    scene.kubectl(wait).await.success();
+}
+
+/// A pod like those that a cluster cannot do without, in a namespace of its own.
+fn plain(namespace: &str, name: &str, annotations: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
+        "spec": {"terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
+}
+
+async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Scene) {
+    let before = scene.mooring().await;
+    let block = scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    assert!(before.terminate().await.success());
+
+    // Everything is away; what stands in etcd says that the webhook is to be asked.
+    scene.cluster().unregister_webhooks().await;
+    apply(scene, "config/default").await;
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    scene.cluster().restart_api_server().await;
+
+    // Nodes, what the cluster runs on, and Mooring itself come without being asked about.
+    let node = scene.node("a").await;
+    expect_own_pods(scene).await;
+    for (namespace, asking) in [("kube-system", true), (scene.name.as_str(), false)] {
+        let annotations = if asking {
+            json!({"ip.wgtwo.com/ip": ip.name})
+        } else {
+            json!({})
+        };
+        let pod = plain(namespace, "cold", &annotations);
+        scene.cluster().apply(&pod.to_string()).await;
+        let wait = format!("-n {namespace} wait pod/cold --for=condition=Ready --timeout=60s");
+        scene.kubectl(&wait).await.success();
+    }
+    // What asks for an address waits, and is told why.
+    scene.deployment("web", &ip).await;
+    let told = scene
+        .eventually("the Deployment says what it waits for", SOON, async || {
+            let events = scene.events().await;
+            let mut notes = events.iter().filter_map(|event| event["message"].as_str());
+            notes
+                .find(|note| note.contains("failed calling webhook"))
+                .map(str::to_owned)
+        })
+        .await;
+    assert!(told.contains("mutate-pod.ip.wgtwo.com"), "{told}");
+    assert!(scene.pods_of("web").await.is_empty());
+
+    let options = MooringOptions {
+        register_webhooks: false,
+        wait: false,
+        ..MooringOptions::default()
+    };
+    let mooring = scene.mooring_with(options).await;
+    let mut configurations = kustomized(scene, "config/webhook").await;
+    for configuration in &mut configurations {
+        believe(scene, configuration);
+    }
+    dial(scene, &mooring, configurations).await;
+    mooring.wait_until_ready(SOON).await;
+    scene.expect_labelled(&node.name, &block).await;
+    let pod = scene
+        .eventually("the pod is there", AFTER_NODE_DEATH, async || {
+            let mut pods = scene.pods_of("web").await.into_iter();
+            pods.next().map(|(name, _)| name)
+        })
+        .await;
+    scene.expect_attached(&ip, &pod).await;
+    for namespace in ["kube-system", scene.name.as_str()] {
+        let delete = format!("-n {namespace} delete pod cold --now");
+        scene.kubectl(&delete).await.success();
+    }
+    let delete = "-n mooring-system delete deployment mooring --cascade=foreground";
+    scene.kubectl(delete).await.success();
+}
+
+async fn mooring_s_own_pods_are_accepted_under_pod_security_restricted(scene: &Scene) {
+    scene.node("a").await;
+    apply(scene, "config/default").await;
+    let pod = plain("mooring-system", "careless", &json!({}));
+    let refused = scene.cluster().try_apply(&pod.to_string()).await;
+    let refused = refused
+        .expect_err("the namespace is restricted")
+        .to_string();
+    assert!(
+        refused.contains("violates PodSecurity \"restricted"),
+        "{refused}"
+    );
+    expect_own_pods(scene).await;
+    // And the policy for the network is one that the API server takes as it stands.
+    apply(scene, "config/network-policy").await;
+    let delete =
+        "-n mooring-system delete deployment/mooring networkpolicy/mooring --cascade=foreground";
+    scene.kubectl(delete).await.success();
+}

@@ -1,0 +1,98 @@
+//! Mooring goes: in the README's order nothing is left, and out of order there is a way on.
+
+use std::sync::atomic::Ordering;
+
+use mooring_cluster::control_plane_binary;
+
+use crate::readme::{arguments, blocks};
+use crate::scene::{Ip, Scene};
+
+scenes![
+    alone uninstalled_in_order_it_leaves_nothing_behind,
+    alone uninstalled_out_of_order_the_readme_has_a_way_on,
+];
+
+async fn attached(scene: &Scene) -> Ip {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    ip
+}
+
+async fn expect_nothing_left(scene: &Scene) {
+    // The scene has nothing to clean up any more.
+    scene.ips.lock().unwrap().clear();
+    scene.blocks.lock().unwrap().clear();
+    for kind in ["ips", "ipblocks"] {
+        let get = format!("get crd {kind}.ip.wgtwo.com");
+        scene.kubectl(&get).await.failure();
+    }
+    let ours = "get ipaddresses -o name -l ipaddress.kubernetes.io/managed-by=ip.wgtwo.com";
+    assert_eq!(scene.kubectl(ours).await.success().trim(), "");
+}
+
+async fn uninstalled_in_order_it_leaves_nothing_behind(scene: &Scene) {
+    scene.mooring().await;
+    let ip = attached(scene).await;
+    // What of config/default a process outside of the cluster does without.
+    for part in ["service", "deployment", "pod_disruption_budget"] {
+        let file = mooring_cluster::repository().join(format!("config/default/{part}.yaml"));
+        let words = [
+            "apply".to_owned(),
+            "-f".to_owned(),
+            file.display().to_string(),
+        ];
+        scene.cluster().kubectl(words).await.success();
+    }
+    // They go with config/default; the process that has them ends a little later.
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    let [_, uninstall, _] = blocks("## Install", "sh").try_into().unwrap();
+    // No cert-manager is here, whose kinds kubectl would have to know.
+    for line in uninstall
+        .lines()
+        .filter(|line| !line.contains("webhook-certs"))
+    {
+        scene.cluster().kubectl(arguments(line)).await.success();
+    }
+    expect_nothing_left(scene).await;
+    assert_eq!(scene.ec2().address_on(&ip.address).await, None);
+}
+
+async fn uninstalled_out_of_order_the_readme_has_a_way_on(scene: &Scene) {
+    let mooring = scene.mooring().await;
+    let ip = attached(scene).await;
+    mooring.kill9();
+    let waits = format!("delete ip.ip.wgtwo.com {} --timeout=2s", ip.name);
+    scene.kubectl(&waits).await.failure();
+    // As the README says: first whoever may, in EC2, and then the finalizers.
+    let interface = scene
+        .ec2()
+        .address_on(&ip.address)
+        .await
+        .expect("it is there");
+    scene.foreign_unassign(&interface, &ip.address).await;
+    let [_, _, way_on] = blocks("## Install", "sh").try_into().unwrap();
+    let kubectl = control_plane_binary("kubernetes", "kubectl");
+    let path = format!(
+        "{}:{}",
+        kubectl.parent().expect("it has a folder").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let played = tokio::process::Command::new("sh")
+        .args(["-euc", &way_on])
+        .env("PATH", path)
+        .env("KUBECONFIG", scene.cluster().kubeconfig())
+        .current_dir(mooring_cluster::repository())
+        .output()
+        .await
+        .expect("there is a shell");
+    assert!(played.status.success(), "{played:?}");
+    expect_nothing_left(scene).await;
+    scene
+        .kubectl("delete namespace mooring-system")
+        .await
+        .success();
+}
