@@ -34,6 +34,7 @@ mod answers;
 mod attach;
 mod block_rules;
 mod certificates;
+mod client_ca;
 mod clocks;
 mod cold;
 mod contention;
@@ -89,6 +90,7 @@ fn trials() -> Vec<Trial> {
         block_rules::scenes(),
         certificates::scenes(),
         self_managed::scenes(),
+        client_ca::scenes(),
         clocks::scenes(),
         cold::scenes(),
         contention::scenes(),

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mooring_cluster::{
-    Cluster, Ec2, Mooring, MooringOptions, Mutation, Node, NodeSpec, Output, Subnet, Toxiproxy,
+    Cluster, ClusterOptions, Ec2, Mooring, MooringOptions, Mutation, Node, NodeSpec, Output,
+    Subnet, Toxiproxy,
 };
 
 use crate::world::World;
@@ -58,6 +59,10 @@ impl Scene {
 
     pub(crate) async fn alone(title: &str) -> Self {
         Self::open(Arc::new(World::alone().await), title, false).await
+    }
+
+    pub(crate) async fn alone_in(title: &str, options: ClusterOptions) -> Self {
+        Self::open(Arc::new(World::of(options).await), title, false).await
     }
 
     async fn open(world: Arc<World>, title: &str, shared: bool) -> Self {

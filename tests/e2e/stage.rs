@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use futures::FutureExt as _;
 use libtest_mimic::{Failed, Trial};
+use mooring_cluster::ClusterOptions;
 use tokio::sync::Semaphore;
 
 use crate::scene::Scene;
@@ -48,6 +49,20 @@ pub fn alone(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
         name,
         &TURNS_ALONE,
         async |name| Scene::alone(name).await,
+        play,
+    )
+}
+
+/// A scene in a cluster of its own that is started in a way of its own.
+pub fn alone_in(
+    name: &'static str,
+    options: impl FnOnce() -> ClusterOptions + Send + 'static,
+    play: impl AsyncFnOnce(&Scene) + Send + 'static,
+) -> Trial {
+    trial(
+        name,
+        &TURNS_ALONE,
+        async move |name| Scene::alone_in(name, options()).await,
         play,
     )
 }

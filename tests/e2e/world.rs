@@ -8,6 +8,8 @@ use mooring_cluster::{Cluster, ClusterOptions, Mooring, MooringOptions};
 pub struct World {
     pub cluster: Cluster,
     pub replicas: tokio::sync::Mutex<Vec<Arc<Mooring>>>,
+    /// Started like all others, so that the next scene can have it.
+    usual: bool,
 }
 
 /// The shared world; an error is remembered, so that not every scene waits for it again.
@@ -21,6 +23,16 @@ impl World {
         Self {
             cluster: Cluster::start(options()).await,
             replicas: tokio::sync::Mutex::default(),
+            usual: true,
+        }
+    }
+
+    /// A cluster for one scene.
+    pub async fn of(options: ClusterOptions) -> Self {
+        Self {
+            cluster: Cluster::start(options).await,
+            replicas: tokio::sync::Mutex::default(),
+            usual: false,
         }
     }
 
@@ -59,6 +71,9 @@ impl World {
     pub async fn give_back(self) {
         for mooring in self.replicas.lock().await.drain(..) {
             mooring.kill9();
+        }
+        if !self.usual {
+            return;
         }
         self.cluster.ec2().clear_faults().await;
         self.cluster.ec2().release_all().await;
