@@ -30,6 +30,7 @@ mod safety;
 mod scene;
 mod world;
 
+mod abuse;
 mod answers;
 mod attach;
 mod block_rules;
@@ -65,6 +66,7 @@ mod rolling;
 mod rollout;
 mod room;
 mod schema;
+mod secrets;
 mod self_managed;
 mod stateful;
 mod stuck;
@@ -85,6 +87,7 @@ fn trials() -> Vec<Trial> {
         // It waits for a minute, and so comes first.
         vanished::scenes(),
         rolling::scenes(),
+        abuse::scenes(),
         answers::scenes(),
         attach::scenes(),
         block_rules::scenes(),
@@ -123,6 +126,7 @@ fn trials() -> Vec<Trial> {
         room::scenes(),
         rules::scenes(),
         schema::scenes(),
+        secrets::scenes(),
         stateful::scenes(),
         stuck::scenes(),
         two_leaders::scenes(),

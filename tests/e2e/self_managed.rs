@@ -58,10 +58,19 @@ async fn register(scene: &Scene, mooring: &Mooring) {
     dial(scene, mooring, objects).await;
 }
 
-/// A replica that is ready, and asked by the API server.
 async fn ready(scene: &Scene) -> Arc<Mooring> {
+    ready_in(scene, &[]).await
+}
+
+/// A replica that is ready, and asked by the API server, with more in its environment.
+pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Mooring> {
     allow(scene).await;
-    let mooring = scene.mooring_with(options()).await;
+    let mut options = options();
+    for (name, value) in environment {
+        let pair = ((*name).to_owned(), (*value).to_owned());
+        options.environment.push(pair);
+    }
+    let mooring = scene.mooring_with(options).await;
     register(scene, &mooring).await;
     mooring.wait_until_ready(A_WHILE).await;
     mooring
@@ -72,7 +81,7 @@ fn secrets(scene: &Scene) -> Api<Secret> {
 }
 
 /// What the Secret holds, once it is there.
-async fn kept(scene: &Scene) -> BTreeMap<String, Vec<u8>> {
+pub async fn kept(scene: &Scene) -> BTreeMap<String, Vec<u8>> {
     let read = async || {
         let secret = secrets(scene)
             .get_opt(SECRET)
