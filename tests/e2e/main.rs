@@ -32,6 +32,7 @@ mod world;
 
 mod answers;
 mod attach;
+mod authorize_use;
 mod block_rules;
 mod certificates;
 mod clocks;
@@ -83,6 +84,7 @@ fn trials() -> Vec<Trial> {
         rolling::scenes(),
         answers::scenes(),
         attach::scenes(),
+        authorize_use::scenes(),
         block_rules::scenes(),
         certificates::scenes(),
         self_managed::scenes(),

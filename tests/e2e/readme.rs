@@ -16,7 +16,7 @@ fn readme() -> String {
 }
 
 /// The fenced blocks of a language under a heading, in order.
-fn blocks(heading: &str, language: &str) -> Vec<String> {
+pub fn blocks(heading: &str, language: &str) -> Vec<String> {
     let text = readme();
     let (_, section) = text
         .split_once(heading)
@@ -31,7 +31,7 @@ fn blocks(heading: &str, language: &str) -> Vec<String> {
 }
 
 /// A kubectl line of the README as arguments; a folder is one of the repository.
-fn arguments(line: &str) -> Vec<String> {
+pub fn arguments(line: &str) -> Vec<String> {
     let words = line
         .strip_prefix("kubectl ")
         .unwrap_or_else(|| panic!("not a kubectl command: {line}"));
