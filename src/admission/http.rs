@@ -13,9 +13,11 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::Pod;
+use mooring_plan::admission::usage::TrustedControllers;
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
+use super::authorize::authorize;
 use super::judge::judge;
 use super::pod::{asks_for, bound_to, mutate_pod, validate_pod};
 use super::review::{answer, fault, read, uid_of};
@@ -46,6 +48,8 @@ pub struct Webhook<S> {
     pub source: S,
     /// What the API server's own admission is configured to do.
     pub settings: Settings,
+    /// With `--authorize-use`, whose pods are judged by their own accounts.
+    pub authorize_use: Option<Arc<TrustedControllers>>,
     /// Where it counts.
     pub metrics: Metrics,
 }
@@ -135,7 +139,12 @@ impl<K: DeserializeOwned + Send + Sync> Kind<K> {
         match read::<K>(body) {
             Ok(request) => {
                 let rule = |catalog: &Catalog| (self.rule)(&request, catalog, webhook.settings);
-                let verdict = judge(&webhook.source, &(self.needs)(&request), rule).await;
+                let source = &webhook.source;
+                let mut verdict = judge(source, &(self.needs)(&request), rule).await;
+                if let Ok(allowed) = verdict {
+                    let trusted = webhook.authorize_use.as_deref();
+                    verdict = authorize(source, trusted, &request.requester, allowed).await;
+                }
                 (request.uid, verdict)
             }
             Err(malformed) => (malformed.uid, Err(malformed.denial)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mooring_plan::admission::{Because, Denial};
 
-use super::{Catalog, Verdict};
+use super::{Catalog, Rights, Verdict};
 
 /// How long reading the objects again may take.
 pub(super) const LIMIT: Duration = Duration::from_secs(1);
@@ -34,13 +34,22 @@ pub struct Unreadable {
 }
 
 /// Where the objects come from.
-pub trait Source: Clone + Send + Sync + 'static {
+pub trait Source: Rights {
     /// As a cache has them, which may be old or empty. What a cache does not have, and cannot be read
     /// in time, is left out.
     fn cached(&self, needs: &Needs) -> impl Future<Output = Catalog> + Send;
 
     /// As they are now.
     fn fresh(&self, needs: &Needs) -> impl Future<Output = Result<Catalog, Unreadable>> + Send;
+}
+
+/// The refusal when something cannot be asked.
+pub(super) fn unavailable(why: &str) -> Denial {
+    Denial::new(
+        Because::Unavailable,
+        format!("Mooring could not ask the API server for what it needs to decide ({why})"),
+        "try again in a moment",
+    )
 }
 
 /// Takes the verdict from the cache; a refusal that other objects are the reason for is taken again
@@ -54,16 +63,9 @@ pub(super) async fn judge<S: Source>(
         Err(denial) if denial.is_hearsay() => {}
         verdict => return verdict,
     }
-    let unavailable = |why: String| {
-        Denial::new(
-            Because::Unavailable,
-            format!("Mooring could not ask the API server for what it needs to decide ({why})"),
-            "try again in a moment",
-        )
-    };
     match tokio::time::timeout(LIMIT, source.fresh(needs)).await {
         Ok(Ok(catalog)) => rule(&catalog),
-        Ok(Err(error)) => Err(unavailable(crate::telemetry::chain(&error))),
-        Err(_) => Err(unavailable(format!("no answer within {LIMIT:?}"))),
+        Ok(Err(error)) => Err(unavailable(&crate::telemetry::chain(&error))),
+        Err(_) => Err(unavailable(&format!("no answer within {LIMIT:?}"))),
     }
 }

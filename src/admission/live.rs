@@ -6,9 +6,12 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, pin_mut};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::networking::v1::IPAddress;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
 use kube::core::DeserializeGuard;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{Store, store};
@@ -16,13 +19,14 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use kube::{Client, Resource, ResourceExt as _};
 use mooring_plan::admission::address::Parent;
+use mooring_plan::admission::usage::{Subject, Use};
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::judge::LIMIT;
-use super::{Catalog, Needs, NodeSeen, Source, Unreadable};
+use super::{Catalog, Needs, NodeSeen, Right, Rights, Source, Unreadable};
 use crate::api::read::reservation;
-use crate::api::{Ip, IpBlock};
+use crate::api::{Ip, IpBlock, names};
 
 /// The server ends a watch after so long: a half-open connection is noticed soon after.
 const WATCH_SECONDS: u32 = 45;
@@ -163,6 +167,60 @@ impl Live {
     async fn ip(&self, name: &str) -> Option<Option<Ip>> {
         let ips: Api<Ip> = Api::all(self.client.clone());
         timeout(LIMIT, ips.get_opt(name)).await.ok()?.ok()
+    }
+}
+
+impl Rights for Live {
+    async fn right(&self, subject: &Subject, wanted: &Use) -> Result<Right, Unreadable> {
+        let unreadable = |source| Unreadable {
+            what: "the right to use the IP",
+            source,
+        };
+        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let asked = SubjectAccessReview {
+            spec: asked(subject, wanted),
+            ..SubjectAccessReview::default()
+        };
+        let said = reviews.create(&PostParams::default(), &asked).await;
+        let said = said.map_err(|error| unreadable(error.into()))?.status;
+        let said =
+            said.ok_or_else(|| unreadable("the review came back without a status".into()))?;
+        if let Some(error) = said.evaluation_error {
+            // It may still be true: a binding to a role that is not there is such an error.
+            tracing::info!(error, "not every rule on the use of an IP could be read");
+        }
+        // `denied` goes with `allowed: false`, and says only that no other authorizer was asked.
+        Ok(if said.allowed {
+            Right::Granted
+        } else {
+            Right::Missing
+        })
+    }
+}
+
+/// An `IP` has no namespace. The pod's is given, so that a `RoleBinding` there is enough, and gives nothing elsewhere.
+fn asked(subject: &Subject, wanted: &Use) -> SubjectAccessReviewSpec {
+    let Subject {
+        user,
+        uid,
+        groups,
+        extra,
+    } = subject.clone();
+    SubjectAccessReviewSpec {
+        user: Some(user),
+        uid: (!uid.is_empty()).then_some(uid),
+        groups: Some(groups),
+        extra: Some(extra),
+        resource_attributes: Some(ResourceAttributes {
+            namespace: Some(wanted.namespace().to_owned()),
+            group: Some(names::GROUP.to_owned()),
+            version: Some(names::VERSION.to_owned()),
+            resource: Some(Ip::plural(&()).into_owned()),
+            name: Some(wanted.ip.as_str().to_owned()),
+            verb: Some("use".to_owned()),
+            ..ResourceAttributes::default()
+        }),
+        ..SubjectAccessReviewSpec::default()
     }
 }
 

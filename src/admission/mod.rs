@@ -3,6 +3,7 @@
 //! A verdict is a pure function of the request and of a [`Catalog`] of other objects. Where a cached
 //! catalog leads to a refusal, the objects are read again before it is final.
 
+mod authorize;
 pub mod catalog;
 pub mod http;
 pub mod ip;
@@ -16,6 +17,7 @@ mod server;
 mod tests;
 mod verdict;
 
+pub use authorize::{Right, Rights};
 pub use catalog::{Catalog, NodeSeen};
 pub use http::{PATHS, Webhook, router};
 pub use judge::{Needs, Source, Unreadable};

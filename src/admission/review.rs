@@ -1,10 +1,12 @@
 //! Reviews: from the API server's bytes to a request, and from a verdict to the answer.
 
+use k8s_openapi::api::authentication::v1::UserInfo;
 use kube::core::admission::{AdmissionResponse, AdmissionReview};
 use kube::core::response::StatusSummary;
 use kube::core::{DynamicObject, Status};
+use mooring_plan::admission::usage::{Requester, Subject};
 use mooring_plan::admission::{Because, Denial};
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize as _, DeserializeOwned};
 use serde_json::Value;
 
 use super::Verdict;
@@ -32,6 +34,8 @@ pub struct Request<K> {
     pub uid: String,
     /// The object's namespace; empty if it has none.
     pub namespace: String,
+    /// Who wants it.
+    pub requester: Requester,
     /// What is to be done.
     pub change: Change<K>,
 }
@@ -96,6 +100,12 @@ pub fn read<K: DeserializeOwned>(body: &[u8]) -> Result<Request<K>, Malformed> {
         K::deserialize(value)
             .map_err(|error| bad(&uid, format!("request.{field} cannot be read ({error})")))
     };
+    let requester = match request.get("userInfo") {
+        None => Requester::default(),
+        Some(user) => UserInfo::deserialize(user)
+            .map(requester)
+            .map_err(|error| bad(&uid, format!("request.userInfo cannot be read ({error})")))?,
+    };
     let change = match text("operation").as_str() {
         "CREATE" => Change::Create(object("object")?),
         "UPDATE" => Change::Update {
@@ -109,7 +119,17 @@ pub fn read<K: DeserializeOwned>(body: &[u8]) -> Result<Request<K>, Malformed> {
     Ok(Request {
         uid,
         namespace,
+        requester,
         change,
+    })
+}
+
+fn requester(user: UserInfo) -> Requester {
+    Requester(Subject {
+        user: user.username.unwrap_or_default(),
+        uid: user.uid.unwrap_or_default(),
+        groups: user.groups.unwrap_or_default(),
+        extra: user.extra.unwrap_or_default(),
     })
 }
 

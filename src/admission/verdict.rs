@@ -2,6 +2,7 @@
 
 use json_patch::{Patch, PatchOperation};
 use mooring_plan::admission::Denial;
+use mooring_plan::admission::usage::Use;
 
 /// The request may pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub struct Allowed {
     pub warnings: Vec<String>,
     /// What is changed on the object; empty: nothing.
     pub patch: Patch,
+    /// What it makes of an IP: with `--authorize-use`, only with the right to that.
+    pub uses: Option<Use>,
 }
 
 impl Allowed {
@@ -23,6 +26,13 @@ impl Allowed {
     #[must_use]
     pub fn warning(mut self, warning: impl IntoIterator<Item = String>) -> Self {
         self.warnings.extend(warning);
+        self
+    }
+
+    /// With this use of an IP.
+    #[must_use]
+    pub fn using(mut self, wanted: Use) -> Self {
+        self.uses = Some(wanted);
         self
     }
 

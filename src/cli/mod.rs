@@ -1,5 +1,6 @@
 //! The command line.
 
+mod authorize;
 mod certificate;
 mod clients;
 mod crds;

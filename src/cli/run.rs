@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::authorize;
 use super::certificate;
 use super::clients::{Clients, clients};
 use super::duration::duration;
@@ -37,6 +38,8 @@ pub struct Args {
     http_addr: SocketAddr,
     #[command(flatten)]
     certificate: certificate::Args,
+    #[command(flatten)]
+    authorize: authorize::Args,
     /// Namespace of the Lease
     #[arg(long, env = "MOORING_NAMESPACE", default_value = "mooring-system")]
     namespace: String,
@@ -180,6 +183,7 @@ async fn webhook(
         settings: admission::Settings {
             default_toleration_seconds: args.default_toleration_seconds.into(),
         },
+        authorize_use: args.authorize.trusted(),
         metrics: metrics.clone(),
     });
     let listener = listen(args.webhook_addr, "the webhook").await?;

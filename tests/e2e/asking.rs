@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hyper::http::request::Builder;
 use kube::api::ListParams;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -107,20 +108,30 @@ impl Mode {
 impl Scene {
     /// Creates an object.
     pub async fn creates(&self, object: &Value) -> Said {
-        self.create(object, Mode::Real).await
+        self.create(object, Mode::Real, None).await
     }
 
     /// What the API server would say to an object's creation.
     pub async fn would_create(&self, object: &Value) -> Said {
-        self.create(object, Mode::Dry).await
+        self.create(object, Mode::Dry, None).await
     }
 
-    async fn create(&self, object: &Value, mode: Mode) -> Said {
+    /// What the API server would say to an object's creation by this user.
+    pub async fn would_create_as(&self, user: &str, object: &Value) -> Said {
+        self.create(object, Mode::Dry, Some(user)).await
+    }
+
+    async fn create(&self, object: &Value, mode: Mode, user: Option<&str>) -> Said {
         let kind = object["kind"].as_str().expect("an object has a kind");
         let url = format!("{}{}", self.api(kind).resource_url(), mode.query());
         let asked = format!("create {kind} {}", object["metadata"]["name"]);
-        self.ask(asked, "POST", &url, "application/json", object)
-            .await
+        let request = request("POST", &url, "application/json");
+        // Whoever is impersonated is the requester that webhooks are told.
+        let request = match user {
+            Some(user) => request.header("impersonate-user", user),
+            None => request,
+        };
+        self.ask(asked, request, object).await
     }
 
     /// Changes an object by a JSON merge patch; `what` is its name, or `name/status`.
@@ -136,8 +147,8 @@ impl Scene {
     async fn change(&self, kind: &str, what: &str, change: &Value, mode: Mode) -> Said {
         let url = format!("{}/{what}{}", self.api(kind).resource_url(), mode.query());
         let asked = format!("patch {kind} {what} {change}");
-        self.ask(asked, "PATCH", &url, "application/merge-patch+json", change)
-            .await
+        let request = request("PATCH", &url, "application/merge-patch+json");
+        self.ask(asked, request, change).await
     }
 
     /// Deletes an object.
@@ -153,22 +164,12 @@ impl Scene {
     async fn remove(&self, kind: &str, name: &str, mode: Mode) -> Said {
         let url = format!("{}/{name}{}", self.api(kind).resource_url(), mode.query());
         let asked = format!("delete {kind} {name}");
-        self.ask(asked, "DELETE", &url, "application/json", &json!({}))
-            .await
+        let request = request("DELETE", &url, "application/json");
+        self.ask(asked, request, &json!({})).await
     }
 
-    async fn ask(
-        &self,
-        asked: String,
-        method: &str,
-        url: &str,
-        content_type: &str,
-        body: &Value,
-    ) -> Said {
-        let request = hyper::Request::builder()
-            .method(method)
-            .uri(url)
-            .header("content-type", content_type)
+    async fn ask(&self, asked: String, request: Builder, body: &Value) -> Said {
+        let request = request
             .body(Body::from(body.to_string().into_bytes()))
             .expect("a path is a request");
         let answer = self.client.send(request).await;
@@ -230,6 +231,13 @@ impl Scene {
             .items
             .len()
     }
+}
+
+fn request(method: &str, url: &str, content_type: &str) -> Builder {
+    hyper::Request::builder()
+        .method(method)
+        .uri(url)
+        .header("content-type", content_type)
 }
 
 /// An IP as it is written, by its full name.

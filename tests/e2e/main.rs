@@ -33,6 +33,7 @@ mod world;
 mod abuse;
 mod answers;
 mod attach;
+mod authorize_use;
 mod block_rules;
 mod certificates;
 mod client_ca;
@@ -90,6 +91,7 @@ fn trials() -> Vec<Trial> {
         abuse::scenes(),
         answers::scenes(),
         attach::scenes(),
+        authorize_use::scenes(),
         block_rules::scenes(),
         certificates::scenes(),
         self_managed::scenes(),

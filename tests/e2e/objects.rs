@@ -22,6 +22,7 @@ impl Scene {
         let (group, version) = match kind {
             "IP" | "IPBlock" => ("ip.wgtwo.com", "v1alpha1"),
             "IPAddress" => ("networking.k8s.io", "v1"),
+            "Job" => ("batch", "v1"),
             "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => ("apps", "v1"),
             "Lease" => ("coordination.k8s.io", "v1"),
             _ => ("", "v1"),

@@ -55,7 +55,7 @@ impl Scene {
 
     /// Deletes what the scene made, the nodes last, and waits until nothing of it is left anywhere.
     pub async fn clean_up(&self) {
-        for kind in ["Deployment", "StatefulSet", "DaemonSet", "Pod"] {
+        for kind in ["Deployment", "StatefulSet", "DaemonSet", "Job", "Pod"] {
             let now = DeleteParams::default().grace_period(0);
             let all = kube::api::ListParams::default();
             // Kinds that a scene did not make have nothing to delete.

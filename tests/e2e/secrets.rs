@@ -66,7 +66,7 @@ async fn nobody_is_told_a_secret(scene: &Scene) {
     scene.expect_event("AccessDenied", &ip.name).await;
     scene.expect_attached(&ip, "web").await;
     let before = secrets(scene).await;
-    let spoiled = json!({"data": {"tls.key": "bm9uc2Vuc2U="}});
+    let spoiled = json!({"data": {"ca.key": "bm9uc2Vuc2U="}});
     scene
         .kubectl(&format!(
             "-n mooring-system patch secret mooring-webhook-certificate --type=merge -p {}",

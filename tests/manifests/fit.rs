@@ -98,6 +98,59 @@ fn kustomize_builds_what_users_apply() {
     }
 }
 
+/// What kustomize makes of a folder of `config`, with a component.
+fn built_with(component: &str, folder: &str) -> String {
+    // Bases are named from the folder, and a base outside of this one's root is read all the same.
+    let path = root()
+        .join(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("{folder}-with-{component}"));
+    std::fs::create_dir_all(&path).unwrap();
+    let up: String = path.components().skip(1).map(|_| "../").collect();
+    let config = format!(
+        "{}{}",
+        up.trim_end_matches('/'),
+        root().join("config").display()
+    );
+    let kustomization =
+        format!("resources: [{config}/{folder}]\ncomponents: [{config}/{component}]\n");
+    std::fs::write(path.join("kustomization.yaml"), kustomization).unwrap();
+    let kubectl = control_plane_binary("kubernetes", "kubectl");
+    let built = Command::new(&kubectl)
+        .arg("kustomize")
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(
+        built.status.success(),
+        "{folder}: {}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    String::from_utf8(built.stdout).unwrap()
+}
+
+#[test]
+fn the_right_to_use_an_ip_can_be_asked_about_with_either_certificate() {
+    let help = Command::new(env!("CARGO_BIN_EXE_mooring"))
+        .args(["run", "--help"])
+        .output()
+        .unwrap();
+    assert!(
+        String::from_utf8(help.stdout)
+            .unwrap()
+            .contains("--authorize-use\n")
+    );
+    for folder in ["default", "self-managed"] {
+        let built = built_with("authorize-use", folder);
+        for part in [
+            "- --authorize-use\n",
+            "- subjectaccessreviews\n",
+            "name: mooring-authorize-use\n",
+        ] {
+            assert!(built.contains(part), "{folder}: {part}");
+        }
+    }
+}
+
 #[test]
 fn the_deployment_starts_the_binary_with_flags_that_it_has() {
     let deployment: Deployment = object("config/default/deployment.yaml");

@@ -101,6 +101,11 @@ fn the_rights_are_those_that_are_used_and_no_others() {
             ("/secrets:mooring-webhook-certificate", &["get", "update"]),
         ])
     );
+    let more: ClusterRole = object("config/authorize-use/cluster_role.yaml");
+    assert_eq!(
+        rights(more.rules.unwrap()),
+        expected(&[("authorization.k8s.io/subjectaccessreviews", &["create"])])
+    );
     let role: Role = object("config/rbac/controller_role.yaml");
     assert_eq!(
         rights(role.rules.unwrap()),
@@ -140,7 +145,14 @@ fn the_rights_are_given_to_the_account_that_the_pods_run_as() {
             ("Role", "mooring-controller")
         ]
     );
-    for subjects in [controller.subjects, webhook.subjects, within.subjects] {
+    let asking: ClusterRoleBinding = object("config/authorize-use/cluster_role_binding.yaml");
+    assert_eq!(asking.role_ref.name, "mooring-authorize-use");
+    for subjects in [
+        controller.subjects,
+        webhook.subjects,
+        within.subjects,
+        asking.subjects,
+    ] {
         let [subject] = subjects.unwrap().try_into().unwrap();
         assert_eq!(
             (Some(subject.name), subject.namespace),

@@ -8,6 +8,7 @@ pub mod denial;
 pub mod placement;
 pub mod pod;
 pub mod tolerations;
+pub mod usage;
 
 pub use denial::{Because, Denial};
 

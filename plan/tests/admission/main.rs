@@ -5,6 +5,7 @@ mod address;
 mod block;
 mod placement;
 mod pod;
+mod usage;
 
 use mooring_plan::admission::address::{Block, Other};
 use mooring_plan::admission::{Because, Denial};

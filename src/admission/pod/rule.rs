@@ -2,7 +2,9 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::pod::{Marks, check_update};
+use mooring_plan::admission::usage::{ServiceAccount, Use};
 use mooring_plan::admission::{Because, Denial};
+use mooring_plan::names::IpName;
 
 use super::assess::assess;
 use super::resolve::Resolved;
@@ -67,7 +69,7 @@ fn created(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) ->
         .map(|lack| lack.what)
         .collect();
     if lost.is_empty() {
-        return Ok(Allowed::silently());
+        return Ok(Allowed::silently().using(wanted(pod, namespace, &resolved)));
     }
     Err(Denial::from_others(
         Because::Forbidden,
@@ -80,6 +82,19 @@ fn created(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) ->
         "have the admission webhook that takes it out leave pods with annotation ip.wgtwo.com/ip alone \
          (kubectl get mutatingwebhookconfigurations), then try again",
     ))
+}
+
+/// The use that the pod makes of its IP.
+fn wanted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> Use {
+    let spec = pod.spec.as_ref();
+    Use {
+        pod: Called { pod, namespace }.to_string(),
+        ip: IpName::from(resolved.ip_name()),
+        account: ServiceAccount::of_pod(
+            namespace,
+            spec.and_then(|spec| spec.service_account_name.as_deref()),
+        ),
+    }
 }
 
 /// The pod waits while another has the address.

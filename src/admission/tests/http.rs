@@ -9,11 +9,14 @@ use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
+use mooring_plan::admission::usage::{Subject, Use};
 use serde_json::{Value, json};
 
 use super::{asking, block, catalog_of, office, partner_a};
 use crate::admission::http::router_within;
-use crate::admission::{Catalog, Needs, PATHS, Settings, Source, Unreadable, Webhook, router};
+use crate::admission::{
+    Catalog, Needs, PATHS, Right, Rights, Settings, Source, Unreadable, Webhook, router,
+};
 use crate::metrics::Metrics;
 
 /// A cache, and what is really there; None: the API server does not answer.
@@ -31,6 +34,12 @@ impl Scripted {
             fresh,
             reads: Arc::default(),
         }
+    }
+}
+
+impl Rights for Scripted {
+    async fn right(&self, _: &Subject, _: &Use) -> Result<Right, Unreadable> {
+        panic!("nobody asks without --authorize-use")
     }
 }
 
@@ -54,13 +63,18 @@ pub fn webhook(source: impl Source) -> (axum::Router, Metrics) {
         router(Webhook {
             source,
             settings: Settings::default(),
+            authorize_use: None,
             metrics: metrics.clone(),
         }),
         metrics,
     )
 }
 
-async fn post(router: &axum::Router, path: &str, body: impl Into<Body>) -> (StatusCode, Vec<u8>) {
+pub async fn post(
+    router: &axum::Router,
+    path: &str,
+    body: impl Into<Body>,
+) -> (StatusCode, Vec<u8>) {
     let request = Request::post(path).body(body.into()).unwrap();
     let response = TowerToHyperService::new(router.clone())
         .call(request)
@@ -199,6 +213,7 @@ async fn a_body_that_never_comes_is_not_waited_for() {
     let webhook = Webhook {
         source,
         settings: Settings::default(),
+        authorize_use: None,
         metrics: Metrics::new(),
     };
     let router = router_within(webhook, Duration::ZERO, 1);
@@ -221,6 +236,12 @@ async fn only_post_is_answered() {
 /// Objects that are a trap: looking at them panics.
 #[derive(Clone)]
 struct Trap;
+
+impl Rights for Trap {
+    async fn right(&self, _: &Subject, _: &Use) -> Result<Right, Unreadable> {
+        panic!("planted")
+    }
+}
 
 impl Source for Trap {
     async fn cached(&self, _: &Needs) -> Catalog {
@@ -260,6 +281,7 @@ async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
     let webhook = Webhook {
         source: Scripted::new(office(), None),
         settings: Settings::default(),
+        authorize_use: None,
         metrics: Metrics::new(),
     };
     let router = router_within(webhook, Duration::from_mins(1), 1);

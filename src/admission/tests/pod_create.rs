@@ -28,7 +28,7 @@ fn patch(pod: &Pod, catalog: &Catalog) -> Value {
     serde_json::to_value(accepts(mutate(pod, catalog)).patch).unwrap()
 }
 
-fn patched(pod: &Pod, catalog: &Catalog) -> Pod {
+pub fn patched(pod: &Pod, catalog: &Catalog) -> Pod {
     let mut object = serde_json::to_value(pod).unwrap();
     let patch: Patch = serde_json::from_value(patch(pod, catalog)).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();

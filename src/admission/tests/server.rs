@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mooring_plan::admission::usage::{Subject, Use};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde_json::json;
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::http::{review, webhook};
 use super::{asking, office};
 use crate::admission::server::serve_at_most;
-use crate::admission::{Catalog, Needs, Source, Unreadable};
+use crate::admission::{Catalog, Needs, Right, Rights, Source, Unreadable};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -27,6 +28,12 @@ const LIMIT: Duration = Duration::from_secs(20);
 struct Held {
     asked: Arc<Notify>,
     released: Arc<Notify>,
+}
+
+impl Rights for Held {
+    async fn right(&self, _: &Subject, _: &Use) -> Result<Right, Unreadable> {
+        Ok(Right::Granted)
+    }
 }
 
 impl Source for Held {

@@ -1,0 +1,50 @@
+//! Whether a pod that may have its IP is created by, or runs as, somebody who may use it (`--authorize-use`).
+//!
+//! It is asked in the validating review alone. No object is stored without that review, it sees the account and the
+//! annotation that the pod is stored with, whatever other webhooks made of them, and it comes once: one question a
+//! pod. It is asked last, so that whose namespace may not have an IP still cannot find out that there is one.
+
+use mooring_plan::admission::usage::{Requester, Subject, TrustedControllers, Use};
+use tokio::time::timeout;
+
+use super::judge::{LIMIT, unavailable};
+use super::{Allowed, Source, Unreadable, Verdict};
+use crate::telemetry::chain;
+
+/// What the cluster's authorizer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// He may.
+    Granted,
+    /// He may not.
+    Missing,
+}
+
+/// Where it is known who may do what.
+pub trait Rights: Clone + Send + Sync + 'static {
+    /// Whether this subject may make this use of an IP.
+    fn right(
+        &self,
+        subject: &Subject,
+        wanted: &Use,
+    ) -> impl Future<Output = Result<Right, Unreadable>> + Send;
+}
+
+/// Lets pass what uses an IP only if whose right counts has it; asks nobody if nobody is to be asked.
+pub(super) async fn authorize<S: Source>(
+    source: &S,
+    trusted: Option<&TrustedControllers>,
+    requester: &Requester,
+    allowed: Allowed,
+) -> Verdict {
+    let (Some(trusted), Some(wanted)) = (trusted, &allowed.uses) else {
+        return Ok(allowed);
+    };
+    let subject = wanted.subject(requester, trusted);
+    match timeout(LIMIT, source.right(&subject, wanted)).await {
+        Ok(Ok(Right::Granted)) => Ok(allowed),
+        Ok(Ok(Right::Missing)) => Err(wanted.refused(&subject)),
+        Ok(Err(error)) => Err(unavailable(&chain(&error))),
+        Err(_) => Err(unavailable(&format!("no answer within {LIMIT:?}"))),
+    }
+}

@@ -1,0 +1,237 @@
+//! With `--authorize-use`: who is asked about, when, and what the answers come to.
+
+use std::sync::{Arc, Mutex};
+
+use k8s_openapi::api::core::v1::Pod;
+use mooring_plan::admission::usage::{ServiceAccount, Subject, TrustedControllers, Use};
+use mooring_plan::names::IpName;
+use serde_json::{Value, json};
+
+use super::http::post;
+use super::pod_create::patched;
+use super::{asking, block, catalog_of, office, partner_a, pod};
+use crate::admission::review::read;
+use crate::admission::{
+    Catalog, Needs, Right, Rights, Settings, Source, Unreadable, Webhook, router,
+};
+use crate::metrics::Metrics;
+
+const ARGO: &str = "system:serviceaccount:argo:workflow-controller";
+
+/// What the authorizer does.
+#[derive(Clone, Copy)]
+enum Authorizer {
+    Says(Right),
+    Fails,
+    Hangs,
+}
+
+/// Objects, an authorizer, and what that was asked.
+#[derive(Clone)]
+struct Asked {
+    objects: Catalog,
+    authorizer: Authorizer,
+    questions: Arc<Mutex<Vec<(Subject, Use)>>>,
+}
+
+impl Source for Asked {
+    async fn cached(&self, _: &Needs) -> Catalog {
+        self.objects.clone()
+    }
+
+    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+        Ok(self.objects.clone())
+    }
+}
+
+impl Rights for Asked {
+    async fn right(&self, subject: &Subject, wanted: &Use) -> Result<Right, Unreadable> {
+        let question = (subject.clone(), wanted.clone());
+        self.questions.lock().unwrap().push(question);
+        match self.authorizer {
+            Authorizer::Says(right) => Ok(right),
+            Authorizer::Fails => Err(Unreadable {
+                what: "the right to use the IP",
+                source: "the API server is away".into(),
+            }),
+            Authorizer::Hangs => std::future::pending().await,
+        }
+    }
+}
+
+/// The authorizer of a cluster with these objects.
+fn cluster(objects: Catalog, authorizer: Authorizer) -> Asked {
+    Asked {
+        objects,
+        authorizer,
+        questions: Arc::default(),
+    }
+}
+
+fn granting() -> Asked {
+    cluster(office(), Authorizer::Says(Right::Granted))
+}
+
+impl Asked {
+    /// What is answered to this request of alice's, with these trusted controllers.
+    async fn answer(&self, path: &str, request: Value) -> Value {
+        let router = router(Webhook {
+            source: self.clone(),
+            settings: Settings::default(),
+            authorize_use: Some(Arc::new(TrustedControllers::from_iter([ARGO.to_owned()]))),
+            metrics: Metrics::new(),
+        });
+        let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+        let (_, body) = post(&router, path, review.to_string()).await;
+        let review: Value = serde_json::from_slice(&body).unwrap();
+        review["response"].clone()
+    }
+
+    async fn created_by(&self, user: &Value, pod: &Pod) -> Value {
+        let request = json!({"uid": "one", "operation": "CREATE", "namespace": "shop",
+            "userInfo": user, "object": pod});
+        self.answer("/validate/pod", request).await
+    }
+
+    async fn created(&self, pod: &Pod) -> Value {
+        self.created_by(&alice(), pod).await
+    }
+
+    fn questions(&self) -> Vec<(Subject, Use)> {
+        self.questions.lock().unwrap().clone()
+    }
+}
+
+fn alice() -> Value {
+    json!({"username": "alice", "uid": "uid-1", "groups": ["team"], "extra": {"scopes": ["all"]}})
+}
+
+/// A pod as it comes to the validating review: with all that ours has given it.
+fn whole() -> Pod {
+    patched(&asking(json!({"serviceAccountName": "gateway"})), &office())
+}
+
+fn refused_with(response: &Value, code: u16, parts: &[&str]) {
+    let status = &response["status"];
+    assert_eq!(
+        (&response["allowed"], &status["code"]),
+        (&json!(false), &json!(code)),
+        "{response}"
+    );
+    let message = status["message"].as_str().unwrap();
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in: {message}");
+    }
+}
+
+#[tokio::test]
+async fn who_has_the_right_passes_after_one_question() {
+    let cluster = granting();
+    assert_eq!(cluster.created(&whole()).await["allowed"], true);
+    let subject = Subject {
+        user: "alice".to_owned(),
+        uid: "uid-1".to_owned(),
+        groups: vec!["team".to_owned()],
+        extra: [("scopes".to_owned(), vec!["all".to_owned()])].into(),
+    };
+    let wanted = Use {
+        pod: "shop/web".to_owned(),
+        ip: IpName::from("partner-a"),
+        account: ServiceAccount::of_pod("shop", Some("gateway")),
+    };
+    assert_eq!(cluster.questions(), [(subject, wanted)]);
+}
+
+#[tokio::test]
+async fn who_has_it_not_is_refused_and_told_what_is_missing() {
+    let cluster = cluster(office(), Authorizer::Says(Right::Missing));
+    let parts = ["pod shop/web", "IP \"partner-a\"", "user \"alice\"", "Role"];
+    refused_with(&cluster.created(&whole()).await, 403, &parts);
+}
+
+#[tokio::test]
+async fn a_controllers_pods_are_judged_by_their_account() {
+    let cluster = granting();
+    let controller = json!({"username": "system:serviceaccount:kube-system:job-controller",
+        "groups": ["system:serviceaccounts:kube-system"]});
+    for user in [controller, json!({"username": ARGO})] {
+        cluster.created_by(&user, &whole()).await;
+    }
+    let users: Vec<_> = cluster
+        .questions()
+        .into_iter()
+        .map(|(who, _)| who.user)
+        .collect();
+    let gateway = "system:serviceaccount:shop:gateway";
+    assert_eq!(users, [gateway, gateway]);
+}
+
+#[tokio::test]
+async fn an_owner_is_nobody() {
+    let mut forged = whole();
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "gateway-1", "uid": "u", "controller": true}]);
+    forged.metadata.owner_references = Some(super::read(owner));
+    let cluster = granting();
+    cluster.created(&forged).await;
+    let [(subject, _)] = cluster.questions().try_into().unwrap();
+    assert_eq!(subject.user, "alice");
+}
+
+#[tokio::test]
+async fn it_is_the_ip_that_is_asked_about_and_not_how_the_pod_calls_it() {
+    let by_address = pod(json!({"ip.wgtwo.com/ip": "203.0.113.7"}), json!({}));
+    let cluster = granting();
+    cluster.created(&patched(&by_address, &office())).await;
+    let [(_, wanted)] = cluster.questions().try_into().unwrap();
+    assert_eq!(wanted.ip, IpName::from("partner-a"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_is_refused_for_now() {
+    let parts = ["the right to use the IP", "is away", "try again"];
+    let away = cluster(office(), Authorizer::Fails);
+    refused_with(&away.created(&whole()).await, 503, &parts);
+    let hanging = cluster(office(), Authorizer::Hangs);
+    let parts = ["no answer within", "try again"];
+    refused_with(&hanging.created(&whole()).await, 503, &parts);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_is_refused_already() {
+    let mut theirs = partner_a();
+    theirs.spec.allowed_namespaces = Some(vec!["elsewhere".to_owned()]);
+    let objects = catalog_of([theirs], [block("office", "203.0.113.0/24")]);
+    let cluster = cluster(objects, Authorizer::Says(Right::Missing));
+    let parts = ["does not exist, or namespace \"shop\" may not use it"];
+    refused_with(&cluster.created(&whole()).await, 403, &parts);
+    assert_eq!(cluster.questions(), []);
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_what_uses_no_ip_anew() {
+    let cluster = granting();
+    let plain = pod(json!({}), json!({}));
+    assert_eq!(cluster.created(&plain).await["allowed"], true);
+    let request = |operation: &str| {
+        json!({"uid": "one", "operation": operation, "namespace": "shop", "userInfo": alice(),
+            "object": whole(), "oldObject": whole()})
+    };
+    for (path, operation) in [
+        // The validating review comes after it, and asks.
+        ("/mutate/pod", "CREATE"),
+        ("/validate/pod", "UPDATE"),
+        ("/validate/pod", "DELETE"),
+    ] {
+        let response = cluster.answer(path, request(operation)).await;
+        assert_eq!(response["allowed"], true, "{operation} at {path}");
+    }
+    assert_eq!(cluster.questions(), []);
+}
+
+#[test]
+fn a_requester_who_cannot_be_read_is_not_guessed() {
+    let request = json!({"uid": "one", "operation": "CREATE", "userInfo": {"groups": "team"}, "object": whole()});
+    let malformed = read::<Pod>(json!({"request": request}).to_string().as_bytes()).unwrap_err();
+    let said = malformed.denial.to_string();
+    assert!(said.contains("request.userInfo cannot be read"), "{said}");
+}

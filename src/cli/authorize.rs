@@ -1,0 +1,70 @@
+//! Whether it is asked who may use an IP.
+
+use std::sync::Arc;
+
+use clap::Args as ClapArgs;
+use mooring_plan::admission::usage::TrustedControllers;
+
+/// What can be said of that.
+#[derive(Debug, ClapArgs)]
+#[group(id = "authorize")]
+pub struct Args {
+    /// Let a pod use an IP only if whoever creates it has the right to, or its service account if a controller does
+    #[arg(long, env = "MOORING_AUTHORIZE_USE")]
+    authorize_use: bool,
+    /// User names (not groups) that create pods on behalf of others, such as
+    /// system:serviceaccount:argo:workflow-controller; those of kube-system need not be named (--authorize-use)
+    #[arg(
+        long,
+        env = "MOORING_TRUSTED_CONTROLLERS",
+        value_name = "USERS",
+        value_delimiter = ',',
+        requires = "authorize_use"
+    )]
+    trusted_controllers: Vec<String>,
+}
+
+impl Args {
+    /// Whose pods are judged by their own accounts; none: nobody is asked.
+    pub fn trusted(&self) -> Option<Arc<TrustedControllers>> {
+        let trusted = || Arc::new(self.trusted_controllers.iter().cloned().collect());
+        self.authorize_use.then(trusted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::Args;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn read(line: &str) -> Result<Args, clap::Error> {
+        let words = ["mooring"].into_iter().chain(line.split_whitespace());
+        Line::try_parse_from(words).map(|line| line.args)
+    }
+
+    #[test]
+    fn nobody_is_asked_unless_told_to() {
+        assert_eq!(read("").unwrap().trusted(), None);
+        let nobody = read("--authorize-use").unwrap().trusted().unwrap();
+        assert_eq!(*nobody, std::iter::empty().collect());
+    }
+
+    #[test]
+    fn controllers_are_named_one_by_one_or_with_commas() {
+        let line = "--authorize-use --trusted-controllers=a:b,c --trusted-controllers=d";
+        let trusted = read(line).unwrap().trusted().unwrap();
+        assert_eq!(
+            *trusted,
+            ["a:b", "c", "d"].map(str::to_owned).into_iter().collect()
+        );
+        // Alone they would do nothing.
+        read("--trusted-controllers=a:b").unwrap_err();
+    }
+}

@@ -1,0 +1,292 @@
+//! Who may use an IP (`--authorize-use`, `config/authorize-use`): a user by his own right, what a controller creates by
+//! its `ServiceAccount`'s, and an owner by nobody's. What gives the right is the README's.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mooring_cluster::MooringOptions;
+use serde_json::{Value, json};
+
+use crate::asking::{Said, ip_named};
+use crate::objects::merged;
+use crate::readme::{arguments, blocks};
+use crate::scene::{Ip, SOON, Scene};
+
+scenes![
+    alone a_user_needs_the_right_himself,
+    alone a_deployment_runs_once_its_service_account_has_the_right,
+    alone a_job_runs_once_its_service_account_has_the_right,
+    alone a_forged_owner_gives_nobody_the_right,
+    alone a_trusted_controllers_pods_are_judged_by_their_service_account,
+    alone while_nobody_can_be_asked_nobody_passes,
+];
+
+const MOORING: &str = "system:serviceaccount:mooring-system:mooring";
+const ARGO: &str = "system:serviceaccount:argo:workflow-controller";
+/// What all of kube-controller-manager is called without `--use-service-account-credentials`.
+const ALL_CONTROLLERS: &str = "system:kube-controller-manager";
+const HEADING: &str = "## Who may use an IP";
+/// Controllers try again after a growing pause.
+const AFTER_SOME_FAILURES: Duration = Duration::from_secs(90);
+
+/// Mooring with the flag and the rights that go with it, an IP, an account `gateway`, and people who may create pods.
+async fn shop(scene: &Scene) -> Ip {
+    for object in component() {
+        scene.cluster().apply(&object.to_string()).await;
+    }
+    expect_to_ask(scene, true).await;
+    let trusted = format!("--trusted-controllers={ARGO},{ALL_CONTROLLERS}");
+    let options = MooringOptions {
+        arguments: vec!["--authorize-use".to_owned(), trusted],
+        ..MooringOptions::default()
+    };
+    scene.mooring_with(options).await;
+    for made in [
+        "create serviceaccount gateway",
+        "create role people --verb=create --resource=pods",
+        "create rolebinding people --role=people --group=system:authenticated",
+    ] {
+        scene.kubectl(made).await.success();
+    }
+    scene.block().await;
+    scene.ip("partner-a", 10).await
+}
+
+/// What `config/authorize-use` adds.
+fn component() -> Vec<Value> {
+    let folder = mooring_cluster::repository().join("config/authorize-use");
+    let files = ["cluster_role.yaml", "cluster_role_binding.yaml"];
+    let read = |file: &str| {
+        let yaml = std::fs::read_to_string(folder.join(file)).expect("it is there");
+        serde_yaml::from_str(&yaml).expect("it is YAML")
+    };
+    files.map(read).into()
+}
+
+/// The API server knows whether Mooring may ask who may do what.
+async fn expect_to_ask(scene: &Scene, may: bool) {
+    let question =
+        format!("auth can-i create subjectaccessreviews.authorization.k8s.io --as={MOORING}");
+    let known = format!("it is known that Mooring may ask: {may}");
+    scene
+        .eventually(&known, SOON, async || {
+            let said = scene.kubectl(&question).await;
+            (said.ok == may).then_some(()).ok_or(said.stdout)
+        })
+        .await;
+}
+
+/// Gives the right as the README does, for this namespace and this IP, and waits until the command there says
+/// that it works.
+async fn grant(scene: &Scene, ip: &Ip) {
+    let here = |text: &str| {
+        text.replace("namespace: shop", &format!("namespace: {}", scene.name))
+            .replace("namespace=shop", &format!("namespace={}", scene.name))
+            .replace(
+                "serviceaccount:shop",
+                &format!("serviceaccount:{}", scene.name),
+            )
+            .replace("partner-a", &ip.name)
+    };
+    let [rights] = blocks(HEADING, "yaml").try_into().expect("one example");
+    let apply = ["apply", "-f", "-"];
+    let applied = scene.cluster().kubectl_with(apply, &here(&rights)).await;
+    applied.success();
+    let [questions] = blocks(HEADING, "sh").try_into().expect("one block");
+    for question in questions.lines() {
+        let question = arguments(&here(question));
+        scene
+            .eventually("the README's command says yes", SOON, async || {
+                let said = scene.cluster().kubectl(question.clone()).await;
+                (said.ok && said.stdout.trim() == "yes")
+                    .then_some(())
+                    .ok_or(said)
+            })
+            .await;
+    }
+}
+
+/// What a user would be told who creates a pod that asks for an IP, runs as an account, and has these owners.
+async fn asks(scene: &Scene, user: &str, ip: &str, account: &str, owners: &Value) -> Said {
+    let changes =
+        json!({"metadata": {"ownerReferences": owners}, "spec": {"serviceAccountName": account}});
+    let pod = scene.pod_asking("web", ip, &changes);
+    scene.would_create_as(user, &pod).await
+}
+
+fn account(scene: &Scene, name: &str) -> String {
+    format!("system:serviceaccount:{}:{name}", scene.name)
+}
+
+/// The refusal of somebody without the right.
+fn expect_refused(scene: &Scene, said: Said, ip: &Ip, user: &str) {
+    let parts = [
+        "pod ",
+        &format!("may not use IP \"{}\"", ip.name),
+        &format!("user \"{user}\" has no right to"),
+        &format!("bound, in namespace \"{}\"", scene.name),
+        &format!("verb \"use\" on ips.ip.wgtwo.com \"{}\"", ip.name),
+    ];
+    said.rejected(&parts);
+}
+
+async fn a_user_needs_the_right_himself(scene: &Scene) {
+    let ip = shop(scene).await;
+    let other = scene.ip("partner-b", 11).await;
+    let (_, mark) = scene.cluster().audit_since(u64::MAX);
+    let nobody = json!([]);
+    let create =
+        async |user: &str, ip: &str, account: &str| asks(scene, user, ip, account, &nobody).await;
+    expect_refused(
+        scene,
+        create("alice", &ip.name, "default").await,
+        &ip,
+        "alice",
+    );
+    grant(scene, &ip).await;
+    create("alice", &ip.name, "default")
+        .await
+        .accepted_silently();
+    create("alice", &ip.address, "default")
+        .await
+        .accepted_silently();
+    // It is about this IP and this user: to name an account that has the right is of no use to bob.
+    expect_refused(
+        scene,
+        create("alice", &other.name, "default").await,
+        &other,
+        "alice",
+    );
+    expect_refused(scene, create("bob", &ip.name, "gateway").await, &ip, "bob");
+    let gateway = account(scene, "gateway");
+    create(&gateway, &ip.name, "default")
+        .await
+        .accepted_silently();
+
+    let (events, _) = scene.cluster().audit_since(mark);
+    let asked = events
+        .iter()
+        .filter(|event| event.by_mooring() && event.resource == "subjectaccessreviews");
+    assert_eq!(asked.count(), 6, "one question a pod");
+
+    // An IP that the namespace may not have is refused as if it were not there, right or not.
+    let theirs = json!({"address": scene.address(12), "allowedNamespaces": ["elsewhere"]});
+    let name = scene.named("theirs");
+    let before = create("alice", &name, "default")
+        .await
+        .rejected(&["does not exist, or"]);
+    scene.remember_ip(&name);
+    scene.creates(&ip_named(&name, &theirs)).await.accepted();
+    let reserved = scene.expect_condition("IP", &name, "Reserved", "True");
+    reserved.await;
+    let after = create("alice", &name, "default").await;
+    assert_eq!(after.rejected(&["does not exist, or"]), before);
+}
+
+/// The template of a pod that asks for an IP and runs as `gateway`.
+fn as_gateway(app: &str, ip: &Ip) -> Value {
+    let changes = json!({"spec": {"serviceAccountName": "gateway"}});
+    merged(Scene::template(app, ip), &changes)
+}
+
+/// A controller's pod is refused, for want of its account's right: what an Event of such an object says.
+async fn expect_creation_refused(scene: &Scene, kind: &str, ip: &Ip) {
+    let sentence = format!("an Event FailedCreate of a {kind}");
+    let told = scene.eventually(&sentence, SOON, async || {
+        let events = scene.events().await.into_iter();
+        let mut failed = events.filter(|event| {
+            event["involvedObject"]["kind"] == kind && event["reason"] == "FailedCreate"
+        });
+        failed.find_map(|event| event["message"].as_str().map(str::to_owned))
+    });
+    let told = told.await;
+    let gateway = account(scene, "gateway");
+    for part in [&format!("may not use IP \"{}\"", ip.name), &gateway] {
+        assert!(told.contains(part), "{part} is not in: {told}");
+    }
+}
+
+async fn a_deployment_runs_once_its_service_account_has_the_right(scene: &Scene) {
+    let ip = shop(scene).await;
+    scene.node("a").await;
+    let template = json!({"template": as_gateway("web", &ip)});
+    scene.deployment_with("web", &ip, &template).await;
+    expect_creation_refused(scene, "ReplicaSet", &ip).await;
+    assert!(scene.pods_of("web").await.is_empty());
+    grant(scene, &ip).await;
+    expect_running(scene, &ip).await;
+}
+
+async fn a_job_runs_once_its_service_account_has_the_right(scene: &Scene) {
+    let ip = shop(scene).await;
+    scene.node("a").await;
+    let never = json!({"spec": {"restartPolicy": "Never"}});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "web", "namespace": scene.name},
+        "spec": {"template": merged(as_gateway("web", &ip), &never)}});
+    scene.creates(&job).await.accepted();
+    expect_creation_refused(scene, "Job", &ip).await;
+    assert!(scene.pods_of("web").await.is_empty());
+    grant(scene, &ip).await;
+    expect_running(scene, &ip).await;
+}
+
+/// The controller has tried again, and its pod has the address.
+async fn expect_running(scene: &Scene, ip: &Ip) {
+    let pod = scene.eventually("web has a pod", AFTER_SOME_FAILURES, async || {
+        let mut pods = scene.pods_of("web").await;
+        pods.pop().map(|(name, _)| name)
+    });
+    let pod = pod.await;
+    scene.expect_attached(ip, &pod).await;
+}
+
+async fn a_forged_owner_gives_nobody_the_right(scene: &Scene) {
+    let ip = shop(scene).await;
+    grant(scene, &ip).await;
+    let template = json!({"template": as_gateway("web", &ip)});
+    scene.deployment_with("web", &ip, &template).await;
+    let pod = scene.only_pod("web").await;
+    let pod = scene.get("Pod", &pod).await.expect("it is there");
+    let owners = &pod["metadata"]["ownerReferences"];
+    assert_eq!(owners[0]["kind"], "ReplicaSet", "{pod:#}");
+    // All that the controller's pod has, by somebody else.
+    let forged = asks(scene, "bob", &ip.name, "gateway", owners).await;
+    expect_refused(scene, forged, &ip, "bob");
+    let system = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "kube-system", "uid": "1",
+        "controller": true}]);
+    let forged = asks(scene, "bob", &ip.name, "gateway", &system).await;
+    expect_refused(scene, forged, &ip, "bob");
+}
+
+async fn a_trusted_controllers_pods_are_judged_by_their_service_account(scene: &Scene) {
+    let ip = shop(scene).await;
+    grant(scene, &ip).await;
+    let create =
+        async |user: &str, account: &str| asks(scene, user, &ip.name, account, &json!([])).await;
+    for trusted in [ARGO, ALL_CONTROLLERS] {
+        create(trusted, "gateway").await.accepted_silently();
+        let default = account(scene, "default");
+        expect_refused(scene, create(trusted, "default").await, &ip, &default);
+    }
+    // Another account of its namespace is a user as any other.
+    let other = "system:serviceaccount:argo:server";
+    expect_refused(scene, create(other, "gateway").await, &ip, other);
+}
+
+async fn while_nobody_can_be_asked_nobody_passes(scene: &Scene) {
+    let ip = shop(scene).await;
+    grant(scene, &ip).await;
+    let unbound = scene.kubectl("delete clusterrolebinding mooring-authorize-use");
+    unbound.await.success();
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    expect_to_ask(scene, false).await;
+    let pod = scene.pod_asking("web", &ip.name, &json!({}));
+    // The client that scenes have would try again for minutes, as it is told to.
+    let create = ["create", "--as=alice", "--dry-run=server", "-f", "-"];
+    let said = scene.cluster().kubectl_with(create, &pod.to_string()).await;
+    let said = said.failure();
+    for part in ["could not ask", "the right to use the IP", "try again"] {
+        assert!(said.contains(part), "{part} is not in: {said}");
+    }
+}
