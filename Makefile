@@ -12,7 +12,7 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify advisories planted-bugs mutants crds clean
+.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify advisories release sbom planted-bugs mutants crds clean
 
 help:
 	@echo 'make demo      start everything, show what Mooring does, end everything'
@@ -22,6 +22,8 @@ help:
 	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo webhook"'
 	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
 	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
+	@echo 'make release   builds the static release binary, and tries it in an empty root'
+	@echo 'make sbom      writes target/mooring.cdx.json, what the binary is made of'
 	@echo 'make advisories  asks the RustSec database about every library (needs the network)'
 	@echo 'make crds      write config/crd anew from the code'
 	@echo 'make fmt lint  format; lint'
@@ -75,6 +77,12 @@ lint: need
 # Apart, since it asks the network: what is known to be wrong with what Mooring is made of.
 advisories: need
 	.ci/deny advisories
+
+release: need
+	@.ci/release
+
+sbom: need
+	@.ci/sbom
 
 test: test-fast checkers e2e
 

@@ -155,6 +155,7 @@ fn what_is_another_s_or_may_be_of_an_ip_that_lives_is_left_alone() {
     ];
     for (what, changed) in changes {
         let mut sim = world();
+        mind(&mut sim);
         reserved_late(&mut sim);
         let spare = sim.the_ip("spare").uid.clone();
         change(&mut sim, |held| {
@@ -200,4 +201,17 @@ fn what_was_changed_since_is_not_let_go() {
     change(&mut sim, |held| held.label = Some(IpUid::from("another")));
     carry_out(&mut sim, releasing[0].clone());
     assert!(reserved(&sim));
+}
+
+#[test]
+fn one_that_was_made_again_is_looked_at_anew() {
+    let mut sim = world();
+    mind(&mut sim);
+    reserved_late(&mut sim);
+    for _ in 0..3 {
+        sim.wait(INTERVAL);
+    }
+    assert_eq!(about_it(&mut sim).len(), 1, "its IP is asked for");
+    change(&mut sim, |held| held.uid = "another-object".to_owned());
+    assert_eq!(about_it(&mut sim), [], "nothing was looked at since");
 }
