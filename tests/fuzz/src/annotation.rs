@@ -1,8 +1,6 @@
 //! Texts that people and other programs write into objects: whatever is read from one is written back as
 //! the same text, or is refused.
 
-use std::fmt::Debug;
-
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;
 use mooring::admission::pod::{mutate_pod, validate_pod};
@@ -72,16 +70,14 @@ fn names(text: &str) {
         assert!(!instance.as_str().contains('/'), "{text}");
     }
     match read::version(text) {
-        Ok(version) => same(read::version(&version.to_string()).ok(), Some(version)),
+        Ok(version) => {
+            assert_eq!(read::version(&version.to_string()).ok(), Some(version));
+        }
         Err(error) => assert!(error.to_string().contains(text), "{error}"),
     }
     if let Some(reason) = Reason::from_word(text) {
         assert_eq!(reason.as_str(), text);
     }
-}
-
-fn same<T: PartialEq + Debug>(one: T, other: T) {
-    assert_eq!(one, other);
 }
 
 fn lengths(text: &str) {

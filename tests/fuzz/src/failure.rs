@@ -120,7 +120,7 @@ fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
         _ => {}
     }
     // The same again, by the words alone.
-    if status < 500 && status >= 300 {
+    if (300..500).contains(&status) {
         assert_eq!(
             classify(action, &error.code, &error.message),
             outcome,

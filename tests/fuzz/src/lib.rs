@@ -7,9 +7,10 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
+    clippy::needless_pass_by_value,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "this is a test: what was not foreseen fails it"
+    reason = "this is a test: what was not foreseen fails it, and objects are written in place, as JSON"
 )]
 
 pub mod annotation;

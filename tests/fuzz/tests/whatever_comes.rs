@@ -3,6 +3,12 @@
 //!
 //! - `MOORING_FUZZ_SECONDS=600` tries for longer, `MOORING_FUZZ_SEED=7` tries the same as before.
 //! - `MOORING_FUZZ_INPUT=FILE` feeds one file to the body whose folder or name it bears.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what a test did not foresee fails it"
+)]
 
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
