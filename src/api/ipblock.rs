@@ -117,8 +117,10 @@ pub struct IpBlockSpec {
     #[x_kube(
         validation = Rule::new("self.matches('^([0-9]+h)?([0-9]+m)?([0-9]+s)?$') && self.size() > 0")
             .message("must be a length of time in hours, minutes and seconds, such as 30s or 1m30s"),
+        // What has more digits is longer, and duration() may not be able to read it.
         validation = Rule::new(
-            "!self.matches('^([0-9]{1,5}[hms])+$') || duration(self) <= duration('24h')"
+            "!self.matches('[0-9]{6}') && \
+             (!self.matches('^([0-9]{1,5}[hms])+$') || duration(self) <= duration('24h'))"
         ).message("must not be longer than 24h")
     )]
     pub failover_after: String,
@@ -182,7 +184,6 @@ pub struct IpBlockStatus {
 pub struct FailoverAfterError {
     /// What stands there.
     pub text: String,
-    source: kube::core::duration::ParseError,
 }
 
 impl IpBlockSpec {
@@ -204,13 +205,26 @@ impl IpBlockSpec {
         } else {
             &self.failover_after
         };
-        text.parse::<kube::core::Duration>()
-            .map(Duration::from)
-            .map_err(|source| FailoverAfterError {
-                text: text.to_owned(),
-                source,
-            })
+        length(text).ok_or_else(|| FailoverAfterError {
+            text: text.to_owned(),
+        })
     }
+}
+
+/// Reads what the schema lets pass. (kube's own `Duration` panics at `1h-5m`, and at what is too long.)
+fn length(text: &str) -> Option<Duration> {
+    let (mut rest, mut seconds) = (text, 0);
+    for (unit, long) in [('h', 3600), ('m', 60), ('s', 1)] {
+        let Some((number, after)) = rest.split_once(unit) else {
+            continue;
+        };
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        seconds += u64::from(number.parse::<u32>().ok()?) * long;
+        rest = after;
+    }
+    (rest.is_empty() && !text.is_empty()).then(|| Duration::from_secs(seconds))
 }
 
 impl IpBlock {

@@ -25,12 +25,25 @@ pub fn assess<'a>(
     catalog: &'a Catalog,
 ) -> Result<Resolved<'a>, Denial> {
     let called = Called { pod, namespace };
+    refuse_without_spec(pod, &called)?;
     refuse_per_node(pod, &called)?;
     refuse_unknown_handover(pod, &called)?;
     let resolved = resolve(asked, namespace, catalog)?;
     refuse_contradiction(pod, &called, &resolved)?;
     refuse_foreign_node(pod, &called, &resolved, catalog)?;
     Ok(resolved)
+}
+
+/// Nothing could be added to it: a patch would fail, and nobody would be told why.
+fn refuse_without_spec(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
+    match pod.spec {
+        Some(_) => Ok(()),
+        None => Err(Denial::new(
+            Because::Invalid,
+            format!("pod {called} has no spec"),
+            "give it one, with the containers that are to have the address",
+        )),
+    }
 }
 
 /// One pod a node cannot share one address.

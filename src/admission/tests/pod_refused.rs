@@ -40,6 +40,14 @@ fn a_namespace_that_both_allow_may_use_it() {
     accepts(mutate(&asking(json!({})), &catalog_of([open], [office])));
 }
 
+/// Found by fuzzing: its patch could not be applied.
+#[test]
+fn a_pod_without_a_spec_is_refused_in_a_sentence() {
+    let mut bare = asking(json!({}));
+    bare.spec = None;
+    rejects(mutate(&bare, &office()), "pod shop/web has no spec");
+}
+
 #[test]
 fn an_ip_on_its_way_out_is_not_given() {
     let mut deleting = partner_a();

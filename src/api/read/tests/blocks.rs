@@ -76,6 +76,9 @@ fn a_block_s_spec_that_cannot_be_read_is_a_sentence() {
     for spec in [
         json!({"cidr": "203.0.113.5/24", "subnetID": "subnet-1"}),
         json!({"cidr": "203.0.113.0/24", "subnetID": "subnet-1", "failoverAfter": "soon"}),
+        // Found by fuzzing: the reader panicked at these.
+        json!({"cidr": "203.0.113.0/24", "subnetID": "subnet-1", "failoverAfter": "1h-5m"}),
+        json!({"cidr": "203.0.113.0/24", "subnetID": "subnet-1", "failoverAfter": "99999999999999999999999h"}),
         json!({"cidr": "203.0.113.0/24"}),
         json!({"cidr": "203.0.113.0/24", "subnetID": ""}),
     ] {

@@ -1,0 +1,160 @@
+//! Texts that people and other programs write into objects: whatever is read from one is written back as
+//! the same text, or is refused.
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::core::DynamicObject;
+use mooring::admission::pod::{mutate_pod, validate_pod};
+use mooring::admission::{Change, Settings};
+use mooring::api::names::{
+    HANDOVER_ANNOTATION, HANDOVER_RUNNING, IP_ANNOTATION, IP_UID_ANNOTATION,
+};
+use mooring::api::{IpBlockSpec, read};
+use mooring_plan::block::{ParseError, parse_address, parse_cidr, parse_excluded};
+use mooring_plan::names::{InstanceId, PodKey};
+use mooring_plan::objects::Handover;
+use mooring_plan::reason::Reason;
+use serde_json::json;
+
+use crate::review::world::catalog;
+
+/// Texts, one a line, and all of them as one.
+pub fn annotation(data: &[u8]) {
+    let whole = String::from_utf8_lossy(data);
+    for text in whole.lines().take(32).chain([&*whole]) {
+        addresses(text);
+        names(text);
+        lengths(text);
+        pods(text);
+    }
+}
+
+fn addresses(text: &str) {
+    let sentence = |error: &ParseError| assert!(error.to_string().contains(text), "{error}");
+    match parse_address(text) {
+        Ok(address) => assert_eq!(address.to_string(), text),
+        Err(error) => sentence(&error),
+    }
+    match parse_cidr(text) {
+        Ok(cidr) => {
+            assert_eq!(cidr.to_string(), text);
+            assert_eq!(cidr, cidr.trunc());
+            assert_eq!(parse_excluded(text).as_ref(), Ok(&cidr));
+        }
+        Err(ParseError::NotCanonical { canonical, .. }) => {
+            // What it says to write instead is taken.
+            assert_eq!(parse_cidr(&canonical.to_string()), Ok(canonical));
+        }
+        Err(error) => {
+            sentence(&error);
+            let single = parse_address(text).is_ok();
+            assert_eq!(
+                matches!(error, ParseError::NoPrefix { .. }),
+                single,
+                "{text}"
+            );
+            assert_eq!(parse_excluded(text).is_ok(), single, "{text}");
+        }
+    }
+}
+
+fn names(text: &str) {
+    if let Some(key) = PodKey::parse(text) {
+        assert_eq!(key.to_string(), text);
+        assert!(!key.namespace.as_str().is_empty() && !key.namespace.as_str().contains('/'));
+    }
+    if let Some(instance) = InstanceId::from_provider_id(text) {
+        assert!(
+            instance.as_str().starts_with("i-") && text.ends_with(instance.as_str()),
+            "{text}"
+        );
+        assert!(!instance.as_str().contains('/'), "{text}");
+    }
+    match read::version(text) {
+        Ok(version) => {
+            assert_eq!(read::version(&version.to_string()).ok(), Some(version));
+        }
+        Err(error) => assert!(error.to_string().contains(text), "{error}"),
+    }
+    if let Some(reason) = Reason::from_word(text) {
+        assert_eq!(reason.as_str(), text);
+    }
+}
+
+fn lengths(text: &str) {
+    let spec = IpBlockSpec {
+        cidr: text.to_owned(),
+        excluded: vec![text.to_owned()],
+        failover_after: text.to_owned(),
+        ..IpBlockSpec::default()
+    };
+    assert_eq!(spec.range().is_ok(), parse_cidr(text).is_ok(), "{text}");
+    match spec.failover_after() {
+        Ok(length) => {
+            let whole = |number: &str| number.parse::<u64>().ok();
+            let parts: Vec<_> = text.split_terminator(['h', 'm', 's']).map(whole).collect();
+            let seconds = length.as_secs();
+            assert!(
+                !parts.contains(&None) || text.is_empty(),
+                "{text} is {seconds} s"
+            );
+            // A pod's toleration has no room for more.
+            assert!(
+                i64::try_from(seconds).is_ok() && length.subsec_nanos() == 0,
+                "{text}"
+            );
+            let written = IpBlockSpec {
+                failover_after: format!(
+                    "{}h{}m{}s",
+                    seconds / 3600,
+                    seconds / 60 % 60,
+                    seconds % 60
+                ),
+                ..spec
+            };
+            assert_eq!(written.failover_after().ok(), Some(length), "{text}");
+        }
+        Err(error) => assert!(error.to_string().contains(text), "{error}"),
+    }
+}
+
+/// A pod on which the text stands wherever a user can write one.
+fn pods(text: &str) {
+    let object = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "web-0", "namespace": "shop", "uid": "p-1", "resourceVersion": "1",
+            "annotations": {IP_ANNOTATION: text, IP_UID_ANNOTATION: text, HANDOVER_ANNOTATION: text}},
+        "spec": {"containers": [{"name": "main"}]},
+    });
+    let dynamic: DynamicObject = serde_json::from_value(object.clone()).unwrap();
+    let seen = read::pod(&dynamic).unwrap();
+    assert!(seen.annotated);
+    assert_eq!(
+        seen.ip.as_ref().map(mooring_plan::names::IpUid::as_str),
+        Some(text)
+    );
+    assert_eq!(seen.handover == Handover::Running, text == HANDOVER_RUNNING);
+
+    let mut asking: Pod = serde_json::from_value(object).unwrap();
+    let annotations = asking.metadata.annotations.as_mut().unwrap();
+    annotations.remove(HANDOVER_ANNOTATION);
+    let (catalog, settings) = (catalog(), Settings::default());
+    let meant = catalog.ip_meant(text).is_some();
+    match mutate_pod(&asking, "shop", &catalog, settings) {
+        Ok(allowed) => assert!(meant && !allowed.patch.0.is_empty(), "{text}"),
+        Err(denial) => {
+            assert!(
+                denial.what().contains(text) && denial.way_out().len() > 10,
+                "{denial}"
+            );
+        }
+    }
+    // On a live pod every text passes that stood there before: only what it was given must stay.
+    let live = Change::Update {
+        old: asking.clone(),
+        new: asking,
+    };
+    assert!(
+        validate_pod(&live, "shop", &catalog, settings).is_ok(),
+        "{text}"
+    );
+}

@@ -1,0 +1,144 @@
+//! Writes of `IP`s, pods and reservations.
+
+use mooring::api::read;
+use mooring_plan::facts::{Fact, WriteOutcome, Written};
+use mooring_plan::names::{IpName, ResourceVersion};
+use mooring_plan::objects::{Gate, Reservation, Says};
+use mooring_plan::step::Write;
+
+use super::super::promises::{may_write, time, with_status};
+use super::{Play, next, version_of};
+
+impl Play {
+    pub(super) fn write(&mut self, name: &IpName, write: Write) -> Fact {
+        let outcome = self.written(name, &write).unwrap_or(WriteOutcome::NotFound);
+        Fact::Wrote(name.clone(), write, outcome)
+    }
+
+    fn written(&mut self, name: &IpName, write: &Write) -> Option<WriteOutcome> {
+        let cluster = &mut self.cluster;
+        match write {
+            Write::Gate(gate) => {
+                let pod = cluster.pods.get_mut(&gate.uid)?;
+                pod.gate = Some(Gate {
+                    status: gate.status,
+                    reason: gate.reason.as_str().to_owned(),
+                });
+                pod.version = next(pod.version);
+                return Some(WriteOutcome::Done(Some(Written::Pod(pod.clone()))));
+            }
+            Write::Label(_, uid, label) => {
+                let pod = cluster.pods.get_mut(uid)?;
+                pod.label.clone_from(label);
+                pod.version = next(pod.version);
+                return Some(WriteOutcome::Done(Some(Written::Pod(pod.clone()))));
+            }
+            Write::Reserve(of, uid, _, address) => {
+                if cluster.reservations.contains_key(address) {
+                    return Some(WriteOutcome::AlreadyExists);
+                }
+                let made = Reservation {
+                    address: *address,
+                    uid: format!("made-for-{of}"),
+                    version: ResourceVersion(1),
+                    deleting: false,
+                    finalizer: true,
+                    parent: Some(of.clone()),
+                    parent_text: format!("IP {of}"),
+                    label: Some(uid.clone()),
+                    owner: Some(uid.clone()),
+                    managed: true,
+                };
+                cluster.reservations.insert(*address, made.clone());
+                return Some(WriteOutcome::Done(Some(Written::Reservation(made))));
+            }
+            Write::MendReservation(of, uid, _, known) => {
+                let mended = cluster.reservations.get_mut(&known.address)?;
+                // Ours is what bears our UID, or of our name what bears nobody's who lives.
+                let marks = [mended.label.as_ref(), mended.owner.as_ref()];
+                assert!(
+                    marks.contains(&Some(uid)) || mended.parent.as_ref() == Some(of),
+                    "another's reservation is mended: {mended:?}"
+                );
+                mended.version = next(mended.version);
+                (mended.label, mended.owner) = (Some(uid.clone()), Some(uid.clone()));
+                (mended.finalizer, mended.managed) = (true, true);
+                let mended = mended.clone();
+                return Some(WriteOutcome::Done(Some(Written::Reservation(mended))));
+            }
+            Write::Release(reservation) => {
+                cluster.reservations.remove(&reservation.address)?;
+                self.facts.apply(
+                    Fact::ReservationGone(reservation.address),
+                    self.now,
+                    self.now,
+                );
+                return Some(WriteOutcome::Done(None));
+            }
+            Write::AddFinalizer(..)
+            | Write::RemoveFinalizer(..)
+            | Write::DropTakeFrom(..)
+            | Write::Status(..)
+            | Write::SayUnreadable(..) => {}
+        }
+        self.written_ip(name, write)
+    }
+
+    /// A write of an `IP`, guarded by its version.
+    fn written_ip(&mut self, name: &IpName, write: &Write) -> Option<WriteOutcome> {
+        let object = self.cluster.ips.get_mut(name)?;
+        let (Write::AddFinalizer(_, guard)
+        | Write::RemoveFinalizer(_, guard)
+        | Write::DropTakeFrom(_, guard)
+        | Write::Status(_, guard, ..)
+        | Write::SayUnreadable(_, guard, _)) = write
+        else {
+            return None;
+        };
+        if version_of(object) != Some(*guard) {
+            return Some(WriteOutcome::Conflict);
+        }
+        object.metadata.resource_version = Some(next(*guard).to_string());
+        match write {
+            Write::AddFinalizer(..) => {
+                let finalizers = object.metadata.finalizers.get_or_insert_default();
+                finalizers.push(mooring::api::names::IP_FINALIZER.to_owned());
+            }
+            Write::RemoveFinalizer(..) => {
+                let ip = read::ip(object).unwrap();
+                assert!(ip.deleting && ip.status.claim.is_none(), "{ip:?}");
+                self.cluster.ips.remove(name);
+                self.facts
+                    .apply(Fact::IpGone(ip.name, ip.uid), self.now, self.now);
+                return Some(WriteOutcome::Done(None));
+            }
+            Write::DropTakeFrom(..) => {
+                object
+                    .metadata
+                    .annotations
+                    .as_mut()?
+                    .remove(mooring::api::names::TAKE_FROM_ANNOTATION);
+            }
+            Write::Status(_, _, what, status) => {
+                let before = read::ip(object).unwrap();
+                may_write(&before, *what, status);
+                *object = with_status(object, status);
+                assert_eq!(&read::ip(object).unwrap().status, status, "{what:?}");
+            }
+            Write::SayUnreadable(_, _, message) => {
+                let patch = read::unreadable_ip_patch(object, message, &time()).unwrap();
+                json_patch::merge(&mut object.data, &patch);
+                let says = read::unreadable_ip(object, String::new()).unwrap().says;
+                assert_eq!(says, Says::Unreadable(message.clone()));
+            }
+            _ => return None,
+        }
+        Some(WriteOutcome::Done(match self.cluster.ip_fact(name)? {
+            Fact::Ip(ip) => Some(Written::Ip(ip)),
+            unreadable => {
+                self.tell(unreadable);
+                None
+            }
+        }))
+    }
+}

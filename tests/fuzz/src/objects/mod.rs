@@ -1,0 +1,57 @@
+//! Objects of Kubernetes, read into facts, decided upon and carried out for a while: a claim stands in the
+//! status before EC2 is told, no place is forgotten, and what is written is what the next decision reads.
+
+mod carry_out;
+mod cluster;
+mod promises;
+
+use std::collections::BTreeSet;
+
+use mooring_plan::facts::Facts;
+use mooring_plan::names::IpName;
+
+use crate::json::documents;
+use crate::objects::carry_out::Play;
+use crate::objects::cluster::{BEGIN, Cluster};
+
+/// More only take longer.
+const MOST: usize = 40;
+/// Rounds, six seconds apart: a detach ends with two inventories, ten seconds after it began.
+const ROUNDS: u32 = 12;
+
+/// JSON documents, one after the other: objects of Kubernetes, and `NetworkInterface`s of EC2.
+pub fn objects(data: &[u8]) {
+    let _ = steps(data);
+}
+
+/// The same, and which sorts of steps were taken.
+#[must_use]
+pub fn steps(data: &[u8]) -> BTreeSet<String> {
+    let Some(documents) = documents(data).filter(|documents| documents.len() <= MOST) else {
+        return BTreeSet::new();
+    };
+    let cluster = Cluster::of(documents);
+    let facts = cluster.facts(false);
+    no_order(&facts, &cluster.facts(true));
+    let mut play = Play::new(cluster, facts);
+    for _ in 0..ROUNDS {
+        play.round();
+    }
+    play.taken
+}
+
+/// In which order watches show the objects decides nothing.
+fn no_order(one: &Facts, other: &Facts) {
+    let names: Vec<&IpName> = one.ip_names().collect();
+    assert_eq!(names, other.ip_names().collect::<Vec<_>>());
+    for name in names {
+        assert_eq!(one.decide(name, BEGIN), other.decide(name, BEGIN), "{name}");
+    }
+    for name in one.block_names() {
+        assert_eq!(
+            one.block_steps(name, BEGIN),
+            other.block_steps(name, BEGIN),
+            "{name}"
+        );
+    }
+}

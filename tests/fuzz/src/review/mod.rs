@@ -1,0 +1,168 @@
+//! Reviews: whatever the body is, the webhook answers it with a review, and what it adds to a pod is what
+//! the pod needs and nothing else.
+
+mod kept;
+pub mod world;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use json_patch::Patch;
+use k8s_openapi::api::core::v1::Pod;
+use mooring::admission::{PATHS, Settings, Webhook, router};
+use mooring::api::names::{IP_ANNOTATION, IP_LABEL, IP_UID_ANNOTATION};
+use mooring::metrics::Metrics;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::review::kept::{given, kept};
+use crate::review::world::Cluster;
+use crate::wait;
+
+/// What the API server sends is smaller; what is larger is refused before it is read.
+const LONGEST: usize = 1024 * 1024;
+
+thread_local! {
+    /// With a cache that shows everything, and with one that shows nothing yet.
+    static ROUTERS: [Router; 2] = [false, true].map(|stale| {
+        router(Webhook {
+            source: Cluster { stale },
+            settings: Settings::default(),
+            authorize_use: Some(Arc::default()),
+            metrics: Metrics::new(),
+        })
+    });
+}
+
+/// The body of a review, posted to every path.
+pub fn review(data: &[u8]) {
+    let _ = verdicts(data);
+}
+
+/// The same, and what each path answered: `true`, `false` or `patched`.
+#[must_use]
+pub fn verdicts(data: &[u8]) -> Vec<(&'static str, String)> {
+    if data.len() > LONGEST {
+        return Vec::new();
+    }
+    let mut verdicts = Vec::new();
+    let asked: Value = serde_json::from_slice(data).unwrap_or_default();
+    for path in PATHS {
+        let response = respond(path, data, false);
+        well_formed(path, &asked, &response);
+        // A cache that shows nothing yet is no reason to refuse.
+        if response["allowed"] == true {
+            let stale = respond(path, data, true);
+            assert_eq!(stale["allowed"], true, "{path}: {stale}");
+            if path.ends_with("/pod") {
+                assert_eq!(stale, response, "{path}");
+            }
+        }
+        match patch(&response) {
+            Some(patch) if path == "/mutate/pod" => {
+                mutated(&asked, &patch);
+                verdicts.push((path, "patched".to_owned()));
+            }
+            patch => {
+                assert_eq!(patch, None, "{path} changes what it is to judge");
+                verdicts.push((path, response["allowed"].to_string()));
+            }
+        }
+    }
+    verdicts
+}
+
+/// What the webhook answers; it always does, and with 200.
+fn respond(path: &str, data: &[u8], stale: bool) -> Value {
+    let answered = wait(async {
+        let request = Request::post(path).body(Body::from(data.to_vec())).unwrap();
+        let router = ROUTERS.with(|routers| routers[usize::from(stale)].clone());
+        let response = router.oneshot(request).await.unwrap();
+        let status = response.status();
+        (
+            status,
+            response.into_body().collect().await.unwrap().to_bytes(),
+        )
+    });
+    let (status, body) = answered;
+    assert_eq!(status, StatusCode::OK, "{path}");
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(review["apiVersion"], "admission.k8s.io/v1", "{path}");
+    assert_eq!(review["kind"], "AdmissionReview", "{path}");
+    review["response"].clone()
+}
+
+fn well_formed(path: &str, asked: &Value, response: &Value) {
+    let uid = asked["request"]["uid"].as_str().unwrap_or_default();
+    assert_eq!(response["uid"], uid, "{path}");
+    let warnings = response["warnings"].as_array().into_iter().flatten();
+    assert!(
+        warnings.into_iter().all(Value::is_string),
+        "{path}: {response}"
+    );
+    if response["allowed"] == true {
+        return;
+    }
+    assert_eq!(response["allowed"], false, "{path}");
+    let status = &response["status"];
+    assert_eq!(status["status"], "Failure", "{path}");
+    let known = [(400, "BadRequest"), (403, "Forbidden"), (422, "Invalid")];
+    let code = (status["code"].as_u64(), status["reason"].as_str());
+    // Nothing is away here, and 500 is a panic that was caught.
+    assert!(
+        known
+            .map(|(code, reason)| (Some(code), Some(reason)))
+            .contains(&code),
+        "{path}: {status}"
+    );
+    // What is wrong, and what to do next.
+    let message = status["message"].as_str().unwrap_or_default();
+    assert!(
+        message.len() > 20 && message.contains(": "),
+        "{path}: {status}"
+    );
+}
+
+fn patch(response: &Value) -> Option<Patch> {
+    let bytes = response.get("patch").filter(|patch| !patch.is_null())?;
+    assert_eq!(
+        (&response["allowed"], &response["patchType"]),
+        (&json!(true), &json!("JSONPatch"))
+    );
+    let bytes: Vec<u8> = serde_json::from_value(bytes.clone()).unwrap();
+    Some(serde_json::from_slice(&bytes).unwrap())
+}
+
+/// The pod as the patch leaves it: all that the user wrote, what it needs, and nothing to add.
+fn mutated(asked: &Value, patch: &Patch) {
+    let before = &asked["request"]["object"];
+    let mut after = before.clone();
+    json_patch::patch(&mut after, patch)
+        .unwrap_or_else(|error| panic!("{error}: {patch} on {before}"));
+    kept(before, &after);
+    given(&after);
+    let pod: Pod =
+        serde_json::from_value(after.clone()).unwrap_or_else(|error| panic!("{error}: {after}"));
+
+    let annotations = pod.metadata.annotations.unwrap_or_default();
+    let labels = pod.metadata.labels.unwrap_or_default();
+    let meant = world::catalog();
+    let meant = meant.ip_meant(&annotations[IP_ANNOTATION]).unwrap();
+    assert_eq!(labels.get(IP_LABEL), meant.metadata.name.as_ref());
+    assert_eq!(
+        annotations.get(IP_UID_ANNOTATION),
+        meant.metadata.uid.as_ref()
+    );
+
+    let mut again = asked.clone();
+    again["request"]["object"] = after;
+    let again = serde_json::to_vec(&again).unwrap();
+    for path in ["/mutate/pod", "/validate/pod"] {
+        let response = respond(path, &again, false);
+        assert_eq!(response["allowed"], true, "{path}: {response}");
+        assert_eq!(response.get("patch"), None, "{path}");
+    }
+}

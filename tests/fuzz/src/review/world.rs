@@ -1,0 +1,142 @@
+//! The cluster that reviews are answered in.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use mooring::admission::{Catalog, Needs, NodeSeen, Right, Rights, Source, Unreadable};
+use mooring::api::{Ip, IpBlock};
+use mooring_plan::admission::address::Parent;
+use mooring_plan::admission::usage::{Subject, Use};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// The labels that say that a pod may run on a node of a block.
+pub const NODE_LABELS: [&str; 3] = [
+    "block.ip.wgtwo.com/office",
+    "block.ip.wgtwo.com/slow",
+    "role",
+];
+
+fn read<K: DeserializeOwned>(value: Value) -> Arc<K> {
+    Arc::new(serde_json::from_value(value).unwrap())
+}
+
+fn block(name: &str, spec: Value) -> Arc<IpBlock> {
+    let cidr = spec["cidr"].clone();
+    read(json!({
+        "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name, "uid": name},
+        "spec": spec, "status": {"subnetCIDRs": [cidr], "free": 0},
+    }))
+}
+
+fn ip(name: &str, spec: Value, status: Value) -> Arc<Ip> {
+    read(json!({
+        "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP", "metadata": {"name": name, "uid": format!("uid-{name}")},
+        "spec": spec, "status": status,
+    }))
+}
+
+/// Blocks and IPs of every sort: free, held, going, closed to others, without a block.
+#[must_use]
+pub fn catalog() -> Catalog {
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(made);
+    CATALOG.clone()
+}
+
+fn made() -> Catalog {
+    const SUBNET: &str = "subnet-0123456789abcdef0";
+    let blocks = vec![
+        block(
+            "office",
+            json!({"cidr": "203.0.113.0/24", "subnetID": SUBNET}),
+        ),
+        block(
+            "edge",
+            json!({"cidr": "198.51.100.0/24", "subnetID": SUBNET, "nodeSelector": {"matchLabels": {"role": "edge"}},
+                "allowedNamespaces": ["shop"], "failoverAfter": "2m"}),
+        ),
+        // As long as Kubernetes' own default: nothing is to be shortened.
+        block(
+            "slow",
+            json!({"cidr": "192.0.2.0/24", "subnetID": SUBNET, "failoverAfter": "5m"}),
+        ),
+    ];
+    let held = json!({"address": "198.51.100.7", "block": "edge", "claimed": true, "pod": "shop/web-0",
+        "podUID": "p-1", "assigned": false});
+    let mut going = ip(
+        "going",
+        json!({"address": "203.0.113.9"}),
+        json!({"address": "203.0.113.9", "block": "office"}),
+    );
+    let gone_at = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+    Arc::make_mut(&mut going).metadata.deletion_timestamp = Some(gone_at);
+    let ips = vec![
+        ip(
+            "partner-a",
+            json!({"address": "203.0.113.7"}),
+            json!({"address": "203.0.113.7", "block": "office"}),
+        ),
+        ip("partner-b", json!({"address": "198.51.100.7"}), held),
+        ip(
+            "192.0.2.9",
+            json!({"address": "192.0.2.9", "allowedNamespaces": ["shop"]}),
+            Value::Null,
+        ),
+        ip("lost", json!({"address": "10.0.0.1"}), Value::Null),
+        going,
+    ];
+    Catalog::new(ips, blocks)
+}
+
+/// Where the webhook looks.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// The cache shows nothing yet.
+    pub stale: bool,
+}
+
+/// Nobody but mallory lacks a right here.
+impl Rights for Cluster {
+    async fn right(&self, subject: &Subject, _: &Use) -> Result<Right, Unreadable> {
+        if subject.user.starts_with("mallory") {
+            Ok(Right::Missing)
+        } else {
+            Ok(Right::Granted)
+        }
+    }
+}
+
+impl Source for Cluster {
+    async fn cached(&self, needs: &Needs) -> Catalog {
+        if self.stale {
+            Catalog::default()
+        } else {
+            now(needs)
+        }
+    }
+
+    async fn fresh(&self, needs: &Needs) -> Result<Catalog, Unreadable> {
+        Ok(now(needs))
+    }
+}
+
+fn now(needs: &Needs) -> Catalog {
+    let node = match needs.node.as_deref() {
+        Some("node-1") => {
+            let labels = ["role", "block.ip.wgtwo.com/office"].map(str::to_owned);
+            let [role, office] = labels;
+            NodeSeen::Labelled(BTreeMap::from([
+                (role, "edge".to_owned()),
+                (office, String::new()),
+            ]))
+        }
+        Some("gone") => NodeSeen::Absent,
+        _ => NodeSeen::Unknown,
+    };
+    let service = |address: std::net::Ipv4Addr| {
+        (address.octets()[3] == 99).then(|| Parent::Else("Service default/kubernetes".to_owned()))
+    };
+    catalog()
+        .with_node(node)
+        .with_parent(needs.address.and_then(service))
+}

@@ -1,0 +1,204 @@
+//! Whatever comes, the promises hold: the corpus is replayed, and what a seeded mutator makes of it is
+//! tried for ten seconds, a quarter of them for each body.
+//!
+//! - `MOORING_FUZZ_SECONDS=600` tries for longer, `MOORING_FUZZ_SEED=7` tries the same as before.
+//! - `MOORING_FUZZ_INPUT=FILE` feeds one file to the body whose folder or name it bears.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what a test did not foresee fails it"
+)]
+
+use std::collections::BTreeSet;
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use mooring_fuzz::chance::Chance;
+use mooring_fuzz::corpus::inputs;
+use mooring_fuzz::failure::outcome;
+use mooring_fuzz::mutate::Mutator;
+use mooring_fuzz::objects::steps;
+use mooring_fuzz::review::verdicts;
+use mooring_fuzz::{BODIES, Body};
+
+/// What the webhook serves; each refuses some of the corpus and lets some of it pass.
+const PATHS: usize = 4;
+
+fn body(name: &str) -> Body {
+    let known = BODIES.into_iter().find(|body| body.name == name);
+    known.unwrap_or_else(|| panic!("there is no body {name}"))
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable}={text} is no number")),
+    )
+}
+
+/// Where an input goes that breaks a promise: `target/fuzz`, beside the profile's folder of this binary.
+fn broken(body: Body, bytes: &[u8]) -> PathBuf {
+    let binary = std::env::current_exe().unwrap();
+    let target = binary.ancestors().nth(3).unwrap();
+    let folder = target.join("fuzz").join(body.name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let file = folder.join(format!("{sum:016x}"));
+    std::fs::write(&file, bytes).unwrap();
+    file
+}
+
+fn holds(body: Body, bytes: &[u8]) -> bool {
+    catch_unwind(|| (body.run)(bytes)).is_ok()
+}
+
+fn replay(name: &str) {
+    let body = body(name);
+    let kept = inputs(name);
+    assert!(
+        !kept.is_empty(),
+        "the corpus of {name} is empty: nothing was replayed"
+    );
+    for input in kept {
+        let file = input.file.display();
+        assert!(
+            holds(body, &input.bytes),
+            "{file} breaks a promise of {name}: the panic above says which"
+        );
+    }
+}
+
+/// Random input, until the time is over.
+fn random(body: Body, seed: u64, time: Duration) {
+    let mutator = Mutator::of(body.name);
+    let mut chance = Chance::new(seed);
+    let (begun, mut tried) = (Instant::now(), 0u64);
+    while begun.elapsed() < time {
+        let bytes = mutator.make(&mut chance);
+        if !holds(body, &bytes) {
+            let file = broken(body, &bytes);
+            let file = file.display();
+            panic!(
+                "input {tried} of seed {seed} breaks a promise of {}: the panic above says which. Replay it with\n  \
+                 MOORING_FUZZ_INPUT={file} cargo test --package mooring-fuzz --test whatever_comes one_input\n\
+                 and keep it, once mended, in tests/fuzz/corpus/{}",
+                body.name, body.name
+            );
+        }
+        tried += 1;
+    }
+    assert!(tried > 0, "nothing was tried");
+    println!("{}: {tried} inputs of seed {seed} in {time:?}", body.name);
+}
+
+#[test]
+fn every_review_is_answered_and_a_pod_is_given_what_it_needs_and_nothing_else() {
+    replay("review");
+}
+
+#[test]
+fn no_object_leads_to_a_call_without_a_claim_and_no_place_is_forgotten() {
+    replay("objects");
+}
+
+#[test]
+fn an_answer_of_ec2_that_nobody_foresaw_is_unknown() {
+    replay("failure");
+}
+
+#[test]
+fn every_text_that_is_read_is_written_back_as_it_was() {
+    replay("annotation");
+}
+
+/// A corpus that leads nowhere would break no promise either.
+#[test]
+fn the_corpus_leads_everywhere() {
+    let all = |body| inputs(body).into_iter().map(|input| input.bytes);
+    let steps: BTreeSet<String> = all("objects").flat_map(|bytes| steps(&bytes)).collect();
+    let wanted = [
+        "Assign",
+        "Unassign",
+        "Reserve",
+        "MendReservation",
+        "Release",
+        "AddFinalizer",
+        "RemoveFinalizer",
+        "DropTakeFrom",
+        "SayUnreadable",
+        "Gate",
+        "Reserved",
+        "Claim",
+        "Return",
+        "Record",
+        "Detach",
+        "Clear",
+        "Conditions",
+        "ReadPod",
+        "ReadIp",
+        "ReadReservations",
+        "ReadReplicaSets",
+    ];
+    let missing: Vec<_> = wanted
+        .iter()
+        .filter(|step| !steps.contains(**step))
+        .collect();
+    assert!(missing.is_empty(), "never {missing:?}, only {steps:?}");
+
+    let outcomes: BTreeSet<_> = all("failure").map(|bytes| outcome(&bytes)).collect();
+    assert!(
+        outcomes.contains(&None) && outcomes.len() >= 11,
+        "{outcomes:?}"
+    );
+
+    let verdicts: BTreeSet<_> = all("review").flat_map(|bytes| verdicts(&bytes)).collect();
+    assert_eq!(verdicts.len(), 2 * PATHS + 1, "{verdicts:?}");
+}
+
+#[test]
+fn random_input_breaks_none_of_it() {
+    let seconds = number("MOORING_FUZZ_SECONDS").unwrap_or(10);
+    let time = Duration::from_secs(seconds) / u32::try_from(BODIES.len()).unwrap();
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let seed = number("MOORING_FUZZ_SEED").unwrap_or_else(|| u64::from(clock().subsec_nanos()));
+    println!("seed {seed}: again with MOORING_FUZZ_SEED={seed}");
+    for body in BODIES {
+        random(body, seed, time);
+    }
+}
+
+#[test]
+fn one_input() {
+    let Some(file) = std::env::var_os("MOORING_FUZZ_INPUT") else {
+        return;
+    };
+    let file = Path::new(&file);
+    let bytes = std::fs::read(file).unwrap();
+    let named = |body: &Body| file.iter().any(|part| part == body.name);
+    let body = BODIES
+        .into_iter()
+        .find(named)
+        .expect("a path with the body's name in it");
+    (body.run)(&bytes);
+}
+
+#[test]
+fn one_seed_makes_one_sequence() {
+    for body in BODIES {
+        let mutator = Mutator::of(body.name);
+        let (mut one, mut other) = (Chance::new(7), Chance::new(7));
+        for _ in 0..50 {
+            assert_eq!(
+                mutator.make(&mut one),
+                mutator.make(&mut other),
+                "{}",
+                body.name
+            );
+        }
+    }
+}
