@@ -169,20 +169,20 @@ fn every_rule_names_the_test_that_needs_it() {
         name.ends_with("role.yaml")
     });
     for file in roles {
-        let text = std::fs::read_to_string(&file).unwrap();
+        let role = std::fs::read_to_string(&file).unwrap();
         let mut named = None;
-        for line in text.lines() {
-            if let Some((_, test)) = line.split_once("# Needed by: e2e::") {
-                named = Some(test);
+        for line in role.lines() {
+            if let Some((_, scene)) = line.split_once("# Needed by: e2e::") {
+                named = Some(scene);
             } else if line.starts_with("  - apiGroups:") {
-                let test = named.take();
-                let test = test.unwrap_or_else(|| panic!("{}: no test: {line}", file.display()));
-                let (module, scene) = test.split_once("::").unwrap();
+                let scene = named.take();
+                let scene = scene.unwrap_or_else(|| panic!("{}: no test: {line}", file.display()));
+                let (module, scene) = scene.split_once("::").unwrap();
                 let source = root().join(format!("tests/e2e/{module}.rs"));
                 let source = std::fs::read_to_string(source).unwrap();
                 assert!(
                     source.contains(&format!("async fn {scene}(")),
-                    "no scene {test}"
+                    "no scene {module}::{scene}"
                 );
             }
         }

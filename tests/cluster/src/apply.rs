@@ -67,7 +67,7 @@ pub(crate) async fn one(
     client: &kube::Client,
     object: &Value,
 ) -> Result<DynamicObject, kube::Error> {
-    let object = &without_the_named_rule(object.clone());
+    let object = &without_the_named_rule(object);
     let text = |pointer: &str| {
         object
             .pointer(pointer)
@@ -143,7 +143,8 @@ pub(crate) fn objects(folder: &Path) -> Vec<Value> {
 /// `ClusterRole/NAME/3` in this variable takes the fourth rule out of that role: who needs it fails then.
 const WITHOUT: &str = "MOORING_WITHOUT_RULE";
 
-fn without_the_named_rule(mut object: Value) -> Value {
+fn without_the_named_rule(object: &Value) -> Value {
+    let mut object = object.clone();
     let named = std::env::var(WITHOUT).unwrap_or_default();
     let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
     let role = format!(
@@ -156,8 +157,8 @@ fn without_the_named_rule(mut object: Value) -> Value {
             .parse()
             .unwrap_or_else(|error| panic!("{WITHOUT}={named}: {error}"));
         let rules = object["rules"].as_array_mut().expect("a role has rules");
-        let rule = rules.remove(number);
-        eprintln!("without {rule} of {role}");
+        let taken = rules.remove(number);
+        eprintln!("without {taken} of {role}");
     }
     object
 }

@@ -46,7 +46,7 @@ impl Authority {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let mut parameters = CertificateParams::new(names).expect("the names are valid");
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        self.sign(parameters)
+        self.sign(&parameters)
     }
 
     /// A client's certificate.
@@ -54,10 +54,10 @@ impl Authority {
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name.push(DnType::CommonName, name);
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(parameters)
+        self.sign(&parameters)
     }
 
-    fn sign(&self, parameters: CertificateParams) -> Leaf {
+    fn sign(&self, parameters: &CertificateParams) -> Leaf {
         let key = KeyPair::generate().expect("a key can be made");
         let certificate = parameters
             .signed_by(&key, &self.issuer)
