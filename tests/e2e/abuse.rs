@@ -128,13 +128,13 @@ impl Door {
         times[reviews * 99 / 100]
     }
 
-    /// Connections that say nothing: so many, and new ones for those that are closed.
+    /// Connections that say nothing: so many, and new ones for those that are closed for want of a handshake (5 s).
     async fn sit(&self, count: usize) {
         let mut open = VecDeque::new();
-        let mut due = tokio::time::interval(Duration::from_millis(1));
+        let mut due = tokio::time::interval(Duration::from_millis(5));
         loop {
             due.tick().await;
-            for _ in 0..2 {
+            for _ in 0..count.div_ceil(1000) {
                 open.extend(TcpStream::connect(self.address).await.ok());
                 if open.len() > count {
                     open.pop_front();
