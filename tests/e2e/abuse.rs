@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -90,8 +90,7 @@ impl Door {
         }
     }
 
-    async fn connect(&self) -> std::io::Result<TlsStream<TcpStream>> {
-        let stream = TcpStream::connect(self.address).await?;
+    async fn connect(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
         stream.set_nodelay(true)?;
         let name = ServerName::try_from("mooring-webhook.mooring-system.svc").unwrap();
         self.tls.connect(name, stream).await
@@ -100,7 +99,9 @@ impl Door {
     /// One honest review, from the connection to the answer.
     async fn ask(&self) -> Duration {
         let begun = Instant::now();
-        let mut stream = self.connect().await.expect("an honest caller is let in");
+        let stream = TcpStream::connect(self.address).await;
+        let stream = self.connect(stream.expect("there is a webhook")).await;
+        let mut stream = stream.expect("an honest caller is let in");
         stream.write_all(self.request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.unwrap();
@@ -128,6 +129,13 @@ impl Door {
         times[reviews * 99 / 100]
     }
 
+    /// One of the crowd comes to the door. Their machine is not the honest callers'.
+    async fn come(&self) -> std::io::Result<TcpStream> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(SocketAddr::from(([127, 0, 0, 2], 0)))?;
+        socket.connect(self.address).await
+    }
+
     /// Connections that say nothing: so many, and new ones for those that are closed for want of a handshake (5 s).
     async fn sit(&self, count: usize) {
         let mut open = VecDeque::new();
@@ -135,7 +143,7 @@ impl Door {
         loop {
             due.tick().await;
             for _ in 0..count.div_ceil(1000) {
-                open.extend(TcpStream::connect(self.address).await.ok());
+                open.extend(self.come().await.ok());
                 if open.len() > count {
                     open.pop_front();
                 }
@@ -146,7 +154,8 @@ impl Door {
     /// A head that never ends.
     async fn dawdle(&self) {
         loop {
-            if let Ok(mut stream) = self.connect().await {
+            let connected = async { self.connect(self.come().await?).await };
+            if let Ok(mut stream) = connected.await {
                 let head = "POST /mutate/pod HTTP/1.1\r\nX-Patience: ";
                 let mut said = stream.write_all(head.as_bytes()).await;
                 while said.is_ok() {
@@ -163,7 +172,7 @@ impl Door {
         let mut due = tokio::time::interval(NONSENSE_EVERY);
         loop {
             due.tick().await;
-            if let Ok(mut stream) = TcpStream::connect(self.address).await {
+            if let Ok(mut stream) = self.come().await {
                 // It may be closed before all of it is said.
                 let _ = stream.write_all(&[0x16; 512]).await;
             }

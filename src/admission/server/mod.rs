@@ -55,7 +55,7 @@ pub(super) async fn serve_at_most(
         };
         match accepted {
             Ok((stream, client)) => {
-                let Some(seat) = seats.take() else {
+                let Some(seat) = seats.take(client.ip()) else {
                     tracing::warn!(%client, "a connection to the webhook was refused: every other has a request open");
                     continue;
                 };
