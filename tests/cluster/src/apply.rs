@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
@@ -140,25 +141,33 @@ pub(crate) fn objects(folder: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// `ClusterRole/NAME/3` in this variable takes the fourth rule out of that role: who needs it fails then.
+/// `ClusterRole/NAME/3` in this variable takes the fourth rule out of that role, and out of every role that is
+/// applied later and has it, too: who needs it fails then.
 const WITHOUT: &str = "MOORING_WITHOUT_RULE";
+static TAKEN: Mutex<Option<Value>> = Mutex::new(None);
 
 fn without_the_named_rule(object: &Value) -> Value {
     let mut object = object.clone();
-    let named = std::env::var(WITHOUT).unwrap_or_default();
-    let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
-    let role = format!(
+    let Ok(named) = std::env::var(WITHOUT) else {
+        return object;
+    };
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+    let whose = (text("/kind"), text("/metadata/name"));
+    let whose = format!(
         "{}/{}/",
-        kind.as_str().unwrap_or_default(),
-        name.as_str().unwrap_or_default()
+        whose.0.unwrap_or_default(),
+        whose.1.unwrap_or_default()
     );
-    if let Some(number) = named.strip_prefix(&role) {
-        let number: usize = number
-            .parse()
-            .unwrap_or_else(|error| panic!("{WITHOUT}={named}: {error}"));
-        let rules = object["rules"].as_array_mut().expect("a role has rules");
-        let taken = rules.remove(number);
-        eprintln!("without {taken} of {role}");
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(rules) = object.get_mut("rules").and_then(Value::as_array_mut) {
+        if let Some(number) = named.strip_prefix(&whose) {
+            let number: usize = number
+                .parse()
+                .unwrap_or_else(|error| panic!("{WITHOUT}={named}: {error}"));
+            *taken = rules.get(number).cloned();
+            eprintln!("without {taken:?} of {whose}");
+        }
+        rules.retain(|rule| Some(rule) != taken.as_ref());
     }
     object
 }
