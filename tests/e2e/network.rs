@@ -69,9 +69,16 @@ async fn succeeded(scene: &Scene, behind: &Behind) -> String {
         ))
         .await
         .success();
-    let new = scene.new_pod("web", &[&behind.pod]).await;
     scene.expect_pod_gone(&behind.pod).await;
-    new
+    // The old ReplicaSet may put a pod of its own in the place of the one that it lost, for a moment.
+    let there = behind.nodes[1].name.as_str();
+    scene
+        .eventually("the successor is on the other node", SOON, async || {
+            let pods = scene.pods_of("web").await.into_iter();
+            let mut pods = pods.filter(|(_, pod)| pod["spec"]["nodeName"] == there);
+            pods.next().map(|(name, _)| name)
+        })
+        .await
 }
 
 /// What Mooring says from here on.
