@@ -161,17 +161,23 @@ impl Door {
         socket.connect(self.address).await
     }
 
-    /// Connections that say nothing: so many, and new ones for those that are closed for want of a handshake (5 s).
-    async fn sit(&self, count: usize) {
+    /// Connections that say nothing, all at once.
+    async fn gather(&self, count: usize) -> VecDeque<TcpStream> {
         let mut open = VecDeque::new();
+        for _ in 0..count {
+            open.extend(self.come().await.ok());
+        }
+        open
+    }
+
+    /// They sit there, and are joined by others: the webhook closes those that do not come to a handshake (5 s).
+    async fn sit(&self, mut open: VecDeque<TcpStream>) {
         let mut due = paced(Duration::from_millis(5));
         loop {
             due.tick().await;
-            for _ in 0..count.div_ceil(1000) {
-                open.extend(self.come().await.ok());
-                if open.len() > count {
-                    open.pop_front();
-                }
+            if let Ok(another) = self.come().await {
+                open.pop_front();
+                open.push_back(another);
             }
         }
     }
@@ -233,7 +239,8 @@ async fn a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_wh
     // In tasks of their own: honest callers are not kept waiting by this side of the door.
     let mut crowd = JoinSet::new();
     let (sitting, talking) = (door.clone(), door.clone());
-    crowd.spawn(async move { sitting.sit(size.idle).await });
+    let open = door.gather(size.idle).await;
+    crowd.spawn(async move { sitting.sit(open).await });
     crowd.spawn(async move { talking.talk_nonsense(size.nonsense_every).await });
     for _ in 0..size.dawdling {
         let dawdling = door.clone();
