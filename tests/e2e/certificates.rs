@@ -40,13 +40,26 @@ pub fn believe(scene: &Scene, configuration: &mut Value) {
     configuration["metadata"]["annotations"].take();
 }
 
-/// Applies webhook configurations so that they dial this replica. No kube-proxy runs here: the Service stands for a
-/// name of this machine, and the port is that of the replica.
-pub async fn dial(scene: &Scene, mooring: &Mooring, configurations: Vec<Value>) {
+/// `config/webhook`, believing the authority of the replicas' certificates.
+pub async fn believing(scene: &Scene) -> Vec<Value> {
+    let mut configurations = kustomized(scene, "config/webhook").await;
+    for configuration in &mut configurations {
+        believe(scene, configuration);
+    }
+    configurations
+}
+
+/// No kube-proxy runs here: Mooring's Service stands for this machine.
+pub async fn serve_from_here(scene: &Scene) {
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},
         "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
     scene.cluster().apply(&service.to_string()).await;
+}
+
+/// Applies webhook configurations so that they dial this replica: the port is its own.
+pub async fn dial(scene: &Scene, mooring: &Mooring, configurations: Vec<Value>) {
+    serve_from_here(scene).await;
     let (_, port) = mooring.webhook_url().rsplit_once(':').unwrap();
     let port: u16 = port.parse().unwrap();
     for mut object in configurations {

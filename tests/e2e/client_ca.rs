@@ -8,7 +8,7 @@ use libtest_mimic::Trial;
 use mooring_cluster::{Authority, ClusterOptions, MooringOptions, free_port, repository};
 use serde_json::json;
 
-use crate::certificates::{believe, dial, kustomized};
+use crate::certificates::{believing, dial};
 use crate::scene::{SOON, Scene};
 use crate::stage;
 
@@ -74,10 +74,7 @@ async fn an_api_server_that_shows_a_certificate_is_answered(scene: &Scene) {
             ..MooringOptions::default()
         })
         .await;
-    let mut configurations = kustomized(scene, "config/webhook").await;
-    for configuration in &mut configurations {
-        believe(scene, configuration);
-    }
+    let mut configurations = believing(scene).await;
     dial(scene, &mooring, configurations.clone()).await;
     mooring.wait_until_ready(SOON).await;
     scene.block().await;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use mooring_cluster::{MooringOptions, repository};
 use serde_json::{Value, json};
 
-use crate::certificates::{believe, dial, kustomized};
+use crate::certificates::{believing, dial, serve_from_here};
 use crate::scene::{AFTER_NODE_DEATH, SOON, Scene};
 
 scenes![
@@ -17,11 +17,8 @@ async fn apply(scene: &Scene, folder: &str) {
     let folder = repository().join(folder).display().to_string();
     let words = ["apply", "--validate=strict", "-k", &folder].map(str::to_owned);
     scene.cluster().kubectl(words).await.success();
-    // No kube-proxy runs here: the Service stands for this machine, where nobody listens.
-    let service = json!({"apiVersion": "v1", "kind": "Service",
-        "metadata": {"name": "mooring-webhook", "namespace": "mooring-system"},
-        "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
-    scene.cluster().apply(&service.to_string()).await;
+    // Nobody listens there.
+    serve_from_here(scene).await;
 }
 
 /// Mooring's own Deployment has the pods that it wants. No process runs in them here.
@@ -84,11 +81,7 @@ async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Sce
         ..MooringOptions::default()
     };
     let mooring = scene.mooring_with(options).await;
-    let mut configurations = kustomized(scene, "config/webhook").await;
-    for configuration in &mut configurations {
-        believe(scene, configuration);
-    }
-    dial(scene, &mooring, configurations).await;
+    dial(scene, &mooring, believing(scene).await).await;
     mooring.wait_until_ready(SOON).await;
     scene.expect_labelled(&node.name, &block).await;
     let pod = scene

@@ -1,6 +1,6 @@
 //! An IP, or its reservation, is deleted while a pod has the address.
 
-use crate::scene::{Ip, Scene};
+use crate::scene::Scene;
 
 scenes![
     shared a_deleted_ip_is_gone_only_when_its_address_is_detached,
@@ -9,18 +9,8 @@ scenes![
     shared a_reservation_deleted_by_hand_still_reserves,
 ];
 
-async fn attached(scene: &Scene) -> Ip {
-    let block = scene.block().await;
-    let node = scene.node("a").await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
-    ip
-}
-
 async fn a_deleted_ip_is_gone_only_when_its_address_is_detached(scene: &Scene) {
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     scene.delete("IP", &ip.name).await;
     scene.expect_gone(&ip).await;
     scene.expect_gate_closed("web", "IPDeleted").await;
@@ -50,14 +40,14 @@ async fn a_deleted_ip_is_gone_only_when_its_address_is_detached(scene: &Scene) {
 }
 
 async fn foreground_deletion_ends_too(scene: &Scene) {
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     let arguments = format!("delete ip {} --cascade=foreground --timeout=60s", ip.name);
     scene.kubectl(&arguments).await.success();
     scene.expect_gone(&ip).await;
 }
 
 async fn a_reservation_deleted_by_hand_still_reserves(scene: &Scene) {
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     let calls = scene.mutations().await.len();
     scene.delete("IPAddress", &ip.address).await;
     // Its finalizer keeps the name, and nothing is detached for it.
@@ -85,7 +75,7 @@ async fn a_reservation_deleted_by_hand_still_reserves(scene: &Scene) {
 }
 
 async fn an_ip_created_again_is_another_ip(scene: &Scene) {
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     let first = scene.get("IP", &ip.name).await.expect("it is attached");
     scene.delete("IP", &ip.name).await;
     scene

@@ -11,12 +11,7 @@ scenes![
 ];
 
 async fn attached(scene: &Scene) -> Ip {
-    let block = scene.block().await;
-    let node = scene.node("a").await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
+    let ip = scene.attached_pod().await;
     scene.expect_pod_ready("web").await;
     ip
 }

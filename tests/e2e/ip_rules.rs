@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::asking::{block_named, ip_named};
-use crate::scene::{Ip, Scene};
+use crate::scene::Scene;
 
 scenes![
     shared an_address_must_be_usable_in_its_block,
@@ -97,18 +97,8 @@ async fn a_services_address_is_refused_and_the_service_named(scene: &Scene) {
     scene.delete("Service", "shop").await;
 }
 
-async fn attached(scene: &Scene) -> Ip {
-    let block = scene.block().await;
-    let node = scene.node("a").await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
-    ip
-}
-
 async fn an_attached_ips_changes_and_deletion_are_warned_of(scene: &Scene) {
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     let pod = format!("{}/web", scene.name);
     let next = scene.address(11);
     let change = json!({"spec": {"address": next}});
@@ -126,7 +116,7 @@ async fn an_attached_ips_changes_and_deletion_are_warned_of(scene: &Scene) {
 }
 
 async fn an_attached_ip_cannot_go_to_another_block(scene: &Scene) {
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     let (subnet, prefix) = scene.another_subnet().await;
     let other = scene.block_in("other", &subnet, &json!({})).await;
     let change = json!({"spec": {"address": format!("{prefix}20")}});

@@ -140,6 +140,17 @@ impl Scene {
         Ip { name, address }
     }
 
+    /// A pod `web` on a node of the scene's block, and the IP whose address it has.
+    pub async fn attached_pod(&self) -> Ip {
+        let block = self.block().await;
+        let node = self.node("a").await;
+        self.expect_labelled(&node.name, &block).await;
+        let ip = self.ip("web", 10).await;
+        self.pod("web", &ip).await;
+        self.expect_attached(&ip, "web").await;
+        ip
+    }
+
     /// A bare pod that asks for an IP.
     pub async fn pod(&self, name: &str, ip: &Ip) {
         self.pod_with(name, ip, &json!({})).await;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::objects::IP;
 use crate::promises::{GATE, condition};
-use crate::scene::{Ip, SOON, Scene};
+use crate::scene::{SOON, Scene};
 
 scenes![
     shared a_deleted_pods_address_is_detached,
@@ -16,18 +16,8 @@ scenes![
     shared a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address,
 ];
 
-async fn attached_pod(scene: &Scene) -> Ip {
-    let block = scene.block().await;
-    let node = scene.node("a").await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
-    ip
-}
-
 async fn a_deleted_pods_address_is_detached(scene: &Scene) {
-    let ip = attached_pod(scene).await;
+    let ip = scene.attached_pod().await;
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
     scene.expect_event("Detached", &ip.name).await;
@@ -48,7 +38,7 @@ async fn a_deleted_pods_address_is_detached(scene: &Scene) {
 }
 
 async fn removing_the_annotation_detaches_and_the_pod_lives_on(scene: &Scene) {
-    let ip = attached_pod(scene).await;
+    let ip = scene.attached_pod().await;
     scene.expect_pod_ready("web").await;
     scene
         .patch(
@@ -77,7 +67,7 @@ async fn removing_the_annotation_detaches_and_the_pod_lives_on(scene: &Scene) {
 }
 
 async fn a_waiting_pod_whose_annotation_goes_is_let_go(scene: &Scene) {
-    let ip = attached_pod(scene).await;
+    let ip = scene.attached_pod().await;
     scene.pod("second", &ip).await;
     scene.expect_event("ClaimedByOther", "second").await;
     scene
@@ -94,7 +84,7 @@ async fn a_waiting_pod_whose_annotation_goes_is_let_go(scene: &Scene) {
 }
 
 async fn a_completed_pod_releases_its_address(scene: &Scene) {
-    let ip = attached_pod(scene).await;
+    let ip = scene.attached_pod().await;
     let done = json!({"metadata": {"annotations": {"test.mooring/complete": "Succeeded"}}});
     scene.patch("Pod", "web", &done).await;
     scene.expect_detached(&ip).await;
@@ -105,7 +95,7 @@ async fn a_completed_pod_releases_its_address(scene: &Scene) {
 }
 
 async fn a_failed_pod_releases_its_address(scene: &Scene) {
-    let ip = attached_pod(scene).await;
+    let ip = scene.attached_pod().await;
     let done = json!({"metadata": {"annotations": {"test.mooring/complete": "Failed"}}});
     scene.patch("Pod", "web", &done).await;
     scene.expect_detached(&ip).await;

@@ -58,11 +58,12 @@ async fn register(scene: &Scene, mooring: &Mooring) {
     dial(scene, mooring, objects).await;
 }
 
+/// A replica that is ready, and asked by the API server.
 async fn ready(scene: &Scene) -> Arc<Mooring> {
     ready_in(scene, &[]).await
 }
 
-/// A replica that is ready, and asked by the API server, with more in its environment.
+/// As [`ready`], with more in its environment.
 pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Mooring> {
     allow(scene).await;
     let mut options = options();

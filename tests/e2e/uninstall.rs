@@ -5,22 +5,12 @@ use std::sync::atomic::Ordering;
 use mooring_cluster::control_plane_binary;
 
 use crate::readme::{arguments, blocks};
-use crate::scene::{Ip, Scene};
+use crate::scene::Scene;
 
 scenes![
     alone uninstalled_in_order_it_leaves_nothing_behind,
     alone uninstalled_out_of_order_the_readme_has_a_way_on,
 ];
-
-async fn attached(scene: &Scene) -> Ip {
-    let block = scene.block().await;
-    let node = scene.node("a").await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
-    ip
-}
 
 async fn expect_nothing_left(scene: &Scene) {
     // The scene has nothing to clean up any more.
@@ -36,7 +26,7 @@ async fn expect_nothing_left(scene: &Scene) {
 
 async fn uninstalled_in_order_it_leaves_nothing_behind(scene: &Scene) {
     scene.mooring().await;
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     // What of config/default a process outside of the cluster does without.
     for part in ["service", "deployment", "pod_disruption_budget"] {
         let file = mooring_cluster::repository().join(format!("config/default/{part}.yaml"));
@@ -63,7 +53,7 @@ async fn uninstalled_in_order_it_leaves_nothing_behind(scene: &Scene) {
 
 async fn uninstalled_out_of_order_the_readme_has_a_way_on(scene: &Scene) {
     let mooring = scene.mooring().await;
-    let ip = attached(scene).await;
+    let ip = scene.attached_pod().await;
     mooring.kill9();
     let waits = format!("delete ip.ip.wgtwo.com {} --timeout=2s", ip.name);
     scene.kubectl(&waits).await.failure();

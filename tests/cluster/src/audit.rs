@@ -11,8 +11,8 @@ use crate::cluster::Cluster;
 
 /// One request that the API server has answered (stage `ResponseComplete`).
 ///
-/// Bodies are there for writes of IPs, blocks, IPAddresses, pods and nodes, and for questions of access; of reads, and of Leases and Events,
-/// only who asked for what (`tests/control-plane/audit-policy.yaml`).
+/// Bodies are there for writes of IPs, blocks, IPAddresses, pods and nodes, and for questions of access; of reads,
+/// and of Leases and Events, only who asked for what (`tests/control-plane/audit-policy.yaml`).
 #[derive(Clone, Debug)]
 pub struct AuditEvent {
     /// `create`, `update`, `patch`, `delete`, `get`, `list`, `watch`...
