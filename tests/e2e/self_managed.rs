@@ -31,8 +31,8 @@ fn options() -> MooringOptions {
     let arguments = [
         "--tls=self-managed",
         "--cert-interval=200ms",
-        "--cert-lifetime=8s",
-        "--ca-lifetime=20s",
+        "--cert-lifetime=12s",
+        "--ca-lifetime=30s",
     ];
     MooringOptions {
         register_webhooks: false,

@@ -57,13 +57,23 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     let Some(published) = known.published else {
         return Step::Publish;
     };
-    let due = |ends: i64, life: Duration| ends - now <= millis(life) / 3;
-    if due(known.authority_ends, lifetimes.authority) && known.authorities == 1 {
-        return Step::Rotate;
-    }
-    let settled = known.authorities == 1 || now - published >= millis(lifetimes.settling);
+    let third = |life: Duration| millis(life) / 3;
+    let authority_left = known.authority_ends - now;
     let (made, ends) = known.leaf;
-    if (due(ends, lifetimes.leaf) || !known.names_fit || !known.by_newest) && settled {
+    let leaf_due = ends - now <= third(lifetimes.leaf) || !known.names_fit || !known.by_newest;
+    if authority_left <= third(lifetimes.authority) && known.authorities == 1 {
+        // What is served while a new CA settles has to outlast that: a leaf is renewed first, where the CA
+        // that goes lasts long enough to sign one that is not due again at once.
+        return if leaf_due && authority_left > third(lifetimes.leaf) {
+            Step::Renew
+        } else {
+            Step::Rotate
+        };
+    }
+    // Nobody takes a leaf that has ended: then there is nothing to wait for.
+    let settled =
+        known.authorities == 1 || now >= ends || now - published >= millis(lifetimes.settling);
+    if leaf_due && settled {
         return Step::Renew;
     }
     if known.authorities > 1 && known.by_newest && now - made > millis(lifetimes.overlap) {
@@ -156,6 +166,42 @@ mod tests {
         known.by_newest = true;
         expect(&known, due + 5 + MINUTE + 10 * MINUTE, Step::Serve);
         expect(&known, due + 5 + MINUTE + 1 + 10 * MINUTE, Step::Forget);
+    }
+
+    #[test]
+    fn a_leaf_that_is_due_with_its_ca_is_renewed_before_another_ca_has_to_settle() {
+        let due = 365 * DAY * 2 / 3;
+        let mut known = Known {
+            leaf: (due - 7 * DAY + 1000, due + 1000),
+            ..at_rest()
+        };
+        expect(&known, due, Step::Renew);
+        known.leaf = (due, due + 7 * DAY);
+        expect(&known, due, Step::Rotate);
+    }
+
+    #[test]
+    fn a_ca_that_ends_itself_signs_no_more() {
+        let late = 365 * DAY - 7 * DAY / 3;
+        let known = Known {
+            leaf: (late - 7 * DAY, late + 1),
+            ..at_rest()
+        };
+        expect(&known, late - 1, Step::Renew);
+        expect(&known, late, Step::Rotate);
+    }
+
+    #[test]
+    fn a_leaf_that_has_ended_does_not_wait_for_the_new_ca_to_settle() {
+        let known = Known {
+            authorities: 2,
+            by_newest: false,
+            leaf: (0, 7 * DAY),
+            published: Some(7 * DAY - 5),
+            ..at_rest()
+        };
+        expect(&known, 7 * DAY - 1, Step::Serve);
+        expect(&known, 7 * DAY, Step::Renew);
     }
 
     #[test]

@@ -203,9 +203,37 @@ fn leaf(
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
     lasting(&mut params, life, now);
+    // It is refused once the CA has ended: it says so itself, so that it is renewed in time.
+    let certifies_until = validity(newest)
+        .map_err(|source| Unusable::Certificate(AUTHORITIES, source))?
+        .not_after;
+    params.not_after = params
+        .not_after
+        .min(moment(certifies_until.saturating_mul(1000)));
     let certificate = params.signed_by(&key, &issuer)?;
     Ok(Pair::new(
         certificate.pem().into_bytes(),
         key.serialize_pem().into_bytes(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rustls::pki_types::ServerName;
+
+    use super::Kept;
+    use crate::tls::pair::{certificates, validity};
+
+    #[test]
+    fn a_leaf_does_not_outlast_its_ca() {
+        let name = ServerName::try_from("mooring-webhook.mooring-system.svc").unwrap();
+        let (ca, leaf) = (Duration::from_secs(20), Duration::from_mins(1));
+        let kept = Kept::new(&[name], Vec::new(), (ca, leaf), 1_700_000_000_000).unwrap();
+        let leaf = certificates(kept.pair.bytes().0).unwrap().remove(0);
+        let ends = kept.newest().unwrap().not_after;
+        assert_eq!(ends, 1_700_000_020);
+        assert_eq!(validity(&leaf).unwrap().not_after, ends);
+    }
 }
