@@ -32,6 +32,7 @@ mod world;
 
 mod abuse;
 mod answers;
+mod any_pod;
 mod attach;
 mod authorize_use;
 mod block_rules;
@@ -90,6 +91,7 @@ fn trials() -> Vec<Trial> {
         rolling::scenes(),
         abuse::scenes(),
         answers::scenes(),
+        any_pod::scenes(),
         attach::scenes(),
         authorize_use::scenes(),
         block_rules::scenes(),
