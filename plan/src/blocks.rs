@@ -115,7 +115,7 @@ impl Facts {
         {
             steps.extend(self.node_labels(block, Some((spec, subnet))));
         }
-        if block.release_brake && self.brake_pending(name) == 0 && !self.rolled_back {
+        if block.release_brake && self.brake_pending(name) == 0 && !self.restored(name) {
             steps.push(BlockStep::DropReleaseBrake(name.clone(), block.version));
         }
         (steps, notices)

@@ -24,7 +24,13 @@ impl Facts {
             .values()
             .filter(|ip| ip.status.block.as_ref() == Some(block) && ip.status.claim.is_some())
             .count();
-        pending > 0 && (self.rolled_back || pending > ALWAYS_ALLOWED.max(attached / 5))
+        pending > 0 && (self.restored(block) || pending > ALWAYS_ALLOWED.max(attached / 5))
+    }
+
+    /// Was the API server restored from a backup, and nobody has looked at this block since?
+    pub(crate) fn restored(&self, block: &BlockName) -> bool {
+        let looked_at = self.rolled_back.as_ref();
+        looked_at.is_some_and(|looked_at| !looked_at.contains(block))
     }
 
     /// How many releases of this block wait, inferred from absence.

@@ -189,8 +189,9 @@ pub struct Facts {
     pub(crate) settings: Settings,
     pub(crate) synced: BTreeSet<Kind>,
     pub(crate) listed: BTreeMap<Kind, ResourceVersion>,
-    /// A list was older than one before: the API server was restored from a backup.
-    pub(crate) rolled_back: bool,
+    /// A list was older than one before, so that the API server was restored from a backup: the blocks that a
+    /// person has looked at since.
+    pub(crate) rolled_back: Option<BTreeSet<BlockName>>,
     pub(crate) ips: BTreeMap<IpName, Ip>,
     /// IPs as they are now and cannot be read; what they were when they could may stand in `ips`.
     pub(crate) unreadable: BTreeMap<IpName, UnreadableIp>,
@@ -247,7 +248,7 @@ impl Facts {
             settings,
             synced: BTreeSet::new(),
             listed: BTreeMap::new(),
-            rolled_back: false,
+            rolled_back: None,
             ips: BTreeMap::new(),
             unreadable: BTreeMap::new(),
             coming: BTreeMap::new(),

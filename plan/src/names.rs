@@ -2,6 +2,7 @@
 //! compared with an instance's id, nor a node's name stand for the machine behind it.
 
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 
 macro_rules! names {
@@ -163,5 +164,22 @@ impl Millis {
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// How many names a message lists before it only counts.
+const LISTED: usize = 5;
+
+/// Names for a message: the first five, and how many more there are.
+#[must_use]
+pub fn listed<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
+    let mut names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    let more = names.len().saturating_sub(LISTED);
+    names.truncate(LISTED);
+    let text = names.join(", ");
+    if more == 0 {
+        text
+    } else {
+        alloc::format!("{text} and {more} more")
     }
 }

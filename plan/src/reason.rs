@@ -98,6 +98,4 @@ reasons! {
     Ready;
     /// Nothing of the kind was seen.
     NoneSeen;
-    /// IPs are still reserved in the block that is being deleted.
-    InUse;
 }

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
+use crate::classify::Action;
 use crate::cloud::Reassign;
 use crate::names::{
     BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
@@ -156,12 +157,12 @@ impl Call {
         }
     }
 
-    /// EC2's name of the action, which is also the permission's.
+    /// EC2's action, which is also the permission that it needs.
     #[must_use]
-    pub const fn action_name(&self) -> &'static str {
+    pub const fn action(&self) -> Action {
         match self {
-            Self::Assign(..) => "AssignPrivateIpAddresses",
-            Self::Unassign(..) => "UnassignPrivateIpAddresses",
+            Self::Assign(..) => Action::Assign,
+            Self::Unassign(..) => Action::Unassign,
         }
     }
 

@@ -57,8 +57,8 @@ fn a_call_is_named_as_the_permission_that_it_needs() {
     let (eni, address) = (InterfaceId::from("eni-1"), "203.0.113.7".parse().unwrap());
     let assign = Call::Assign(eni.clone(), address, Reassign::Refuse);
     let unassign = Call::Unassign(eni.clone(), address);
-    assert_eq!(assign.action_name(), Action::Assign.name());
-    assert_eq!(unassign.action_name(), Action::Unassign.name());
+    assert_eq!(assign.action(), Action::Assign);
+    assert_eq!(unassign.action(), Action::Unassign);
     for call in [assign, unassign] {
         assert_eq!((call.interface(), call.address()), (&eni, address));
     }

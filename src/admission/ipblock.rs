@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink, narrows};
 use mooring_plan::admission::{Because, Denial};
 use mooring_plan::block::BlockRange;
-use mooring_plan::names::BlockName;
+use mooring_plan::names::{BlockName, listed};
 
 use super::catalog::plan_block;
 use super::{Allowed, Catalog, Change, Verdict};
 use crate::api::IpBlock;
-
-/// How many pods a warning names.
-const NAMED: usize = 5;
 
 /// An `IPBlock` is created, changed or deleted.
 ///
@@ -119,14 +116,10 @@ fn narrowed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Option<String> {
         .filter(|holder| !after.contains(holder.namespace.as_str()))
         .map(|holder| holder.to_string())
         .collect();
-    let pods = match stay.len() {
-        0 => "none has one now".to_owned(),
-        n if n > NAMED => format!(
-            "{} and {} more",
-            stay.get(..NAMED).unwrap_or_default().join(", "),
-            n - NAMED
-        ),
-        _ => stay.join(", "),
+    let pods = if stay.is_empty() {
+        "none has one now".to_owned()
+    } else {
+        listed(&stay)
     };
     Some(format!(
         "pods that have an address of IPBlock \"{block}\" keep it in namespaces that are not allowed any more: {pods}"

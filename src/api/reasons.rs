@@ -39,7 +39,6 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::SubnetMismatch
         | Reason::BlockMissing
         | Reason::AmbiguousBlock
-        | Reason::Invalid
-        | Reason::InUse => "Warning",
+        | Reason::Invalid => "Warning",
     }
 }

@@ -24,7 +24,7 @@ use crate::telemetry::{self, LogFormat, Part, Readiness};
 
 /// A call in flight ends within 5 s, then the lease goes back.
 const DECIDING: Duration = Duration::from_secs(8);
-/// For reviews that were begun before the drain was over; the API server waits 5 s at most for one.
+/// For reviews that were begun before the drain was over; the API server waits 4 s at most for one.
 const CLOSING: Duration = Duration::from_secs(6);
 
 /// What `mooring run` can be told.
@@ -40,14 +40,14 @@ pub struct Args {
     certificate: certificate::Args,
     #[command(flatten)]
     authorize: authorize::Args,
-    /// Namespace of the Lease
+    /// Namespace of the Lease, of the certificate's Secret and of this process's pod
     #[arg(long, env = "MOORING_NAMESPACE", default_value = "mooring-system")]
     namespace: String,
     /// Name of this replica in the Lease [default: the pod's or the host's name and a random suffix]
     #[arg(long, env = "MOORING_IDENTITY")]
     identity: Option<String>,
-    /// Whether to take decisions as well: without, reviews are answered and nothing is written but Events about
-    /// the certificate
+    /// Whether to take decisions as well: without, reviews are answered, and nothing is written but the certificate
+    /// (with --tls=self-managed) and Events about it
     #[arg(long, env = "MOORING_CONTROLLER", default_value_t = true, action = ArgAction::Set)]
     controller: bool,
     /// Whether to act only while holding the Lease

@@ -7,9 +7,9 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use super::{Because, Denial, listed};
+use super::{Because, Denial};
 use crate::block::{BlockRange, Unusable};
-use crate::names::{BlockName, IpName};
+use crate::names::{BlockName, IpName, listed};
 
 /// A block, as far as addresses are concerned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

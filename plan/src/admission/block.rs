@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use super::address::{Block, Other};
-use super::{Because, Denial, listed};
+use super::{Because, Denial};
 use crate::block::BlockRange;
-use crate::names::BlockName;
+use crate::names::{BlockName, listed};
 
 /// Whether a block of this range may stand beside the others.
 ///

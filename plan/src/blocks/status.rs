@@ -10,7 +10,7 @@ use ipnet::Ipv4Net;
 
 use crate::decide::usable_interface;
 use crate::facts::{Facts, SubnetFacts};
-use crate::names::{InterfaceId, Millis, NodeName};
+use crate::names::{InterfaceId, Millis, NodeName, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
@@ -214,7 +214,7 @@ fn shared_with_cni(carriers: &[(&NodeName, bool)]) -> Finding {
     let message = format!(
         "the VPC CNI may hand addresses of these nodes' interfaces to pods: {}. Tag the interfaces \
          node.k8s.amazonaws.com/no_manage=true when they are created",
-        some_of(&shared)
+        listed(&shared)
     );
     Finding::heard("SharedWithCNI", Reason::SharedWithCNI, message)
 }
@@ -228,26 +228,14 @@ fn orphaned(orphans: &[(Ipv4Addr, InterfaceId)]) -> Finding {
         .iter()
         .map(|(address, on)| format!("{address} on {on}"))
         .collect();
-    let orphans: Vec<&str> = orphans.iter().map(String::as_str).collect();
     let message = format!(
         "no IP explains {}: take it off there, or let an IP of that address have it with the annotation \
          ip.wgtwo.com/take-from",
-        some_of(&orphans)
+        listed(&orphans)
     );
     Finding::heard("OrphanedAddress", Reason::OrphanedAddress, message)
 }
 
 fn count<T>(items: impl Iterator<Item = T>) -> u64 {
     u64::try_from(items.count()).unwrap_or(u64::MAX)
-}
-
-/// The first five, and how many more.
-fn some_of(items: &[&str]) -> String {
-    let shown: Vec<&str> = items.iter().take(5).copied().collect();
-    let more = items.len().saturating_sub(shown.len());
-    if more == 0 {
-        shown.join(", ")
-    } else {
-        format!("{} and {more} more", shown.join(", "))
-    }
 }

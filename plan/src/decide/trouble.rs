@@ -54,7 +54,7 @@ pub(crate) fn throttled(world: &World<'_>) -> Option<crate::step::Notice> {
     (failed.outcome == Outcome::Throttled).then(|| {
         let message = format!(
             "EC2 throttles ec2:{} for this account: it is tried again, ever more slowly",
-            failed.call.action_name()
+            failed.call.action()
         );
         world.on_ip(Reason::Throttled, message)
     })
@@ -74,7 +74,7 @@ pub(crate) fn foreign(address: Ipv4Addr, on: &InterfaceId) -> Trouble {
 /// What the last refusal was, as a condition. Throttling is an Event only: it is no state.
 pub(crate) fn failing(world: &World<'_>) -> Option<Trouble> {
     let failed = world.memory.failures.call.as_ref()?;
-    let action = failed.call.action_name();
+    let action = failed.call.action();
     let interface = failed.call.interface();
     let said = &failed.said;
     match failed.outcome {

@@ -27,8 +27,9 @@ impl Facts {
                 }
             }
             Fact::Block(block) => {
-                // A person has looked at it.
-                self.rolled_back &= !block.release_brake;
+                if let Some(looked_at) = self.rolled_back.as_mut().filter(|_| block.release_brake) {
+                    looked_at.insert(block.name.clone());
+                }
                 match self.blocks.insert(block.name.clone(), block.clone()) {
                     Some(before) if before == block => Touched::Nothing,
                     _ => Touched::All,
@@ -54,7 +55,7 @@ impl Facts {
                 let back = version < *known;
                 *known = version;
                 if back {
-                    self.rolled_back = true;
+                    self.rolled_back = Some(BTreeSet::new());
                     self.doubt_versions(kind);
                 }
                 changed(back)

@@ -201,6 +201,22 @@ fn after_a_restore_only_a_person_s_word_lets_the_brake_go() {
 }
 
 #[test]
+fn a_person_s_word_on_one_block_says_nothing_of_another() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    sim.block("other", "203.0.114.0/24");
+    let (now, old) = (sim.now, ResourceVersion(1));
+    let facts = &mut sim.controllers[0].facts;
+    facts.apply(Fact::Listed(Kind::Pod, old), now, now);
+    sim.change_block("other", |block| block.release_brake = true);
+    vanish(&mut sim, 1);
+    assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
+    sim.change_block("block", |block| block.release_brake = true);
+    sim.settle();
+    sim.expect_free("ip0");
+}
+
+#[test]
 fn an_edit_makes_no_absence_shorter_or_longer() {
     let mut sim = Sim::new();
     held(&mut sim, 4);

@@ -6,7 +6,6 @@ use mooring_plan::step::{StatusWrite, Step, Write};
 use super::{Actor, Flight, Landed, SOON};
 use crate::api::read::Moved;
 use crate::cloud::Cloud;
-use crate::controller::effects::action_of_call;
 
 /// So many IPs have a step in flight at once: the API server's own limits for one client lie above.
 const AT_ONCE: usize = 64;
@@ -58,7 +57,7 @@ impl<C: Cloud> Actor<C> {
                 if !self.lead().may_call(now) {
                     return Err(now.plus(CALL_AGAIN));
                 }
-                self.buckets.take(action_of_call(call), now)
+                self.buckets.take(call.action(), now)
             }
             Step::Read(mooring_plan::step::Read::Instance(_)) => self
                 .buckets

@@ -9,14 +9,6 @@ use super::{Answer, Effects};
 use crate::cloud::{Cloud, CloudError};
 use crate::controller::error::Failure;
 
-/// The action that a call is, for its bucket.
-pub(in crate::controller) const fn action(call: &Call) -> Action {
-    match call {
-        Call::Assign(..) => Action::Assign,
-        Call::Unassign(..) => Action::Unassign,
-    }
-}
-
 impl<C: Cloud> Effects<C> {
     pub(super) async fn call(&self, ip: &IpName, call: Call) -> Answer {
         let result = match &call {
@@ -30,7 +22,7 @@ impl<C: Cloud> Effects<C> {
             }
         };
         let called = vec![(
-            action(&call),
+            call.action(),
             result.as_ref().err().map(|error| error.outcome),
         )];
         let result = result.map_err(|error| self.call_error(error));

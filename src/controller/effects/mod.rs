@@ -27,7 +27,6 @@ use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
 pub(super) use block::action as action_of_block;
-pub(super) use call::action as action_of_call;
 pub(super) use request::within;
 
 /// What an effect needs.
