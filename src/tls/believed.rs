@@ -12,6 +12,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
+use super::pair::validity;
 use super::published;
 use super::watch::Served;
 
@@ -72,7 +73,8 @@ pub(super) async fn watch<N>(
     }
 }
 
-/// Would a client that believes only these CAs, and dials this name, take the certificate?
+/// Would a client that believes only these CAs, and dials this name, take the certificate? Go, which the API server
+/// is written in, looks at the dates of a CA as well.
 pub(super) fn verified(
     key: &CertifiedKey,
     believed: &[CertificateDer<'static>],
@@ -81,7 +83,11 @@ pub(super) fn verified(
     provider: &Arc<CryptoProvider>,
 ) -> bool {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(believed.iter().cloned());
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let lives = |certificate: &&CertificateDer<'_>| {
+        validity(certificate).is_ok_and(|it| it.not_before <= seconds && seconds <= it.not_after)
+    };
+    roots.add_parsable_certificates(believed.iter().filter(lives).cloned());
     let Ok(verifier) =
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build()
     else {

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::NoServerSessionStorage;
 use rustls::version::TLS13;
 
 use clients::Clients;
@@ -22,6 +23,7 @@ use self_managed::Keeper;
 use watch::Served;
 
 pub use believed::Belief;
+pub use pair::NotPem;
 pub use self_managed::{Lifetimes, Options as SelfManaged, Trouble, Unusable};
 
 /// Name of the certificate's file: the leaf first, then what leads to its CA, as PEM.
@@ -54,7 +56,7 @@ pub enum Error {
         what: &'static str,
         /// Where it went wrong.
         #[source]
-        source: rustls::pki_types::pem::Error,
+        source: NotPem,
     },
     /// The certificate is none.
     #[error("reading the certificate in {}", path.display())]
@@ -146,6 +148,9 @@ impl Serving {
             Some((clients, _)) => config.with_client_cert_verifier(Arc::clone(clients) as Arc<_>),
         };
         let mut config = config.with_cert_resolver(Arc::clone(&served) as Arc<_>);
+        // A resumed session would not show the client's certificate again, and be believed by one that is gone.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
         // API servers speak HTTP/1.1 to webhooks.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {

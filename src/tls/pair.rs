@@ -21,6 +21,23 @@ pub(super) struct Pair {
     key: Vec<u8>,
 }
 
+/// What is wrong with a text that should be PEM. The reader's own error quotes the text, which may be a private key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotPem(&'static str);
+
+impl From<pem::Error> for NotPem {
+    fn from(error: pem::Error) -> Self {
+        Self(match error {
+            pem::Error::MissingSectionEnd { .. } => "a section has no line that ends it",
+            pem::Error::IllegalSectionStart { .. } => "the line that begins a section is broken",
+            pem::Error::Base64Decode(_) => "a section is not base64",
+            pem::Error::NoItemsFound => "there is none in it",
+            _ => "it is not PEM",
+        })
+    }
+}
+
 /// A pair that can be served.
 pub(super) struct Usable {
     pub key: Arc<CertifiedKey>,
@@ -56,7 +73,7 @@ impl Pair {
 
     pub fn check(&self, directory: &Path, provider: &CryptoProvider) -> Result<Usable, Error> {
         let pem = |what, file| {
-            move |source: pem::Error| Error::Pem {
+            move |source: NotPem| Error::Pem {
                 path: directory.join(file),
                 what,
                 source,
@@ -65,7 +82,7 @@ impl Pair {
         let chain = certificates(&self.certificate).map_err(pem("certificate", CERTIFICATE))?;
         let leaf = chain
             .first()
-            .ok_or(pem::Error::NoItemsFound)
+            .ok_or(NotPem::from(pem::Error::NoItemsFound))
             .map_err(pem("certificate", CERTIFICATE))?;
         let Validity {
             not_before,
@@ -74,7 +91,7 @@ impl Pair {
             path: directory.join(CERTIFICATE),
             source,
         })?;
-        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(pem("private key", KEY))?;
+        let key = private_key(&self.key).map_err(pem("private key", KEY))?;
         let key = CertifiedKey::from_der(chain, key, provider).map_err(|source| Error::Pair {
             directory: directory.to_owned(),
             source,
@@ -88,16 +105,32 @@ impl Pair {
 }
 
 /// Those that are in PEM.
-pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, pem::Error> {
-    CertificateDer::pem_slice_iter(pem).collect()
+pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, NotPem> {
+    let read = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>();
+    read.map_err(NotPem::from)
+}
+
+/// The first that is in PEM.
+pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, NotPem> {
+    PrivateKeyDer::from_pem_slice(pem).map_err(NotPem::from)
 }
 
 pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<Validity, X509Error> {
+    let certificate = parsed(certificate)?;
+    Ok(Validity {
+        not_before: certificate.validity().not_before.timestamp(),
+        not_after: certificate.validity().not_after.timestamp(),
+    })
+}
+
+/// A certificate's `SubjectPublicKeyInfo` (RFC 5280, section 4.1), as DER.
+pub(super) fn public_key<'a>(certificate: &'a CertificateDer<'_>) -> Result<&'a [u8], X509Error> {
+    Ok(parsed(certificate)?.tbs_certificate.subject_pki.raw)
+}
+
+fn parsed<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, X509Error> {
     match X509Certificate::from_der(certificate) {
-        Ok((_, certificate)) => Ok(Validity {
-            not_before: certificate.validity().not_before.timestamp(),
-            not_after: certificate.validity().not_after.timestamp(),
-        }),
+        Ok((_, certificate)) => Ok(certificate),
         Err(x509_parser::nom::Err::Error(error) | x509_parser::nom::Err::Failure(error)) => {
             Err(error)
         }

@@ -202,10 +202,19 @@ async fn a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused
     let ip = scene.ip("web", 10).await;
     let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
     let spoil = async {
-        let before = kept(scene).await;
-        let patch = json!({"data": {"ca.key": "bm9uc2Vuc2U="}});
-        spoiled(scene, &patch).await;
-        let after = expect_another(scene, &before).await;
+        let mut after = kept(scene).await;
+        let nonsense = k8s_openapi::ByteString(b"nonsense".to_vec());
+        let another = k8s_openapi::ByteString(after["tls.key"].clone());
+        for (entry, bytes) in [
+            ("ca.key", &nonsense),
+            ("ca.key", &another),
+            ("ca.crt", &nonsense),
+            ("tls.crt", &nonsense),
+            ("tls.key", &nonsense),
+        ] {
+            spoiled(scene, &json!({"data": {entry: bytes}})).await;
+            after = expect_another(scene, &after).await;
+        }
         let params = kube::api::DeleteParams::default();
         secrets(scene)
             .delete(SECRET, &params)

@@ -7,12 +7,12 @@ use k8s_openapi::ByteString;
 use rcgen::string::Ia5String;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType,
+    KeyUsagePurpose, PublicKeyData as _, SanType,
 };
 use rustls::pki_types::{CertificateDer, ServerName};
 use time::OffsetDateTime;
 
-use crate::tls::pair::{Pair, Validity, certificates, validity};
+use crate::tls::pair::{NotPem, Pair, Validity, certificates, private_key, public_key, validity};
 use crate::tls::{CERTIFICATE, KEY};
 
 /// The CAs' certificates as PEM, the newest first.
@@ -20,7 +20,7 @@ const AUTHORITIES: &str = "ca.crt";
 /// The newest CA's private key as PEM.
 const AUTHORITY_KEY: &str = "ca.key";
 /// Certificates begin so much earlier than they are made: not every clock is right.
-pub(super) const SKEW: Duration = Duration::from_mins(5);
+pub(super) const SKEW: Duration = Duration::from_hours(24);
 
 /// Why a certificate cannot be made, or what the Secret holds cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +30,20 @@ pub enum Unusable {
     Missing(&'static str),
     /// An entry is not PEM.
     #[error("reading its {0}")]
-    Pem(&'static str, #[source] rustls::pki_types::pem::Error),
+    Pem(&'static str, #[source] NotPem),
+    /// The CA's key is none. What the reader says of it may quote it.
+    #[error("its {AUTHORITY_KEY} is no private key that can be used")]
+    Key,
+    /// The CA's key is that of another.
+    #[error("its {AUTHORITY_KEY} is not the key of the first certificate in its {AUTHORITIES}")]
+    Stranger,
+    /// Certificate and key cannot be served.
+    #[error("its certificate and key cannot be served")]
+    Pair(#[source] Box<crate::tls::Error>),
     /// A certificate is none.
     #[error("reading its {0}")]
     Certificate(&'static str, #[source] x509_parser::error::X509Error),
-    /// The CA's key is none, or a certificate cannot be made.
+    /// rcgen does not make it.
     #[error("making a certificate")]
     Making(#[from] rcgen::Error),
 }
@@ -77,16 +86,18 @@ impl Kept {
         };
         let authorities = certificates(&entry(AUTHORITIES)?)
             .map_err(|source| Unusable::Pem(AUTHORITIES, source))?;
-        if authorities.is_empty() {
-            return Err(Unusable::Missing(AUTHORITIES));
-        }
         let key = String::from_utf8_lossy(&entry(AUTHORITY_KEY)?).into_owned();
-        KeyPair::from_pem(&key)?;
-        Ok(Self {
+        let kept = Self {
             authorities,
-            key,
             pair: Pair::new(entry(CERTIFICATE)?, entry(KEY)?),
-        })
+            key,
+        };
+        let certified = public_key(kept.first()?)
+            .map_err(|source| Unusable::Certificate(AUTHORITIES, source))?;
+        if certified != key_pair(&kept.key)?.subject_public_key_info() {
+            return Err(Unusable::Stranger);
+        }
+        Ok(kept)
     }
 
     /// As the Secret is to have it.
@@ -142,12 +153,18 @@ impl Kept {
 
     /// The newest CA's.
     pub fn newest(&self) -> Result<Validity, Unusable> {
-        let newest = self
-            .authorities
-            .first()
-            .ok_or(Unusable::Missing(AUTHORITIES))?;
-        validity(newest).map_err(|source| Unusable::Certificate(AUTHORITIES, source))
+        validity(self.first()?).map_err(|source| Unusable::Certificate(AUTHORITIES, source))
     }
+
+    fn first(&self) -> Result<&CertificateDer<'static>, Unusable> {
+        let first = self.authorities.first();
+        first.ok_or(Unusable::Missing(AUTHORITIES))
+    }
+}
+
+fn key_pair(pem: &str) -> Result<KeyPair, Unusable> {
+    let key = private_key(pem.as_bytes()).map_err(|source| Unusable::Pem(AUTHORITY_KEY, source))?;
+    KeyPair::try_from(&key).map_err(|_| Unusable::Key)
 }
 
 fn pem(certificate: &CertificateDer<'static>) -> String {
@@ -186,7 +203,7 @@ fn leaf(
     now: i64,
 ) -> Result<Pair, Unusable> {
     let newest = authorities.first().ok_or(Unusable::Missing(AUTHORITIES))?;
-    let issuer = Issuer::from_ca_cert_der(newest, KeyPair::from_pem(authority_key)?)?;
+    let issuer = Issuer::from_ca_cert_der(newest, key_pair(authority_key)?)?;
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::default();
     params
@@ -219,21 +236,65 @@ fn leaf(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::time::Duration;
 
+    use k8s_openapi::ByteString;
     use rustls::pki_types::ServerName;
 
-    use super::Kept;
-    use crate::tls::pair::{certificates, validity};
+    use super::{Kept, Unusable};
+    use crate::tls::pair::{Pair, certificates, validity};
+
+    const NOW: i64 = 1_700_000_000_000;
+
+    fn kept(authority: Duration, leaf: Duration) -> Kept {
+        let name = ServerName::try_from("mooring-webhook.mooring-system.svc").unwrap();
+        Kept::new(&[name], Vec::new(), (authority, leaf), NOW).unwrap()
+    }
 
     #[test]
     fn a_leaf_does_not_outlast_its_ca() {
-        let name = ServerName::try_from("mooring-webhook.mooring-system.svc").unwrap();
-        let (ca, leaf) = (Duration::from_secs(20), Duration::from_mins(1));
-        let kept = Kept::new(&[name], Vec::new(), (ca, leaf), 1_700_000_000_000).unwrap();
+        let kept = kept(Duration::from_secs(20), Duration::from_mins(1));
         let leaf = certificates(kept.pair.bytes().0).unwrap().remove(0);
         let ends = kept.newest().unwrap().not_after;
-        assert_eq!(ends, 1_700_000_020);
+        assert_eq!(ends, NOW / 1000 + 20);
         assert_eq!(validity(&leaf).unwrap().not_after, ends);
+    }
+
+    #[test]
+    fn a_ca_with_the_key_of_another_signs_nothing() {
+        let day = Duration::from_hours(24);
+        let (mut data, other) = (kept(day, day).data(), kept(day, day).data());
+        assert!(Kept::read(&data).is_ok());
+        data.insert("ca.key".to_owned(), other["ca.key"].clone());
+        assert!(matches!(Kept::read(&data), Err(Unusable::Stranger)));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_key_does_not_quote_it() {
+        let day = Duration::from_hours(24);
+        let whole = kept(day, day).data();
+        let text = String::from_utf8(whole["ca.key"].0.clone()).unwrap();
+        let secret = text.lines().nth(1).unwrap();
+        for spoil in ["", " "] {
+            let mut data = whole.clone();
+            let spoiled = text.replace('\n', spoil).into_bytes();
+            data.insert("ca.key".to_owned(), ByteString(spoiled.clone()));
+            let error = Kept::read(&data).err().unwrap();
+            expect_no_trace(&error, secret);
+            let pair = Pair::new(whole["tls.crt"].0.clone(), spoiled);
+            let provider = rustls::crypto::aws_lc_rs::default_provider();
+            let error = pair.check(Path::new("tls"), &provider).err().unwrap();
+            expect_no_trace(&error, secret);
+        }
+    }
+
+    /// Neither as a text nor as a list of its bytes.
+    #[track_caller]
+    fn expect_no_trace(error: &(dyn std::error::Error + 'static), secret: &str) {
+        let said = format!("{} {error:?}", crate::telemetry::chain(error));
+        let bytes: Vec<_> = secret.bytes().take(8).map(|it| it.to_string()).collect();
+        assert!(!said.contains(&secret[..8]), "{said}");
+        assert!(!said.contains(&bytes.join(", ")), "{said}");
     }
 }

@@ -5,11 +5,12 @@
 mod decide;
 mod kept;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
@@ -89,6 +90,9 @@ pub(super) struct Keeper<N> {
     pub notice: N,
 }
 
+/// A Secret's version, and what it holds.
+type Found = (String, Result<(Kept, Usable), Unusable>);
+
 /// What this process has seen, besides the objects.
 #[derive(Default)]
 struct Seen {
@@ -144,8 +148,9 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
                     self.begin(Some(version), &names, &configurations, now)
                         .await?
                 }
-                Some((version, Ok(kept))) => {
-                    self.step(version, kept, &names, &configurations, seen, now)
+                Some((version, Ok((kept, usable)))) => {
+                    let found = (kept, usable);
+                    self.step(version, found, &names, &configurations, seen, now)
                         .await?
                 }
             };
@@ -184,15 +189,12 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     async fn step(
         &mut self,
         version: String,
-        kept: Kept,
+        (kept, usable): (Kept, Usable),
         names: &[ServerName<'static>],
         configurations: &[Configuration],
         seen: &mut Seen,
         now: i64,
     ) -> Result<bool, Error> {
-        let usable = kept
-            .pair
-            .check(Path::new(&self.options.secret), &self.provider)?;
         let wanted: BTreeSet<&[u8]> = kept.authorities.iter().map(AsRef::as_ref).collect();
         let mut hooks = configurations.iter().flat_map(|it| &it.hooks);
         let published = hooks.all(|hook| {
@@ -233,7 +235,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
                 for configuration in configurations {
                     published::write(&self.client, configuration, &bundle)
                         .await
-                        .or_else(conflict)
+                        .or_else(|error| late(error, &[409, 422]))
                         .map_err(|source| kubernetes("publishing the webhook's CA", source))?;
                 }
             }
@@ -274,15 +276,24 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         Api::namespaced(self.client.clone(), &self.options.namespace)
     }
 
-    /// The Secret's version, and what it holds.
-    async fn secret(&self) -> Result<Option<(String, Result<Kept, Unusable>)>, Error> {
+    /// The Secret, if there is one.
+    async fn secret(&self) -> Result<Option<Found>, Error> {
         let name = &self.options.secret;
         let read = self.secrets().get_opt(name).await;
         let read = read.map_err(|source| kubernetes(format!("reading Secret {name}"), source))?;
         Ok(read.map(|secret| {
             let version = secret.metadata.resource_version.clone().unwrap_or_default();
-            (version, Kept::read(&secret.data.unwrap_or_default()))
+            (version, self.usable(&secret.data.unwrap_or_default()))
         }))
+    }
+
+    /// Whatever cannot be served, or signed with, is made anew: nobody else would mend it.
+    fn usable(&self, data: &BTreeMap<String, ByteString>) -> Result<(Kept, Usable), Unusable> {
+        let kept = Kept::read(data)?;
+        let secret = Path::new(&self.options.secret);
+        let usable = kept.pair.check(secret, &self.provider);
+        let usable = usable.map_err(|error| Unusable::Pair(Box::new(error)))?;
+        Ok((kept, usable))
     }
 
     /// Creates the Secret, or replaces that of this version. Who is late reads what the other wrote.
@@ -309,16 +320,16 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         };
         written
             .map(drop)
-            .or_else(conflict)
+            .or_else(|error| late(error, &[409]))
             .map_err(|source| kubernetes(doing, source))
     }
 }
 
-/// Another replica was faster: what it did is seen at the next look.
-fn conflict(error: kube::Error) -> Result<(), kube::Error> {
+/// Another replica was faster, as these codes say: what it did is seen at the next look. A patch whose `test` does
+/// not hold any more is answered 422; so is a Secret that cannot be replaced, such as an immutable one.
+fn late(error: kube::Error, codes: &[u16]) -> Result<(), kube::Error> {
     match &error {
-        // A patch whose `test` does not hold any more is answered 422.
-        kube::Error::Api(status) if matches!(status.code, 409 | 422) => Ok(()),
+        kube::Error::Api(status) if codes.contains(&status.code) => Ok(()),
         _ => Err(error),
     }
 }
