@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Request as HttpRequest, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -14,13 +14,13 @@ use axum::routing::post;
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::usage::TrustedControllers;
-use serde::de::DeserializeOwned;
-use tokio::sync::Semaphore;
 
 use super::authorize::authorize;
 use super::judge::judge;
 use super::pod::{asks_for, bound_to, mutate_pod, validate_pod};
-use super::review::{answer, fault, read, uid_of};
+use super::review::{Reviewed, answer, fault, read, uid_of};
+use super::room::{BODY, Room};
+use super::server::Following;
 use super::{Catalog, Change, Needs, Request, Settings, Source, Verdict};
 use super::{ip, ipblock};
 use crate::api::{Ip, IpBlock};
@@ -34,10 +34,6 @@ pub const PATHS: [&str; 4] = [
     "/validate/ipblock",
 ];
 
-/// The API server sends objects of up to 1.5 MiB, on an update two of them.
-const BODY: usize = 3 * 1024 * 1024;
-/// Reviews at a time, of one replica: who comes when there are so many is told to come again.
-const TURNS: usize = 256;
 /// Less than the API server waits (`timeoutSeconds` in `config/webhook`).
 const TIME: Duration = Duration::from_secs(3);
 
@@ -56,15 +52,11 @@ pub struct Webhook<S> {
 
 /// The webhook's paths.
 pub fn router<S: Source>(webhook: Webhook<S>) -> Router {
-    router_within(webhook, TIME, TURNS)
+    router_within(webhook, TIME, Room::default())
 }
 
-/// The webhook's paths, each of which answers within this time, so many at a time.
-pub(super) fn router_within<S: Source>(
-    webhook: Webhook<S>,
-    time: Duration,
-    turns: usize,
-) -> Router {
+/// The webhook's paths, each of which answers within this time, where there is this room.
+pub(super) fn router_within<S: Source>(webhook: Webhook<S>, time: Duration, room: Room) -> Router {
     let [mutating_pods, pods, ips, ipblocks] = PATHS;
     Router::new()
         .route(mutating_pods, post(mutating_pod::<S>))
@@ -73,26 +65,24 @@ pub(super) fn router_within<S: Source>(
         .route(ipblocks, post(validating_ipblock::<S>))
         .with_state(webhook)
         .layer(DefaultBodyLimit::max(BODY))
+        .layer(from_fn_with_state(room, whole))
         .layer(from_fn_with_state(time, in_time))
-        .layer(from_fn_with_state(Arc::new(Semaphore::new(turns)), in_turn))
 }
 
-/// More at a time would make all of them late.
-async fn in_turn(
-    State(turns): State<Arc<Semaphore>>,
-    request: HttpRequest,
-    next: Next,
-) -> Response {
-    let Ok(_turn) = turns.try_acquire() else {
-        tracing::warn!("a review was turned away: there are too many at a time");
-        return (
-            StatusCode::TOO_MANY_REQUESTS,
-            [(header::RETRY_AFTER, "1")],
-            "too many reviews at a time: try again in a second",
-        )
-            .into_response();
+/// A request is answered once it is there as a whole, and has its turn; until then its connection may make room for
+/// another.
+async fn whole(State(room): State<Room>, request: HttpRequest, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let (body, _taken) = match room.receive(body).await {
+        Ok(received) => received,
+        Err(refused) => return refused.into_response(),
     };
-    next.run(request).await
+    let _answering = parts
+        .extensions
+        .get::<Arc<Following>>()
+        .map(Following::begin);
+    next.run(HttpRequest::from_parts(parts, Body::from(body)))
+        .await
 }
 
 /// A body that comes too slowly must not hold the API server's request.
@@ -114,7 +104,7 @@ struct Kind<K> {
     rule: fn(&Request<K>, &Catalog, Settings) -> Verdict,
 }
 
-impl<K: DeserializeOwned + Send + Sync> Kind<K> {
+impl<K: Reviewed + Send + Sync> Kind<K> {
     async fn respond<S: Source>(&self, webhook: &Webhook<S>, body: &[u8]) -> Response {
         let begun = Instant::now();
         let verdict = AssertUnwindSafe(self.verdict(webhook, body)).catch_unwind();

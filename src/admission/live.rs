@@ -24,6 +24,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::judge::LIMIT;
+use super::shared::Shared;
 use super::{Catalog, Needs, NodeSeen, Right, Rights, Source, Unreadable};
 use crate::api::read::reservation;
 use crate::api::{Ip, IpBlock, names};
@@ -100,18 +101,32 @@ fn whole<K: Resource>(object: DeserializeGuard<K>) -> Option<K> {
     Some(object)
 }
 
+/// All IPs and blocks.
+type Lists = (Vec<Arc<Ip>>, Vec<Arc<IpBlock>>);
+
 /// The cluster's objects, by caches and by the API server.
 #[derive(Clone)]
 pub struct Live {
     client: Client,
     caches: Caches,
+    lists: Shared<Lists>,
 }
 
 impl Live {
     /// From these caches and this API server.
     #[must_use]
-    pub const fn new(client: Client, caches: Caches) -> Self {
-        Self { client, caches }
+    pub fn new(client: Client, caches: Caches) -> Self {
+        Self {
+            client,
+            caches,
+            lists: Shared::default(),
+        }
+    }
+
+    /// All as they are now. A crowd of pods that ask for what is not there costs no list each.
+    async fn lists(&self) -> Result<Lists, Unreadable> {
+        let lists = async { tokio::try_join!(self.list("the IPs"), self.list("the IPBlocks")) };
+        self.lists.or(lists).await
     }
 
     async fn list<K>(&self, what: &'static str) -> Result<Vec<Arc<K>>, Unreadable>
@@ -251,13 +266,13 @@ impl Source for Live {
     }
 
     async fn fresh(&self, needs: &Needs) -> Result<Catalog, Unreadable> {
-        let (ips, blocks, node, parent) = tokio::join!(
-            self.list("the IPs"),
-            self.list("the IPBlocks"),
+        let (lists, node, parent) = tokio::join!(
+            self.lists(),
             self.node(needs.node.as_deref()),
             self.parent(needs.address),
         );
-        Ok(Catalog::new(ips?, blocks?)
+        let (ips, blocks) = lists?;
+        Ok(Catalog::new(ips, blocks)
             .with_node(node)
             .with_parent(parent))
     }

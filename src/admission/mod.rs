@@ -12,7 +12,9 @@ mod judge;
 mod live;
 pub mod pod;
 pub mod review;
+mod room;
 mod server;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -23,7 +25,7 @@ pub use http::{PATHS, Webhook, router};
 pub use judge::{Needs, Source, Unreadable};
 pub use live::{Caches, Live, caches};
 pub use review::{Change, Request};
-pub use server::serve;
+pub use server::{Seats, serve};
 pub use verdict::{Allowed, Verdict};
 
 /// What the API server's own admission is configured to do.

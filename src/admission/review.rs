@@ -1,15 +1,19 @@
 //! Reviews: from the API server's bytes to a request, and from a verdict to the answer.
 
 use k8s_openapi::api::authentication::v1::UserInfo;
+use k8s_openapi::api::core::v1::Pod;
 use kube::core::admission::{AdmissionResponse, AdmissionReview};
 use kube::core::response::StatusSummary;
 use kube::core::{DynamicObject, Status};
 use mooring_plan::admission::usage::{Requester, Subject};
 use mooring_plan::admission::{Because, Denial};
-use serde::de::{Deserialize as _, DeserializeOwned};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::Verdict;
+use super::pod::SeenPod;
+use super::room::{VALUES, values};
+use crate::api::{Ip, IpBlock};
 
 /// What is to be done with an object.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,12 +53,67 @@ pub struct Malformed {
     pub denial: Denial,
 }
 
+/// What a review may be about.
+pub trait Reviewed: Sized {
+    /// As much of it as is read.
+    type Seen: DeserializeOwned + Into<Self>;
+}
+
+impl Reviewed for Pod {
+    type Seen = SeenPod;
+}
+
+impl Reviewed for Ip {
+    type Seen = Self;
+}
+
+impl Reviewed for IpBlock {
+    type Seen = Self;
+}
+
+/// Each part of a review is read for itself and the rest is passed over, so that the answer to one that cannot be
+/// read has its id, and nothing is kept that nobody looks at.
+#[derive(Deserialize)]
+struct Review<T> {
+    request: T,
+}
+
+#[derive(Deserialize)]
+struct Id {
+    #[serde(default)]
+    uid: String,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    operation: String,
+    #[serde(default)]
+    namespace: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Requesting {
+    user_info: Option<UserInfo>,
+}
+
+#[derive(Deserialize)]
+struct New<T> {
+    object: T,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Old<T> {
+    old_object: T,
+}
+
 /// The id of the review that these bytes are, as far as one can be found.
 #[must_use]
 pub fn uid_of(body: &[u8]) -> String {
-    let review: Value = serde_json::from_slice(body).unwrap_or_default();
-    let uid = review.pointer("/request/uid").and_then(Value::as_str);
-    uid.unwrap_or_default().to_owned()
+    let review = serde_json::from_slice(body);
+    review.map_or_else(|_| String::new(), |review: Review<Id>| review.request.uid)
 }
 
 /// What is answered where deciding panicked: that one request is refused, and no other.
@@ -71,10 +130,21 @@ pub fn fault() -> Denial {
 /// to the question that was asked.
 ///
 /// # Errors
-/// The body is not JSON, no review, or its object is not of this kind.
-pub fn read<K: DeserializeOwned>(body: &[u8]) -> Result<Request<K>, Malformed> {
-    let bad = |uid: &str, what: String| Malformed {
-        uid: uid.to_owned(),
+/// The body is not JSON, no review, too large when read, or its object is not of this kind.
+pub fn read<K: Reviewed>(body: &[u8]) -> Result<Request<K>, Malformed> {
+    let uid = uid_of(body);
+    if values(body) > VALUES {
+        return Err(Malformed {
+            uid,
+            denial: Denial::new(
+                Because::BadRequest,
+                format!("the review has more than {VALUES} values"),
+                "make the object smaller: nothing that runs needs so many fields",
+            ),
+        });
+    }
+    let bad = |what: String| Malformed {
+        uid: uid.clone(),
         denial: Denial::new(
             Because::BadRequest,
             what,
@@ -82,44 +152,44 @@ pub fn read<K: DeserializeOwned>(body: &[u8]) -> Result<Request<K>, Malformed> {
              Mooring?",
         ),
     };
-    let review: Value = serde_json::from_slice(body)
-        .map_err(|error| bad("", format!("the review cannot be read as JSON ({error})")))?;
-    let Some(request) = review.get("request").filter(|request| request.is_object()) else {
-        return Err(bad("", "the review has no request".to_owned()));
+    let unread = |part: &'static str| {
+        move |error: serde_json::Error| bad(format!("request.{part} cannot be read ({error})"))
     };
-    let text = |field: &str| {
-        request
-            .get(field)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+    let head: Review<Head> = serde_json::from_slice(body).map_err(|error| {
+        bad(if error.is_data() {
+            format!("the review has no request that can be read ({error})")
+        } else {
+            format!("the review cannot be read as JSON ({error})")
+        })
+    })?;
+    let Head {
+        operation,
+        namespace,
+    } = head.request;
+    let user: Review<Requesting> = serde_json::from_slice(body).map_err(unread("userInfo"))?;
+    let new = || {
+        let review: Review<New<K::Seen>> =
+            serde_json::from_slice(body).map_err(unread("object"))?;
+        Ok(review.request.object.into())
     };
-    let uid = text("uid");
-    let object = |field: &'static str| -> Result<K, Malformed> {
-        let value = request.get(field).unwrap_or(&Value::Null);
-        K::deserialize(value)
-            .map_err(|error| bad(&uid, format!("request.{field} cannot be read ({error})")))
+    let old = || {
+        let review: Review<Old<K::Seen>> =
+            serde_json::from_slice(body).map_err(unread("oldObject"))?;
+        Ok(review.request.old_object.into())
     };
-    let requester = match request.get("userInfo") {
-        None => Requester::default(),
-        Some(user) => UserInfo::deserialize(user)
-            .map(requester)
-            .map_err(|error| bad(&uid, format!("request.userInfo cannot be read ({error})")))?,
-    };
-    let change = match text("operation").as_str() {
-        "CREATE" => Change::Create(object("object")?),
+    let change = match operation.as_str() {
+        "CREATE" => Change::Create(new()?),
         "UPDATE" => Change::Update {
-            old: object("oldObject")?,
-            new: object("object")?,
+            old: old()?,
+            new: new()?,
         },
-        "DELETE" => Change::Delete(object("oldObject")?),
-        other => return Err(bad(&uid, format!("request.operation is \"{other}\""))),
+        "DELETE" => Change::Delete(old()?),
+        other => return Err(bad(format!("request.operation is \"{other}\""))),
     };
-    let namespace = text("namespace");
     Ok(Request {
         uid,
         namespace,
-        requester,
+        requester: user.request.user_info.map(requester).unwrap_or_default(),
         change,
     })
 }

@@ -1,5 +1,6 @@
 //! Health, readiness and metrics, in plain HTTP.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,11 +15,16 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::Seats;
 use crate::metrics::{CONTENT_TYPE, Metrics};
 use crate::telemetry::{Part, Readiness};
 
 /// A client that has not sent its headers by then is not waited for.
 const HEADERS: Duration = Duration::from_secs(5);
+/// Connections at a time. The kubelet and a few who collect metrics have one each, for a moment; one more takes the
+/// place of one of whichever address has the most.
+const CONNECTIONS: usize = 64;
+const HEAD_BYTES: usize = 16 * 1024;
 /// Open connections have this long to end once the server is told to.
 const CLOSING: Duration = Duration::from_secs(2);
 
@@ -68,13 +74,14 @@ pub async fn serve(
 ) -> Result<(), std::io::Error> {
     let service = TowerToHyperService::new(router(readiness, metrics));
     let connections = GracefulShutdown::new();
+    let seats = Arc::new(Seats::new(CONNECTIONS));
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, client) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection for health or metrics could not be accepted");
                 // Out of file descriptors, most likely: asking again at once would spin.
@@ -82,14 +89,22 @@ pub async fn serve(
                 continue;
             }
         };
+        let Some(seat) = seats.take(client.ip()) else {
+            continue;
+        };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
+            .keep_alive(false)
+            .max_buf_size(HEAD_BYTES)
             .header_read_timeout(HEADERS)
             .serve_connection(TokioIo::new(stream), service.clone());
         let connection = connections.watch(connection);
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection for health or metrics ended badly");
+            tokio::select! {
+                () = seat.evicted().cancelled_owned() => {}
+                ended = connection => if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection for health or metrics ended badly");
+                }
             }
         });
     }

@@ -18,9 +18,17 @@ use tokio::time::{Interval, MissedTickBehavior};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use mooring_cluster::Mooring;
+
 use crate::scene::Scene;
 
-scenes![alone a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_who_asks];
+scenes![
+    alone a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_who_asks,
+    alone reviews_made_to_swell_when_they_are_read_take_less_memory_than_a_pod_of_mooring_has,
+];
+
+/// `config/default` gives it 256 MiB.
+const MEMORY: usize = 256 << 20;
 
 /// A client that dawdles says one byte so often.
 const DAWDLE: Duration = Duration::from_millis(500);
@@ -45,7 +53,7 @@ impl Size {
                 reviews: 3000,
                 pause: Duration::from_millis(10),
                 idle: 10_000,
-                dawdling: 200,
+                dawdling: 600,
                 nonsense_every: Duration::from_millis(4),
                 timed: true,
             };
@@ -67,6 +75,15 @@ struct Door {
     address: SocketAddr,
     tls: TlsConnector,
     request: Arc<str>,
+    mooring: Arc<Mooring>,
+}
+
+/// A review as the API server sends it.
+fn posted(review: &str) -> String {
+    format!(
+        "POST /mutate/pod HTTP/1.1\r\nHost: webhook\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{review}",
+        review.len()
+    )
 }
 
 impl Door {
@@ -83,10 +100,7 @@ impl Door {
                 "object": scene.pod_asking("web", &ip.name, &json!({})),
             }})
             .to_string();
-        let request = format!(
-            "POST /mutate/pod HTTP/1.1\r\nHost: webhook\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{review}",
-            review.len()
-        );
+        allow_files(&mooring, 1024);
         let ca = scene.cluster().webhook_authority().certificate();
         let mut roots = RootCertStore::empty();
         roots
@@ -102,7 +116,8 @@ impl Door {
         Self {
             address: address.parse().unwrap(),
             tls: TlsConnector::from(Arc::new(config)),
-            request: request.into(),
+            request: posted(&review).into(),
+            mooring,
         }
     }
 
@@ -182,13 +197,12 @@ impl Door {
         }
     }
 
-    /// A head that never ends.
-    async fn dawdle(&self) {
+    /// Something that begins like a request and never ends.
+    async fn dawdle(&self, beginning: &str) {
         loop {
             let connected = async { self.connect(self.come().await?).await };
             if let Ok(mut stream) = connected.await {
-                let head = "POST /mutate/pod HTTP/1.1\r\nX-Patience: ";
-                let mut said = stream.write_all(head.as_bytes()).await;
+                let mut said = stream.write_all(beginning.as_bytes()).await;
                 while said.is_ok() {
                     tokio::time::sleep(DAWDLE).await;
                     said = stream.write_all(b"x").await;
@@ -196,6 +210,16 @@ impl Door {
             }
             tokio::time::sleep(DAWDLE).await;
         }
+    }
+
+    /// A request of somebody who does not care what is answered, as long as something is.
+    async fn burden(&self, request: &str) {
+        let Ok(mut stream) = self.connect(self.come().await.unwrap()).await else {
+            return;
+        };
+        // It may be turned away in the middle.
+        let _ = stream.write_all(request.as_bytes()).await;
+        let _ = stream.read_to_end(&mut Vec::new()).await;
     }
 
     /// What is no TLS.
@@ -209,6 +233,28 @@ impl Door {
             }
         }
     }
+}
+
+/// A container may have so few files open as this, wherever the tests run.
+fn allow_files(mooring: &Mooring, count: usize) {
+    let pid = mooring.process().pid().to_string();
+    let limit = format!("--nofile={count}:{count}");
+    let told = std::process::Command::new("prlimit")
+        .args(["--pid", &pid, &limit])
+        .status();
+    assert!(told.expect("prlimit can be run").success());
+}
+
+/// The most memory that it ever had, in bytes (proc(5), `VmHWM`).
+fn most_memory(mooring: &Mooring) -> usize {
+    let status = format!("/proc/{}/status", mooring.process().pid());
+    let status = std::fs::read_to_string(status).expect("Mooring runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line
+        .expect("Linux counts it")
+        .trim()
+        .trim_end_matches(" kB");
+    kilobytes.parse::<usize>().expect("a number") << 10
 }
 
 /// A crowd that was held up does not hurry afterwards.
@@ -242,9 +288,12 @@ async fn a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_wh
     let open = door.gather(size.idle).await;
     crowd.spawn(async move { sitting.sit(open).await });
     crowd.spawn(async move { talking.talk_nonsense(size.nonsense_every).await });
-    for _ in 0..size.dawdling {
+    for nth in 0..size.dawdling {
         let dawdling = door.clone();
-        crowd.spawn(async move { dawdling.dawdle().await });
+        let head = "POST /mutate/pod HTTP/1.1\r\nX-Patience: ";
+        let body = "POST /mutate/pod HTTP/1.1\r\nHost: webhook\r\nContent-Length: 999\r\n\r\n{";
+        let beginning = if nth % 2 == 0 { head } else { body };
+        crowd.spawn(async move { dawdling.dawdle(beginning).await });
     }
     let loud = door.p99(&size).await;
     crowd.shutdown().await;
@@ -262,4 +311,43 @@ async fn a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_wh
         !size.timed || loud <= 3 * quiet,
         "more than three times as long"
     );
+}
+
+async fn reviews_made_to_swell_when_they_are_read_take_less_memory_than_a_pod_of_mooring_has(
+    scene: &Scene,
+) {
+    let door = Door::of(scene).await;
+    let before = most_memory(&door.mooring);
+    let largest = 3 << 20;
+    let pod = |spec: &str| {
+        format!(
+            r#"{{"request":{{"uid":"1","operation":"CREATE","object":{{"apiVersion":"v1","kind":"Pod","spec":{spec}}}}}}}"#
+        )
+    };
+    let full_of =
+        |item: &str, count: usize| format!("[{}{item}]", format!("{item},").repeat(count));
+    let reviews = [
+        full_of(r#"{"":0}"#, largest / 7 - 2),
+        pod(&format!(
+            r#"{{"volumes":{}}}"#,
+            full_of("{}", largest / 3 - 60)
+        )),
+        pod(&format!(r#"{{"volumes":{}}}"#, full_of("{}", 9_000))),
+        pod(&format!(r#"{{"tolerations":{}}}"#, full_of("{}", 9_000))),
+    ];
+    for review in &reviews {
+        assert!(review.len() <= largest, "{}", review.len());
+        let request = posted(review);
+        let crowd = (0..64).map(|_| door.burden(&request));
+        futures::future::join_all(crowd).await;
+        // Whatever it was told, it lives, and answers.
+        door.ask().await;
+    }
+    let most = most_memory(&door.mooring);
+    println!(
+        "verified: 64 reviews at a time, made to swell, take {} MiB besides the {} MiB of a Mooring at work",
+        (most - before) >> 20,
+        before >> 20
+    );
+    assert!(most < MEMORY, "{most} bytes");
 }

@@ -4,9 +4,11 @@ mod assess;
 mod nodes;
 mod resolve;
 mod rule;
+mod seen;
 mod wanted;
 
 pub use rule::{mutate_pod, validate_pod};
+pub use seen::SeenPod;
 
 use k8s_openapi::api::core::v1::Pod;
 use std::fmt;

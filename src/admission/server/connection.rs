@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::response::Response;
-use futures::future::BoxFuture;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -98,14 +97,15 @@ impl Connections {
     }
 }
 
-/// Who wants to know how far a connection's request is.
-struct Following {
+/// Who wants to know how far a connection's request is. Its request carries it as an extension.
+pub(in crate::admission) struct Following {
     progress: Arc<Progress>,
     seat: Seat,
 }
 
 impl Following {
-    fn begin(self: &Arc<Self>) -> Answering {
+    /// The request is there as a whole, and is answered until what this gives is dropped.
+    pub fn begin(self: &Arc<Self>) -> Answering {
         self.seat.busy();
         self.progress.asked();
         Answering(Arc::clone(self))
@@ -113,7 +113,7 @@ impl Following {
 }
 
 /// A request that is being answered: over when this is dropped.
-struct Answering(Arc<Following>);
+pub(in crate::admission) struct Answering(Arc<Following>);
 
 impl Drop for Answering {
     fn drop(&mut self) {
@@ -131,15 +131,11 @@ struct Followed {
 impl Service<Request<Incoming>> for Followed {
     type Response = Response;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let answering = self.following.begin();
-        let answer = self.service.call(request);
-        Box::pin(async move {
-            let answer = answer.await;
-            drop(answering);
-            answer
-        })
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        let following = Arc::clone(&self.following);
+        request.extensions_mut().insert(following);
+        self.service.call(request)
     }
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// All seats.
 #[derive(Debug)]
-pub(super) struct Seats {
+pub struct Seats {
     limit: usize,
     taken: Mutex<Taken>,
 }
@@ -36,7 +36,7 @@ struct Resting {
 
 /// One connection's. It is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub struct Seat {
     seats: Arc<Seats>,
     client: IpAddr,
     /// Its place among those at rest; None while a request is being answered.
@@ -45,6 +45,8 @@ pub(super) struct Seat {
 }
 
 impl Seats {
+    /// So many.
+    #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -108,6 +110,7 @@ impl Taken {
 
 impl Seat {
     /// Ends when somebody else got the seat.
+    #[must_use]
     pub fn evicted(&self) -> CancellationToken {
         self.evicted.clone()
     }

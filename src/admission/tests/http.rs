@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::{asking, block, catalog_of, office, partner_a};
 use crate::admission::http::router_within;
+use crate::admission::room::Room;
 use crate::admission::{
     Catalog, Needs, PATHS, Right, Rights, Settings, Source, Unreadable, Webhook, router,
 };
@@ -216,7 +217,7 @@ async fn a_body_that_never_comes_is_not_waited_for() {
         authorize_use: None,
         metrics: Metrics::new(),
     };
-    let router = router_within(webhook, Duration::ZERO, 1);
+    let router = router_within(webhook, Duration::ZERO, Room::default());
     let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
     let (status, _) = post(&router, "/mutate/pod", Body::from_stream(never)).await;
     assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
@@ -276,18 +277,43 @@ async fn a_panic_refuses_that_one_request_and_is_counted() {
     }
 }
 
-#[tokio::test]
-async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
+/// Objects that are never read to their end.
+#[derive(Clone)]
+struct Endless;
+
+impl Rights for Endless {
+    async fn right(&self, _: &Subject, _: &Use) -> Result<Right, Unreadable> {
+        std::future::pending().await
+    }
+}
+
+impl Source for Endless {
+    async fn cached(&self, _: &Needs) -> Catalog {
+        std::future::pending().await
+    }
+
+    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+        std::future::pending().await
+    }
+}
+
+fn within(source: impl Source, room: Room) -> axum::Router {
     let webhook = Webhook {
-        source: Scripted::new(office(), None),
+        source,
         settings: Settings::default(),
         authorize_use: None,
         metrics: Metrics::new(),
     };
-    let router = router_within(webhook, Duration::from_mins(1), 1);
-    let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
-    let slow = post(&router, "/mutate/pod", Body::from_stream(never));
-    let mut slow = Box::pin(slow);
+    router_within(webhook, Duration::from_mins(1), room)
+}
+
+const ENOUGH: usize = 1 << 20;
+
+#[tokio::test]
+async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
+    let router = within(Endless, Room::of(1, ENOUGH));
+    let ask = || post(&router, "/mutate/pod", review(&asking(json!({}))));
+    let mut slow = Box::pin(ask());
     assert!(futures::poll!(&mut slow).is_pending());
     let request = Request::post("/mutate/pod").body(Body::empty()).unwrap();
     let response = TowerToHyperService::new(router.clone()).call(request);
@@ -296,6 +322,67 @@ async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
     assert_eq!(response.headers()["retry-after"], "1");
     // The turn is free again as soon as the slow one is gone.
     drop(slow);
+    assert!(futures::poll!(Box::pin(ask())).is_pending());
+}
+
+#[tokio::test]
+async fn a_body_that_never_comes_takes_nobody_s_turn() {
+    let router = within(Scripted::new(office(), None), Room::of(1, ENOUGH));
+    let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
+    let mut slow = Box::pin(post(&router, "/mutate/pod", Body::from_stream(never)));
+    assert!(futures::poll!(&mut slow).is_pending());
     let (status, _) = post(&router, "/mutate/pod", review(&asking(json!({})))).await;
     assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn bodies_take_no_more_memory_than_there_is_for_them() {
+    let router = within(Scripted::new(office(), None), Room::of(2, 2000));
+    let part = |size| Ok::<_, std::io::Error>(axum::body::Bytes::from(vec![b' '; size]));
+    let begun = futures::stream::iter([part(1990)]);
+    let slow = futures::StreamExt::chain(begun, futures::stream::pending());
+    let mut slow = Box::pin(post(&router, "/mutate/pod", Body::from_stream(slow)));
+    assert!(futures::poll!(&mut slow).is_pending());
+    let ask = async || {
+        post(&router, "/mutate/pod", review(&asking(json!({}))))
+            .await
+            .0
+    };
+    assert_eq!(ask().await, StatusCode::TOO_MANY_REQUESTS);
+    drop(slow);
+    assert_eq!(ask().await, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_review_of_too_many_values_is_refused_by_its_id() {
+    let (router, _) = webhook(Scripted::new(office(), None));
+    let many = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"tolerations": vec![json!({}); 20_000]}});
+    let (status, body) = post(&router, "/mutate/pod", review(&many)).await;
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    let response = &review["response"];
+    assert_eq!(
+        (status, &response["uid"], &response["status"]["code"]),
+        (StatusCode::OK, &json!("one"), &json!(400))
+    );
+    let message = response["status"]["message"].as_str().unwrap();
+    assert!(message.contains("20000 values"), "{message}");
+}
+
+#[tokio::test]
+async fn all_reviews_together_have_no_more_values_than_there_is_room_for() {
+    let router = within(Endless, Room::of(256, 1 << 25));
+    let many = json!({"metadata": {"annotations": {"ip.wgtwo.com/ip": "web"}}, "apiVersion": "v1", "kind": "Pod",
+        "spec": {"tolerations": vec![json!({}); 9_000]}});
+    let mut waiting = Vec::new();
+    for _ in 0..12 {
+        waiting.push(Box::pin(post(&router, "/mutate/pod", review(&many))));
+    }
+    let mut refused = 0;
+    for waiting in &mut waiting {
+        if let std::task::Poll::Ready((status, _)) = futures::poll!(waiting) {
+            assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, 1, "eleven times 18,000 are within 200,000");
 }

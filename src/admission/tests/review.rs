@@ -64,6 +64,23 @@ fn a_request_is_read_with_both_its_objects() {
     );
 }
 
+#[test]
+fn of_a_pod_only_that_is_read_which_is_decided_from() {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
+        "spec": {"volumes": [{}, {}], "containers": [{}], "nodeName": "n", "nodeSelector": {"a": "b"},
+            "affinity": {"nodeAffinity": {}, "podAffinity": {}}, "readinessGates": [{"conditionType": "x"}],
+            "serviceAccountName": "shop", "tolerations": [{"key": "t"}]},
+        "status": {"phase": "Running"}});
+    let create = json!({"uid": "one", "operation": "CREATE", "object": pod});
+    let Change::Create(read) = read::<Pod>(&body(create)).unwrap().change else {
+        panic!("it is a creation")
+    };
+    let seen = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
+        "spec": {"containers": [], "nodeName": "n", "nodeSelector": {"a": "b"}, "affinity": {"nodeAffinity": {}},
+            "readinessGates": [{"conditionType": "x"}], "serviceAccountName": "shop", "tolerations": [{"key": "t"}]}});
+    assert_eq!(serde_json::to_value(read).unwrap(), seen);
+}
+
 fn response(verdict: &Verdict) -> Value {
     let review = serde_json::to_value(answer("one", verdict)).unwrap();
     assert_eq!(

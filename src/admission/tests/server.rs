@@ -234,3 +234,20 @@ async fn an_answer_ends_its_connection_so_that_none_is_left_to_be_closed_later()
     let answer = answer(&mut stream).await.to_lowercase();
     assert!(answer.contains("connection: close"), "{answer}");
 }
+
+#[tokio::test]
+async fn a_body_that_never_comes_makes_room_for_who_asks() {
+    let served = served_at_most(2).await;
+    let head = "POST /mutate/pod HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n";
+    let mut slow = Vec::new();
+    for _ in 0..2 {
+        let mut stream = served.connect().await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    served.objects.released.notify_one();
+    let mut stream = served.connect().await;
+    stream.write_all(request().as_bytes()).await.unwrap();
+    let answer = answer(&mut stream).await;
+    assert!(answer.contains("\"allowed\":true"), "{answer}");
+}

@@ -1,0 +1,73 @@
+//! As much of a pod as is decided from. The rest of a review's pod is passed over: a list of three-byte volumes
+//! would become a thousand times as large when read.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    Affinity, NodeAffinity, Pod, PodReadinessGate, PodSpec, Toleration,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+
+/// A pod of a review.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeenPod {
+    #[serde(rename = "apiVersion")]
+    _version: Version,
+    #[serde(rename = "kind")]
+    _kind: Kind,
+    #[serde(default)]
+    metadata: ObjectMeta,
+    spec: Option<Spec>,
+}
+
+#[derive(Debug, Deserialize)]
+enum Version {
+    #[serde(rename = "v1")]
+    V1,
+}
+
+#[derive(Debug, Deserialize)]
+enum Kind {
+    Pod,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    affinity: Option<SeenAffinity>,
+    node_name: Option<String>,
+    node_selector: Option<BTreeMap<String, String>>,
+    readiness_gates: Option<Vec<PodReadinessGate>>,
+    service_account_name: Option<String>,
+    tolerations: Option<Vec<Toleration>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenAffinity {
+    node_affinity: Option<NodeAffinity>,
+}
+
+impl From<SeenPod> for Pod {
+    fn from(seen: SeenPod) -> Self {
+        let spec = seen.spec.map(|spec| PodSpec {
+            affinity: spec.affinity.map(|affinity| Affinity {
+                node_affinity: affinity.node_affinity,
+                ..Affinity::default()
+            }),
+            node_name: spec.node_name,
+            node_selector: spec.node_selector,
+            readiness_gates: spec.readiness_gates,
+            service_account_name: spec.service_account_name,
+            tolerations: spec.tolerations,
+            ..PodSpec::default()
+        });
+        Self {
+            metadata: seen.metadata,
+            spec,
+            status: None,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! How much may be under way at a time, so that neither a crowd nor one cunning review takes the memory, or the
+//! turn, of all others.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The API server sends objects of up to 1.5 MiB, on an update two of them.
+pub(super) const BODY: usize = 3 * 1024 * 1024;
+/// Reviews at a time, of one replica.
+const TURNS: usize = 256;
+/// Bytes of bodies at a time, of which growing may take twice as many.
+const BYTES: usize = 32 * 1024 * 1024;
+/// JSON values of one review. A pod has some hundreds; three bytes can be one, and become two hundred when read.
+pub(super) const VALUES: usize = 20_000;
+/// JSON values of all reviews at a time.
+const ALL_VALUES: usize = 200_000;
+
+/// The room that there is.
+#[derive(Clone, Debug)]
+pub(super) struct Room {
+    turns: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+    values: Arc<Semaphore>,
+}
+
+/// What a review takes of it until this is dropped.
+#[derive(Debug)]
+pub(super) struct Taken {
+    _turn: OwnedSemaphorePermit,
+    _bytes: Option<OwnedSemaphorePermit>,
+    _values: OwnedSemaphorePermit,
+}
+
+/// Why a review gets none.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refused {
+    /// It cannot be one.
+    #[error("a review has at most {BODY} bytes")]
+    TooLarge,
+    /// There is none left.
+    #[error("too many reviews at a time: try again in a second")]
+    Full,
+    /// The client ended in the middle of it.
+    #[error("the review could not be read to its end")]
+    Broken(#[source] axum::Error),
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let text = self.to_string();
+        match self {
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, text).into_response(),
+            Self::Broken(_) => (StatusCode::BAD_REQUEST, text).into_response(),
+            Self::Full => {
+                tracing::warn!("a review was turned away: there are too many at a time");
+                let later = [(header::RETRY_AFTER, "1")];
+                (StatusCode::TOO_MANY_REQUESTS, later, text).into_response()
+            }
+        }
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self::of(TURNS, BYTES)
+    }
+}
+
+impl Room {
+    /// For so many reviews at a time, whose bodies have so many bytes.
+    pub fn of(turns: usize, bytes: usize) -> Self {
+        Self {
+            turns: Arc::new(Semaphore::new(turns)),
+            bytes: Arc::new(Semaphore::new(bytes)),
+            values: Arc::new(Semaphore::new(ALL_VALUES)),
+        }
+    }
+
+    /// Reads a body to its end, and gives it its turn only then: what never comes takes none.
+    pub async fn receive(&self, mut body: Body) -> Result<(Bytes, Taken), Refused> {
+        let mut whole = Vec::new();
+        let mut bytes: Option<OwnedSemaphorePermit> = None;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(Refused::Broken)?;
+            let Some(data) = frame.data_ref() else {
+                continue;
+            };
+            if whole.len() + data.len() > BODY {
+                return Err(Refused::TooLarge);
+            }
+            // As they come: what was only announced takes nothing.
+            let more = some_of(&self.bytes, data.len())?;
+            match &mut bytes {
+                Some(bytes) => bytes.merge(more),
+                None => bytes = Some(more),
+            }
+            whole.extend_from_slice(data);
+        }
+        let taken = Taken {
+            _turn: some_of(&self.turns, 1)?,
+            _bytes: bytes,
+            _values: some_of(&self.values, values(&whole).min(VALUES))?,
+        };
+        Ok((whole.into(), taken))
+    }
+}
+
+fn some_of(semaphore: &Arc<Semaphore>, many: usize) -> Result<OwnedSemaphorePermit, Refused> {
+    let many = u32::try_from(many).map_err(|_| Refused::Full)?;
+    let taken = Arc::clone(semaphore).try_acquire_many_owned(many);
+    taken.map_err(|_| Refused::Full)
+}
+
+/// No fewer than this text has, as JSON, of values and names of fields.
+pub(super) fn values(text: &[u8]) -> usize {
+    let (mut quoted, mut escaped, mut values) = (false, false, 1);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b',' | b':' | b'[' | b'{' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::values;
+
+    #[test]
+    fn values_are_counted_and_not_what_stands_in_texts() {
+        for (text, count) in [
+            ("", 1),
+            ("1", 1),
+            (r#"{"a": [1, 2]}"#, 5),
+            (r#"{"a,b:{[": "\",:{["}"#, 3),
+            ("[{},{},{}]", 7),
+        ] {
+            assert_eq!(values(text.as_bytes()), count, "{text}");
+        }
+    }
+}
