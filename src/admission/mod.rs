@@ -10,6 +10,7 @@ pub mod ip;
 pub mod ipblock;
 mod judge;
 mod live;
+mod part;
 pub mod pod;
 pub mod review;
 mod room;

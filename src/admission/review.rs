@@ -7,10 +7,10 @@ use kube::core::response::StatusSummary;
 use kube::core::{DynamicObject, Status};
 use mooring_plan::admission::usage::{Requester, Subject};
 use mooring_plan::admission::{Because, Denial};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::Verdict;
+use super::part::part;
 use super::pod::SeenPod;
 use super::room::{VALUES, values};
 use crate::api::{Ip, IpBlock};
@@ -71,49 +71,12 @@ impl Reviewed for IpBlock {
     type Seen = Self;
 }
 
-/// Each part of a review is read for itself and the rest is passed over, so that the answer to one that cannot be
-/// read has its id, and nothing is kept that nobody looks at.
-#[derive(Deserialize)]
-struct Review<T> {
-    request: T,
-}
-
-#[derive(Deserialize)]
-struct Id {
-    #[serde(default)]
-    uid: String,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    #[serde(default)]
-    operation: String,
-    #[serde(default)]
-    namespace: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Requesting {
-    user_info: Option<UserInfo>,
-}
-
-#[derive(Deserialize)]
-struct New<T> {
-    object: T,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Old<T> {
-    old_object: T,
-}
-
 /// The id of the review that these bytes are, as far as one can be found.
 #[must_use]
 pub fn uid_of(body: &[u8]) -> String {
-    let review = serde_json::from_slice(body);
-    review.map_or_else(|_| String::new(), |review: Review<Id>| review.request.uid)
+    let body = str::from_utf8(body).unwrap_or_default();
+    let uid = part(body, &["request", "uid"]);
+    uid.ok().flatten().unwrap_or_default()
 }
 
 /// What is answered where deciding panicked: that one request is refused, and no other.
@@ -152,44 +115,44 @@ pub fn read<K: Reviewed>(body: &[u8]) -> Result<Request<K>, Malformed> {
              Mooring?",
         ),
     };
-    let unread = |part: &'static str| {
-        move |error: serde_json::Error| bad(format!("request.{part} cannot be read ({error})"))
+    // What is passed over is not looked at so closely.
+    let body = str::from_utf8(body)
+        .map_err(|error| bad(format!("the review cannot be read as JSON ({error})")))?;
+    match part::<IgnoredAny>(body, &["request", "uid"]) {
+        Ok(_) => {}
+        Err(error) if !error.is_data() => {
+            return Err(bad(format!("the review cannot be read as JSON ({error})")));
+        }
+        Err(_) => return Err(bad("the review has no request".to_owned())),
+    }
+    let unread = |field: &'static str| {
+        move |error: serde_json::Error| bad(format!("request.{field} cannot be read ({error})"))
     };
-    let head: Review<Head> = serde_json::from_slice(body).map_err(|error| {
-        bad(if error.is_data() {
-            format!("the review has no request that can be read ({error})")
-        } else {
-            format!("the review cannot be read as JSON ({error})")
-        })
-    })?;
-    let Head {
-        operation,
-        namespace,
-    } = head.request;
-    let user: Review<Requesting> = serde_json::from_slice(body).map_err(unread("userInfo"))?;
-    let new = || {
-        let review: Review<New<K::Seen>> =
-            serde_json::from_slice(body).map_err(unread("object"))?;
-        Ok(review.request.object.into())
+    let text = |field: &'static str| {
+        let text = part::<String>(body, &["request", field]).map_err(unread(field))?;
+        Ok(text.unwrap_or_default())
     };
-    let old = || {
-        let review: Review<Old<K::Seen>> =
-            serde_json::from_slice(body).map_err(unread("oldObject"))?;
-        Ok(review.request.old_object.into())
+    let object = |field: &'static str| {
+        let object = part::<K::Seen>(body, &["request", field]).map_err(unread(field))?;
+        let object =
+            object.ok_or_else(|| bad(format!("request.{field} cannot be read (there is none)")))?;
+        Ok(object.into())
     };
+    let user = part::<UserInfo>(body, &["request", "userInfo"]).map_err(unread("userInfo"))?;
+    let (operation, namespace) = (text("operation")?, text("namespace")?);
     let change = match operation.as_str() {
-        "CREATE" => Change::Create(new()?),
+        "CREATE" => Change::Create(object("object")?),
         "UPDATE" => Change::Update {
-            old: old()?,
-            new: new()?,
+            old: object("oldObject")?,
+            new: object("object")?,
         },
-        "DELETE" => Change::Delete(old()?),
+        "DELETE" => Change::Delete(object("oldObject")?),
         other => return Err(bad(format!("request.operation is \"{other}\""))),
     };
     Ok(Request {
         uid,
         namespace,
-        requester: user.request.user_info.map(requester).unwrap_or_default(),
+        requester: user.map(requester).unwrap_or_default(),
         change,
     })
 }

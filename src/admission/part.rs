@@ -1,0 +1,96 @@
+//! One part of a JSON text. The rest is passed over, so that what cannot be read elsewhere is no hindrance, and nothing
+//! is kept that nobody looks at.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+/// What stands at this path of fields; None where there is no such field. Of several of one name the last counts.
+///
+/// # Errors
+/// The text is not JSON, something on the path is no object, or what stands at its end is no `T`.
+pub(super) fn part<T: DeserializeOwned>(
+    text: &str,
+    path: &[&str],
+) -> Result<Option<T>, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let part = At(path, PhantomData).deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(part)
+}
+
+struct At<'a, T>(&'a [&'a str], PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for At<'_, T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        if self.0.is_empty() {
+            T::deserialize(reader).map(Some)
+        } else {
+            reader.deserialize_map(self)
+        }
+    }
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for At<'_, T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let (wanted, rest) = self.0.split_first().unzip();
+        let mut found = None;
+        while let Some(name) = fields.next_key::<String>()? {
+            if wanted == Some(&name.as_str()) {
+                found = fields.next_value_seed(At(rest.unwrap_or_default(), PhantomData))?;
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+
+    fn number(text: &str) -> Result<Option<u8>, serde_json::Error> {
+        part(text, &["a", "b"])
+    }
+
+    #[test]
+    fn one_part_is_read_whatever_the_others_are() {
+        let text = r#"{"x": [{}], "a": {"c": "none", "b": 7, "d": null}, "y": 1e999}"#;
+        assert_eq!(number(text).unwrap(), Some(7));
+        assert_eq!(number(r#"{"a": {"b": 1, "b": 2}}"#).unwrap(), Some(2));
+        for without in ["{}", r#"{"a": {}}"#, r#"{"b": 7}"#] {
+            assert_eq!(number(without).unwrap(), None, "{without}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_has_no_parts() {
+        for wrong in [
+            "[[7]]",
+            "7",
+            r#"{"a": null}"#,
+            r#"{"a": [7]}"#,
+            r#"{"a": {"b": "7"}}"#,
+        ] {
+            assert!(number(wrong).unwrap_err().is_data(), "{wrong}");
+        }
+        for broken in [
+            "",
+            r#"{"a": {"b": 7}"#,
+            r#"{"a": {"b": 7}} {"#,
+            r#"{"a": {"b": 7}, x}"#,
+        ] {
+            assert!(!number(broken).unwrap_err().is_data(), "{broken}");
+        }
+    }
+}
