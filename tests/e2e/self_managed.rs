@@ -214,6 +214,7 @@ async fn a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused
         ] {
             spoiled(scene, &json!({"data": {entry: bytes}})).await;
             after = expect_another(scene, &after).await;
+            expect_served(scene, &mooring).await;
         }
         let params = kube::api::DeleteParams::default();
         secrets(scene)

@@ -31,6 +31,8 @@ pub(super) struct Known {
     pub names_fit: bool,
     /// Every webhook's `caBundle` is what is kept, and since when this process has seen it so.
     pub published: Option<i64>,
+    /// Another leaf is served, and it is believed by what is published.
+    pub other_served: bool,
 }
 
 /// One thing to do; each is durable before the next is decided.
@@ -46,6 +48,8 @@ pub(super) enum Step {
     Forget,
     /// Serve the leaf, and look again later.
     Serve,
+    /// Go on serving what is served, and look again later.
+    Rest,
 }
 
 fn millis(duration: Duration) -> i64 {
@@ -79,6 +83,10 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     if known.authorities > 1 && known.by_newest && now - made > millis(lifetimes.overlap) {
         return Step::Forget;
     }
+    // The CA may have been made just now, in place of one that was lost.
+    if known.other_served && now - published < millis(lifetimes.settling) {
+        return Step::Rest;
+    }
     Step::Serve
 }
 
@@ -108,6 +116,7 @@ mod tests {
             by_newest: true,
             names_fit: true,
             published: Some(0),
+            other_served: false,
         }
     }
 
@@ -202,6 +211,20 @@ mod tests {
         };
         expect(&known, 7 * DAY - 1, Step::Serve);
         expect(&known, 7 * DAY, Step::Renew);
+    }
+
+    #[test]
+    fn what_is_believed_is_served_until_a_ca_that_was_made_anew_has_been_published_for_a_while() {
+        let mut known = Known {
+            published: Some(5),
+            authorities: 2,
+            other_served: true,
+            ..at_rest()
+        };
+        expect(&known, 4 + MINUTE, Step::Rest);
+        expect(&known, 5 + MINUTE, Step::Serve);
+        known.other_served = false;
+        expect(&known, 5, Step::Serve);
     }
 
     #[test]

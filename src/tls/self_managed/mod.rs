@@ -16,6 +16,7 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
 
 use super::believed::verified;
 use super::pair::{Usable, validity};
@@ -209,10 +210,16 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         let lifetimes = self.options.lifetimes;
         let newest = kept.newest().map_err(Trouble::Making)?;
         let (all, first) = (kept.authorities.as_slice(), kept.authorities.get(..1));
-        let good = |believed: &[CertificateDer<'static>], name: &ServerName<'_>| {
-            let now = UnixTime::since_unix_epoch(Duration::from_millis(now.unsigned_abs()));
-            verified(&usable.key, believed, name, now, &self.provider)
-        };
+        let good =
+            |key: &CertifiedKey, believed: &[CertificateDer<'static>], name: &ServerName<'_>| {
+                let now = UnixTime::since_unix_epoch(Duration::from_millis(now.unsigned_abs()));
+                verified(key, believed, name, now, &self.provider)
+            };
+        let other = seen
+            .serving
+            .as_ref()
+            .is_some_and(|serving| serving.pair != kept.pair);
+        let served = self.served.served().filter(|_| other);
         let known = Known {
             authority_ends: newest.not_after * 1000,
             authorities: kept.authorities.len(),
@@ -222,12 +229,15 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             ),
             by_newest: names
                 .iter()
-                .any(|name| good(first.unwrap_or_default(), name)),
-            names_fit: names.iter().all(|name| good(all, name)),
+                .any(|name| good(&usable.key, first.unwrap_or_default(), name)),
+            names_fit: names.iter().all(|name| good(&usable.key, all, name)),
             published: seen.published.as_ref().map(|(_, since)| *since),
+            other_served: served
+                .as_ref()
+                .is_some_and(|served| names.iter().all(|name| good(served, all, name))),
         };
         let step = next(&known, &lifetimes, now);
-        if step != Step::Serve {
+        if !matches!(step, Step::Serve | Step::Rest) {
             tracing::info!(?step, "keeping the webhook's certificate");
         }
         match step {
@@ -254,6 +264,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
                 self.serve(kept, usable, seen);
                 return Ok(true);
             }
+            Step::Rest => return Ok(true),
         }
         Ok(false)
     }
