@@ -4,6 +4,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// What stands at this path of fields; None where there is no such field. Of several of one name the last counts.
@@ -52,6 +54,31 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for At<'_, T> {
             }
         }
         Ok(found)
+    }
+}
+
+/// What stands there as an object. A struct is read from a list as well, of its fields in their order, and a patch
+/// that was made for an object does not fit one.
+#[derive(Debug)]
+pub struct Object<T>(pub T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields))
+            }
+        }
+
+        reader.deserialize_map(Fields(PhantomData)).map(Self)
     }
 }
 

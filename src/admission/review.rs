@@ -10,7 +10,7 @@ use mooring_plan::admission::{Because, Denial};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::Verdict;
-use super::part::part;
+use super::part::{Object, part};
 use super::pod::SeenPod;
 use super::room::{VALUES, values};
 use crate::api::{Ip, IpBlock};
@@ -60,7 +60,7 @@ pub trait Reviewed: Sized {
 }
 
 impl Reviewed for Pod {
-    type Seen = SeenPod;
+    type Seen = Object<SeenPod>;
 }
 
 impl Reviewed for Ip {

@@ -9,6 +9,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
+use crate::admission::part::Object;
+
 /// A pod of a review.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -19,7 +21,7 @@ pub struct SeenPod {
     _kind: Kind,
     #[serde(default)]
     metadata: ObjectMeta,
-    spec: Option<Spec>,
+    spec: Option<Object<Spec>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,7 +38,7 @@ enum Kind {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Spec {
-    affinity: Option<SeenAffinity>,
+    affinity: Option<Object<SeenAffinity>>,
     node_name: Option<String>,
     node_selector: Option<BTreeMap<String, String>>,
     readiness_gates: Option<Vec<PodReadinessGate>>,
@@ -50,10 +52,10 @@ struct SeenAffinity {
     node_affinity: Option<NodeAffinity>,
 }
 
-impl From<SeenPod> for Pod {
-    fn from(seen: SeenPod) -> Self {
-        let spec = seen.spec.map(|spec| PodSpec {
-            affinity: spec.affinity.map(|affinity| Affinity {
+impl From<Object<SeenPod>> for Pod {
+    fn from(Object(seen): Object<SeenPod>) -> Self {
+        let spec = seen.spec.map(|Object(spec)| PodSpec {
+            affinity: spec.affinity.map(|Object(affinity)| Affinity {
                 node_affinity: affinity.node_affinity,
                 ..Affinity::default()
             }),

@@ -81,6 +81,20 @@ fn of_a_pod_only_that_is_read_which_is_decided_from() {
     assert_eq!(serde_json::to_value(read).unwrap(), seen);
 }
 
+#[test]
+fn a_list_is_not_taken_for_an_object() {
+    let wrong = [
+        json!(["v1", "Pod", {}, null]),
+        json!({"apiVersion": "v1", "kind": "Pod", "spec": [null]}),
+        json!({"apiVersion": "v1", "kind": "Pod", "spec": {"affinity": [{}]}}),
+        json!({"apiVersion": "v1", "kind": "Pod", "spec": {"affinity": {"nodeAffinity": [{}]}}}),
+    ];
+    for object in wrong {
+        let create = json!({"uid": "one", "operation": "CREATE", "object": object});
+        says(&body(create), "one", "request.object cannot be read");
+    }
+}
+
 fn response(verdict: &Verdict) -> Value {
     let review = serde_json::to_value(answer("one", verdict)).unwrap();
     assert_eq!(
