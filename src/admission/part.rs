@@ -6,7 +6,9 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 
 /// What stands at this path of fields; None where there is no such field. Of several of one name the last counts.
 ///
@@ -57,6 +59,58 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for At<'_, T> {
     }
 }
 
+/// What stands there if it is a text; anything else is passed over.
+#[derive(Debug, Default)]
+pub(super) struct Text(pub String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_any(AnyText)
+    }
+}
+
+struct AnyText;
+
+impl<'de> Visitor<'de> for AnyText {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Text, E> {
+        Ok(Text(text.to_owned()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Text, E> {
+        Ok(Text::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Text, A::Error> {
+        IgnoredAny.visit_seq(items).map(|_| Text::default())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Text, A::Error> {
+        IgnoredAny.visit_map(fields).map(|_| Text::default())
+    }
+}
+
 /// What stands there as an object. A struct is read from a list as well, of its fields in their order, and a patch
 /// that was made for an object does not fit one.
 #[derive(Debug)]
@@ -84,7 +138,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::{Text, part};
 
     fn number(text: &str) -> Result<Option<u8>, serde_json::Error> {
         part(text, &["a", "b"])
@@ -98,6 +152,12 @@ mod tests {
         for without in ["{}", r#"{"a": {}}"#, r#"{"b": 7}"#] {
             assert_eq!(number(without).unwrap(), None, "{without}");
         }
+    }
+
+    #[test]
+    fn of_several_the_last_is_taken_whatever_the_others_are() {
+        let text = r#"{"a": 1, "a": [[2]], "a": {"b": null}, "a": true, "a": -1.5, "a": "seven"}"#;
+        assert_eq!(part::<Text>(text, &["a"]).unwrap().unwrap().0, "seven");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use mooring_plan::admission::{Because, Denial};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::Verdict;
-use super::part::{Object, part};
+use super::part::{Object, Text, part};
 use super::pod::SeenPod;
 use super::room::{VALUES, values};
 use crate::api::{Ip, IpBlock};
@@ -75,8 +75,8 @@ impl Reviewed for IpBlock {
 #[must_use]
 pub fn uid_of(body: &[u8]) -> String {
     let body = str::from_utf8(body).unwrap_or_default();
-    let uid = part(body, &["request", "uid"]);
-    uid.ok().flatten().unwrap_or_default()
+    let uid = part::<Text>(body, &["request", "uid"]);
+    uid.ok().flatten().unwrap_or_default().0
 }
 
 /// What is answered where deciding panicked: that one request is refused, and no other.
