@@ -53,7 +53,7 @@ impl Size {
                 reviews: 3000,
                 pause: Duration::from_millis(10),
                 idle: 10_000,
-                dawdling: 600,
+                dawdling: 200,
                 nonsense_every: Duration::from_millis(4),
                 timed: true,
             };

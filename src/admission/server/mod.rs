@@ -20,7 +20,7 @@ pub use seats::Seats;
 
 /// Connections at a time. Each costs some 40 KiB, and one of the 1024 file descriptors that a container may have;
 /// an API server keeps a few dozen.
-const CONNECTIONS: usize = 512;
+const CONNECTIONS: usize = 832;
 /// Open connections have this long to end once the server is told to: longer than a request may take.
 const CLOSING: Duration = Duration::from_secs(5);
 /// Before accepting is tried again after it failed, most likely for want of file descriptors.
