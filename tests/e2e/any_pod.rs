@@ -7,6 +7,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::objects::{IP, merged};
+use crate::pod_additions::{UID, anonymous};
 use crate::promises::GATE;
 use crate::scene::Scene;
 
@@ -14,7 +15,6 @@ scenes![
     shared a_pod_of_any_kind_is_accepted_and_what_its_user_wrote_stays,
 ];
 
-const UID: &str = "ip.wgtwo.com/ip-uid";
 const PODS: usize = 60;
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -181,19 +181,10 @@ fn said() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Without what only one object has, and no user writes.
-fn anonymous(mut pod: Value) -> Value {
+/// What stands in a pod by its user's word: what it is by now says the API server.
+fn spoken(mut pod: Value) -> Value {
     pod.as_object_mut().unwrap().remove("status");
-    for field in [
-        "uid",
-        "creationTimestamp",
-        "resourceVersion",
-        "managedFields",
-        "generation",
-    ] {
-        pod["metadata"].as_object_mut().unwrap().remove(field);
-    }
-    pod
+    anonymous(pod)
 }
 
 /// The pod that was given nothing, with all that one is to be given for this IP, and no more.
@@ -257,8 +248,8 @@ async fn a_pod_of_any_kind_is_accepted_and_what_its_user_wrote_stays(scene: &Sce
             asking.clone(),
             &json!({"metadata": {"annotations": {IP: null}}}),
         );
-        let without = anonymous(scene.would_create(&silent).await.accepted());
-        let with = anonymous(scene.would_create(&asking).await.accepted());
+        let without = spoken(scene.would_create(&silent).await.accepted());
+        let with = spoken(scene.would_create(&asking).await.accepted());
         let expected = given(without, &asking, &ip.name, uid, &block);
         assert_eq!(with, expected, "of {asking:#}");
     }

@@ -16,7 +16,7 @@ scenes![
     shared a_pod_that_waits_for_another_is_told,
 ];
 
-const UID: &str = "ip.wgtwo.com/ip-uid";
+pub const UID: &str = "ip.wgtwo.com/ip-uid";
 const TERMS: &str =
     "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
 
@@ -67,7 +67,7 @@ async fn a_pod_is_given_exactly_what_it_needs(scene: &Scene) {
 }
 
 /// A pod without what belongs to one object alone.
-fn anonymous(mut pod: Value) -> Value {
+pub fn anonymous(mut pod: Value) -> Value {
     for field in [
         "uid",
         "creationTimestamp",
