@@ -171,6 +171,7 @@ fn main() -> ExitCode {
     let conclusion = libtest_mimic::run(&arguments, trials);
     let failed = conclusion.has_failed();
     replay::report();
+    stage::report();
     world::end(failed);
     if failed || arguments.list {
         return conclusion.exit_code();

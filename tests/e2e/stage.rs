@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 
 use futures::FutureExt as _;
 use libtest_mimic::{Failed, Trial};
@@ -99,6 +99,14 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
             let said = String::from_utf8_lossy(&played.stdout);
             if !played.status.success() {
                 let cried = String::from_utf8_lossy(&played.stderr);
+                let told = cried.lines().find_map(|line| line.strip_prefix(FAILED));
+                FAILURES
+                    .lock()
+                    .expect("nobody panics with it")
+                    .push(match told {
+                        Some(told) => told.to_owned(),
+                        None => format!("{name}: {}", played.status),
+                    });
                 return Err(Failed::from(format!("{}\n{said}\n{cried}", played.status)));
             }
             for line in said.lines().filter(|line| line.starts_with("verified: ")) {
@@ -119,7 +127,11 @@ fn trial(
         mooring_cluster::run(async {
             let _turn = turns.acquire().await.expect("never closed");
             let scene = AssertUnwindSafe(open(name)).catch_unwind().await;
-            let scene = scene.map_err(|panic| Failed::from(message(&*panic)))?;
+            let scene = scene.map_err(|panic| {
+                let text = message(&*panic);
+                failed(name, &text);
+                Failed::from(text)
+            })?;
             let whole = async {
                 play(&scene).await;
                 scene.judge().await;
@@ -132,15 +144,36 @@ fn trial(
                 let evidence = evidence.unwrap_or_else(|_| "no evidence: see above".to_owned());
                 // Its cluster stays as it is: ended, not given to another scene.
                 std::mem::forget(scene);
-                // Whoever sees only the end of a long output still reads what failed.
-                return Err(Failed::from(format!(
-                    "{text}\n{evidence}\n--- {name}: {text}"
-                )));
+                failed(name, &text);
+                return Err(Failed::from(format!("{text}\n{evidence}")));
             }
             scene.close().await;
             Ok(())
         })
     })
+}
+
+/// What has failed, in a line each.
+static FAILURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+const FAILED: &str = "failed: ";
+
+fn failed(name: &str, text: &str) {
+    let line: String = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(400)
+        .collect();
+    let mut failures = FAILURES.lock().expect("nobody panics with it");
+    failures.push(format!("{name}: {line}"));
+}
+
+/// Whoever sees only the end of a long output still reads what failed, and why.
+pub fn report() {
+    for failure in FAILURES.lock().expect("nobody panics with it").iter() {
+        eprintln!("{FAILED}{failure}");
+    }
 }
 
 /// What a panic said.

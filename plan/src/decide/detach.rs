@@ -1,10 +1,8 @@
 //! Taking an address off: nothing is let go before it is proven to be nowhere.
 
 use super::conditions::{Attachment, build};
-use super::places::entry_of;
 use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
-use crate::names::Millis;
 use crate::objects::{Claim, Hold, IpStatus};
 use crate::step::{StatusWrite, Step};
 
@@ -19,14 +17,7 @@ pub(crate) fn begin_with(
     mut status: IpStatus,
     notices: &mut Notices,
 ) -> Next {
-    let mut previous = world.previous_with_present();
-    if let Some((target, address)) = claim.target().zip(status.address) {
-        let entry = entry_of(claim, target, address);
-        previous
-            .retain(|known| known.address != entry.address || known.interface != entry.interface);
-        previous.push(entry);
-    }
-    let Ok(previous) = world.make_room(previous) else {
+    let Ok(previous) = world.make_room(world.previous_with_present()) else {
         return previous_full(world, notices);
     };
     status.previous = previous;
@@ -69,7 +60,7 @@ fn late_call_possible(world: &World<'_>, address: core::net::Ipv4Addr) -> Option
     if settled || world.proven_off(address, since) {
         return None;
     }
-    Some(Next::At(world.now.plus(Millis::seconds(1))))
+    Some(world.soon())
 }
 
 fn clear(world: &World<'_>) -> Next {

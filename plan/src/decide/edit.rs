@@ -108,7 +108,7 @@ impl World<'_> {
         }
         self.reserve(block, new)?;
         if !self.locate(new).fresh {
-            return Err(Unreserved::Do(Next::At(self.now.plus(Millis::seconds(1)))));
+            return Err(Unreserved::Do(self.soon()));
         }
         let mut status = self.ip.status.clone();
         // The old address is the present place of the claim, and so among them.
@@ -163,11 +163,7 @@ impl World<'_> {
             || never_there
             || self.memory.left_settled.contains(&address)
             || self.proven_off(address, self.memory.claim_seen);
-        if settled {
-            Ok(())
-        } else {
-            Err(Next::At(self.now.plus(Millis::seconds(1))))
-        }
+        if settled { Ok(()) } else { Err(self.soon()) }
     }
 
     /// Do two agreeing inventories show the address nowhere of ours, both begun when no call from before
@@ -185,7 +181,7 @@ impl World<'_> {
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
     /// to do for it.
     pub(crate) fn off(&self, address: Ipv4Addr) -> Result<(), Next> {
-        let soon = Next::At(self.now.plus(Millis::seconds(1)));
+        let soon = self.soon();
         let status = &self.ip.status;
         let mut places = status
             .previous

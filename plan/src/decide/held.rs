@@ -7,7 +7,6 @@ use super::holder::{Holder, Lost};
 use super::trouble::{foreign, previous_full};
 use super::world::on_pod;
 use super::{Next, Notices, World};
-use crate::names::Millis;
 use crate::objects::{Claim, Pod, Target};
 use crate::reason::Reason;
 use crate::step::Write;
@@ -182,7 +181,7 @@ fn drifted(
         return None;
     }
     if !location.fresh {
-        return Some(Next::At(world.now.plus(Millis::seconds(1))));
+        return Some(world.soon());
     }
     let seat = node.and_then(|seen| world.seat_on(&seen.node).ok());
     if let Some(on) = location
@@ -214,7 +213,7 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Re
                 return Err(Next::Rest);
             };
             if !world.locate(address).fresh {
-                return Err(Next::At(world.now.plus(Millis::seconds(1))));
+                return Err(world.soon());
             }
             Ok(world
                 .claim(candidate.pod, &candidate.seat.target, None)

@@ -7,7 +7,6 @@ use super::trouble::{failing, previous_full};
 use super::{Next, Notices, World, conditions};
 use crate::classify::Outcome;
 use crate::facts::SubnetFacts;
-use crate::names::Millis;
 use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Refused, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
@@ -104,7 +103,7 @@ pub(crate) fn give_up(
         return None;
     }
     if !location.fresh {
-        return Some(Next::At(world.now.plus(Millis::seconds(1))));
+        return Some(world.soon());
     }
     // It was somewhere before, and one look that does not show it proves nothing.
     let before = &world.ip.status.previous;

@@ -7,7 +7,7 @@ use core::net::Ipv4Addr;
 use super::conditions::{Attachment, Trouble};
 use super::{Next, Notices, World};
 use crate::classify::{Action, Outcome};
-use crate::names::{InterfaceId, Millis};
+use crate::names::InterfaceId;
 use crate::reason::Reason;
 use crate::step::Call;
 
@@ -35,7 +35,7 @@ pub(crate) fn unseen(
     reserved: Result<(), Trouble>,
     notices: &mut Notices,
 ) -> Next {
-    let soon = Next::At(world.now.plus(Millis::seconds(1)));
+    let soon = world.soon();
     if !world.subnet().is_some_and(|subnet| subnet.denied) {
         return soon;
     }

@@ -2,6 +2,7 @@
 
 use core::net::Ipv4Addr;
 
+use super::Next;
 use crate::facts::{Facts, Location, Memory, PodSeen, SubnetFacts};
 use crate::names::{IpName, IpUid, Millis, PodKey, PodUid};
 use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
@@ -38,6 +39,11 @@ impl<'a> World<'a> {
             now,
             block,
         })
+    }
+
+    /// Looking again in a second: what is waited for comes by itself.
+    pub(crate) const fn soon(&self) -> Next {
+        Next::At(self.now.plus(Millis::seconds(1)))
     }
 
     pub(crate) fn spec(&self) -> Option<&'a BlockSpec> {

@@ -4,16 +4,13 @@
 
 mod decide;
 mod kept;
+mod secret;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ObjectMeta, PostParams};
-use kube::{Api, Client};
+use kube::Client;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
@@ -91,9 +88,6 @@ pub(super) struct Keeper<N> {
     pub notice: N,
 }
 
-/// A Secret's version, and what it holds.
-type Found = (String, Result<(Kept, Usable), Unusable>);
-
 /// What this process has seen, besides the objects.
 #[derive(Default)]
 struct Seen {
@@ -140,7 +134,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             if names.is_empty() {
                 return Err(Trouble::Unasked.into());
             }
-            let done = match self.secret().await? {
+            let done = match secret::read(&self.client, &self.options, &self.provider).await? {
                 None => self.begin(None, &names, &configurations, now).await?,
                 Some((version, Err(source))) => {
                     let secret = self.options.secret.clone();
@@ -182,7 +176,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         }
         let life = (lifetimes.authority, lifetimes.leaf);
         let kept = Kept::new(names, believed, life, now).map_err(Trouble::Making)?;
-        self.write(version, &kept).await?;
+        secret::write(&self.client, &self.options, version, &kept).await?;
         Ok(false)
     }
 
@@ -221,7 +215,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             .is_some_and(|serving| serving.pair != kept.pair);
         let served = self.served.served().filter(|_| other);
         let known = Known {
-            authority_ends: newest.not_after * 1000,
+            authority: (newest.not_before * 1000, newest.not_after * 1000),
             authorities: kept.authorities.len(),
             leaf: (
                 (usable.not_before.saturating_add_unsigned(SKEW.as_secs())) * 1000,
@@ -245,21 +239,21 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
                 for configuration in configurations {
                     published::write(&self.client, configuration, &bundle)
                         .await
-                        .or_else(|error| late(error, &[409, 422]))
+                        .or_else(|error| secret::late(error, &[409, 422]))
                         .map_err(|source| kubernetes("publishing the webhook's CA", source))?;
                 }
             }
             Step::Rotate => {
                 let rotated = kept.rotated(lifetimes.authority, now);
-                self.write(Some(version), &rotated.map_err(Trouble::Making)?)
+                self.write(version, &rotated.map_err(Trouble::Making)?)
                     .await?;
             }
             Step::Renew => {
                 let renewed = kept.renewed(names, lifetimes.leaf, now);
-                self.write(Some(version), &renewed.map_err(Trouble::Making)?)
+                self.write(version, &renewed.map_err(Trouble::Making)?)
                     .await?;
             }
-            Step::Forget => self.write(Some(version), &kept.without_the_old()).await?,
+            Step::Forget => self.write(version, &kept.without_the_old()).await?,
             Step::Serve => {
                 self.serve(kept, usable, seen);
                 return Ok(true);
@@ -267,6 +261,11 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             Step::Rest => return Ok(true),
         }
         Ok(false)
+    }
+
+    /// Replaces the Secret that this was decided from.
+    async fn write(&self, version: String, kept: &Kept) -> Result<(), Error> {
+        secret::write(&self.client, &self.options, Some(version), kept).await
     }
 
     fn serve(&mut self, kept: Kept, usable: Usable, seen: &mut Seen) {
@@ -281,67 +280,6 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             });
         }
         seen.serving = Some(kept);
-    }
-
-    fn secrets(&self) -> Api<Secret> {
-        Api::namespaced(self.client.clone(), &self.options.namespace)
-    }
-
-    /// The Secret, if there is one.
-    async fn secret(&self) -> Result<Option<Found>, Error> {
-        let name = &self.options.secret;
-        let read = self.secrets().get_opt(name).await;
-        let read = read.map_err(|source| kubernetes(format!("reading Secret {name}"), source))?;
-        Ok(read.map(|secret| {
-            let version = secret.metadata.resource_version.clone().unwrap_or_default();
-            (version, self.usable(&secret.data.unwrap_or_default()))
-        }))
-    }
-
-    /// Whatever cannot be served, or signed with, is made anew: nobody else would mend it.
-    fn usable(&self, data: &BTreeMap<String, ByteString>) -> Result<(Kept, Usable), Unusable> {
-        let kept = Kept::read(data)?;
-        let secret = Path::new(&self.options.secret);
-        let usable = kept.pair.check(secret, &self.provider);
-        let usable = usable.map_err(|error| Unusable::Pair(Box::new(error)))?;
-        Ok((kept, usable))
-    }
-
-    /// Creates the Secret, or replaces that of this version. Who is late reads what the other wrote.
-    async fn write(&self, version: Option<String>, kept: &Kept) -> Result<(), Error> {
-        let name = self.options.secret.clone();
-        let doing = format!("writing Secret {name}");
-        let create = version.is_none();
-        let secret = Secret {
-            metadata: ObjectMeta {
-                name: Some(name.clone()),
-                resource_version: version,
-                labels: Some([("app.kubernetes.io/name".to_owned(), "mooring".to_owned())].into()),
-                ..ObjectMeta::default()
-            },
-            type_: Some("kubernetes.io/tls".to_owned()),
-            data: Some(kept.data()),
-            ..Secret::default()
-        };
-        let params = PostParams::default();
-        let written = if create {
-            self.secrets().create(&params, &secret).await
-        } else {
-            self.secrets().replace(&name, &params, &secret).await
-        };
-        written
-            .map(drop)
-            .or_else(|error| late(error, &[409]))
-            .map_err(|source| kubernetes(doing, source))
-    }
-}
-
-/// Another replica was faster, as these codes say: what it did is seen at the next look. A patch whose `test` does
-/// not hold any more is answered 422; so is a Secret that cannot be replaced, such as an immutable one.
-fn late(error: kube::Error, codes: &[u16]) -> Result<(), kube::Error> {
-    match &error {
-        kube::Error::Api(status) if codes.contains(&status.code) => Ok(()),
-        _ => Err(error),
     }
 }
 
