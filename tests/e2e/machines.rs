@@ -39,6 +39,11 @@ async fn a_node_that_comes_again_on_another_instance_is_another_place(scene: &Sc
         .kubectl(&format!("delete pod {old} --force --grace-period=0"))
         .await
         .success();
+    let other = scene.node_of(NodeSpec::new("other")).await;
+    scene
+        .cluster()
+        .deleted_nodes_are_forgotten(&other.name)
+        .await;
     scene.cluster().register(&again, &spec).await;
     let new = scene
         .eventually(

@@ -1,5 +1,7 @@
 //! How nodes fail, and how addresses move by a foreign hand.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
@@ -59,6 +61,29 @@ impl Cluster {
             .delete(name, &DeleteParams::default())
             .await
             .unwrap_or_else(|error| panic!("deleting node {name}: {error}"));
+    }
+
+    /// Waits until the kubelet of a deleted node is forgotten, so that a node of its name can come again. KWOK 0.8.0
+    /// keeps a name for one more renewal of its Lease; a name that comes again before is in its queue twice, and
+    /// then it renews no Lease at all any more. How far it is tell the renewals of another node.
+    pub async fn deleted_nodes_are_forgotten(&self, witness: &str) {
+        let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
+        let renewals = Mutex::new(BTreeSet::new());
+        self.eventually("KWOK has renewed a lease some times", LEASE, || async {
+            let lease = leases
+                .get(witness)
+                .await
+                .map_err(|error| error.to_string())?;
+            let renewed = lease.spec.and_then(|spec| spec.renew_time);
+            let mut renewals = renewals.lock().map_err(|error| error.to_string())?;
+            renewals.extend(renewed.map(|time| time.0));
+            if renewals.len() > 3 {
+                Ok(())
+            } else {
+                Err(format!("{renewals:?}"))
+            }
+        })
+        .await;
     }
 
     /// Taints a node, as in `kubectl taint`: `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`; with
