@@ -153,7 +153,7 @@ fn pod_needs(request: &Request<Pod>) -> Needs {
     Needs {
         annotation: Some(annotation.to_owned()),
         node: bound_to(pod).map(ToOwned::to_owned),
-        address: None,
+        ..Needs::default()
     }
 }
 
@@ -205,9 +205,13 @@ async fn validating_ipblock<S: Source>(State(webhook): State<Webhook<S>>, body: 
     let rule = |request: &Request<IpBlock>, catalog: &Catalog, _| {
         ipblock::validate_ipblock(&request.change, catalog)
     };
+    let needs = |request: &Request<IpBlock>| Needs {
+        irrevocable: ipblock::takes_addresses_away(&request.change),
+        ..Needs::default()
+    };
     Kind {
         name: "validate-ipblock",
-        needs: |_| Needs::default(),
+        needs,
         rule,
     }
     .respond(&webhook, &body)

@@ -36,6 +36,17 @@ pub fn validate_ipblock(change: &Change<IpBlock>, catalog: &Catalog) -> Verdict 
     }
 }
 
+/// Does a block have fewer addresses afterwards? A deletion cannot be taken back, and what was shrunk may be another
+/// block's by then.
+pub(super) fn takes_addresses_away(change: &Change<IpBlock>) -> bool {
+    match change {
+        Change::Create(_) => false,
+        Change::Update { new, .. } if new.is_being_deleted() => false,
+        Change::Update { old, new } => old.spec.range().ok() != new.spec.range().ok(),
+        Change::Delete(_) => true,
+    }
+}
+
 fn name(block: &IpBlock) -> BlockName {
     BlockName::from(block.metadata.name.as_deref().unwrap_or_default())
 }

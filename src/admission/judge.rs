@@ -21,6 +21,8 @@ pub struct Needs {
     pub node: Option<String>,
     /// The address whose `IPAddress` object says whose it is.
     pub address: Option<Ipv4Addr>,
+    /// What is allowed cannot be taken back: no cache is old enough to allow it.
+    pub irrevocable: bool,
 }
 
 /// The objects cannot be read now.
@@ -53,15 +55,17 @@ pub(super) fn unavailable(why: &str) -> Denial {
 }
 
 /// Takes the verdict from the cache; a refusal that other objects are the reason for is taken again
-/// from what they are now.
+/// from what they are now, and what cannot be taken back is allowed from that alone.
 pub(super) async fn judge<S: Source>(
     source: &S,
     needs: &Needs,
     rule: impl Fn(&Catalog) -> Verdict + Send + Sync,
 ) -> Verdict {
-    match rule(&source.cached(needs).await) {
-        Err(denial) if denial.is_hearsay() => {}
-        verdict => return verdict,
+    if !needs.irrevocable {
+        match rule(&source.cached(needs).await) {
+            Err(denial) if denial.is_hearsay() => {}
+            verdict => return verdict,
+        }
     }
     match tokio::time::timeout(LIMIT, source.fresh(needs)).await {
         Ok(Ok(catalog)) => rule(&catalog),

@@ -125,27 +125,11 @@ impl Live {
 
     /// All as they are now. A crowd of pods that ask for what is not there costs no list each.
     async fn lists(&self) -> Result<Lists, Unreadable> {
-        let lists = async { tokio::try_join!(self.list("the IPs"), self.list("the IPBlocks")) };
+        let client = self.client.clone();
+        let lists = async move {
+            tokio::try_join!(list(&client, "the IPs"), list(&client, "the IPBlocks"))
+        };
         self.lists.or(lists).await
-    }
-
-    async fn list<K>(&self, what: &'static str) -> Result<Vec<Arc<K>>, Unreadable>
-    where
-        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
-    {
-        let api: Api<DeserializeGuard<K>> = Api::all(self.client.clone());
-        // Without a resourceVersion the answer is the most recent there is.
-        let objects = api.list(&ListParams::default()).await;
-        let objects = objects.map_err(|error| Unreadable {
-            what,
-            source: error.into(),
-        })?;
-        Ok(objects
-            .items
-            .into_iter()
-            .filter_map(whole)
-            .map(Arc::new)
-            .collect())
     }
 
     /// What is known of the Node; nothing where it cannot be read in time.
@@ -183,6 +167,25 @@ impl Live {
         let ips: Api<Ip> = Api::all(self.client.clone());
         timeout(LIMIT, ips.get_opt(name)).await.ok()?.ok()
     }
+}
+
+async fn list<K>(client: &Client, what: &'static str) -> Result<Vec<Arc<K>>, Unreadable>
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+{
+    let api: Api<DeserializeGuard<K>> = Api::all(client.clone());
+    // Without a resourceVersion the answer is the most recent there is.
+    let objects = api.list(&ListParams::default()).await;
+    let objects = objects.map_err(|error| Unreadable {
+        what,
+        source: error.into(),
+    })?;
+    Ok(objects
+        .items
+        .into_iter()
+        .filter_map(whole)
+        .map(Arc::new)
+        .collect())
 }
 
 impl Rights for Live {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
+use tokio::task::JoinError;
 use tokio::time::Instant;
 
 /// The last reading, and when it was begun.
@@ -21,42 +22,61 @@ impl<T> Default for Shared<T> {
     }
 }
 
-impl<T: Clone> Shared<T> {
-    /// A reading that was begun after this was asked for: `read`, or that of somebody else who waits as well.
+impl<T: Clone + Send + 'static> Shared<T> {
+    /// A reading that was begun after this was asked for: `read`, or that of somebody else who waits as well. It goes
+    /// on for the others when this is given up: if each began again, and had less time left than the one before, then
+    /// nobody would ever have an answer.
     ///
     /// # Errors
     /// What `read` says.
-    pub async fn or<E>(&self, read: impl Future<Output = Result<T, E>>) -> Result<T, E> {
-        let asked = Instant::now();
-        let mut last = self.0.lock().await;
-        if let Some((begun, value)) = &*last
-            && *begun > asked
-        {
-            return Ok(value.clone());
+    pub async fn or<E: Send + 'static>(
+        &self,
+        read: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, E> {
+        let (shared, asked) = (self.clone(), Instant::now());
+        let reading = tokio::spawn(async move {
+            let mut last = shared.0.lock().await;
+            if let Some((begun, value)) = &*last
+                && *begun > asked
+            {
+                return Ok(value.clone());
+            }
+            let begun = Instant::now();
+            let value = read.await?;
+            *last = Some((begun, value.clone()));
+            Ok(value)
+        });
+        match reading.await.map_err(JoinError::try_into_panic) {
+            Ok(read) => read,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Everything ends.
+            Err(Err(_)) => std::future::pending().await,
         }
-        let begun = Instant::now();
-        let value = read.await?;
-        *last = Some((begun, value.clone()));
-        Ok(value)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
     use super::Shared;
 
+    /// A reading that takes 10 ms; which it is.
+    fn reading(count: &Arc<AtomicU32>) -> impl Future<Output = Result<u32, ()>> + Send + use<> {
+        let count = Arc::clone(count);
+        async move {
+            let nth = count.fetch_add(1, Ordering::Relaxed) + 1;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            Ok(nth)
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn who_waits_is_served_by_the_next_reading_and_never_by_one_that_was_begun_before() {
-        let (shared, readings) = (Shared::default(), Cell::new(0));
-        let read = async || {
-            let nth = readings.get() + 1;
-            readings.set(nth);
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            Ok::<_, ()>(nth)
-        };
+        let (shared, readings) = (Shared::default(), Arc::default());
+        let read = || reading(&readings);
         let late = async {
             tokio::time::sleep(Duration::from_millis(1)).await;
             let many = (0..10).map(|_| shared.or(read()));
@@ -64,6 +84,24 @@ mod tests {
         };
         let (first, late) = tokio::join!(shared.or(read()), late);
         assert_eq!((first, late), (Ok(1), vec![Ok(2); 10]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_gives_up_takes_the_reading_from_nobody_who_waits_for_it() {
+        let (shared, readings) = (Shared::default(), Arc::default());
+        let read = || reading(&readings);
+        let after = async |millis| tokio::time::sleep(Duration::from_millis(millis)).await;
+        let impatient = async {
+            after(1).await;
+            tokio::time::timeout(Duration::from_millis(14), shared.or(read())).await
+        };
+        let patient = async {
+            after(2).await;
+            shared.or(read()).await
+        };
+        let (first, gone, patient) = tokio::join!(shared.or(read()), impatient, patient);
+        assert!(gone.is_err(), "{gone:?}");
+        assert_eq!((first, patient), (Ok(1), Ok(2)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -167,6 +167,12 @@ impl Args {
                     ),
                 );
             }
+            Belief::Ended => {
+                let note = "the certificate that is served has ended";
+                tracing::warn!("{note}");
+                ready.set(Part::Belief, false);
+                told.warn("CertificateNotBelieved", note.to_owned());
+            }
             Belief::Unknown(error) => {
                 tracing::warn!(
                     error,

@@ -15,9 +15,8 @@ pub struct Told {
 
 impl Told {
     pub fn new(client: &Client, namespace: &str) -> Self {
-        let name = std::env::var("POD_NAME")
-            .ok()
-            .filter(|name| !name.is_empty());
+        let given = |variable| std::env::var(variable).ok().filter(|it| !it.is_empty());
+        let name = given("POD_NAME");
         let reporter = Reporter {
             controller: crate::api::names::GROUP.to_owned(),
             instance: name.clone(),
@@ -29,6 +28,8 @@ impl Told {
                 kind: Some("Pod".to_owned()),
                 name: Some(name),
                 namespace: Some(namespace.to_owned()),
+                // `kubectl describe` shows the Events of an object by it.
+                uid: given("POD_UID"),
                 ..ObjectReference::default()
             }),
         }

@@ -18,6 +18,8 @@ use super::watch::Served;
 
 /// What a `caBundle` says of a certificate changes with both: looked at often while it does not hold.
 const IMPATIENT: Duration = Duration::from_secs(1);
+/// And now and then while it does: who applies the configurations anew may have taken the bundles out.
+const CALM: Duration = Duration::from_secs(5);
 
 /// Whether the API server would take what is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub enum Belief {
     Believed,
     /// These webhooks' do not.
     Doubted(Vec<String>),
+    /// Nobody does: it has ended, and nobody has brought another.
+    Ended,
     /// The webhook configurations cannot be read: what was known goes on.
     Unknown(String),
 }
@@ -43,6 +47,7 @@ pub(super) async fn watch<N>(
     loop {
         let belief = match (served.served(), published::read(&client).await) {
             (None, _) => None,
+            (Some(key), Err(_)) if has_ended(&key, UnixTime::now()) => Some(Belief::Ended),
             (Some(_), Err(error)) => Some(Belief::Unknown(crate::telemetry::chain(&error))),
             (Some(key), Ok(configurations)) => {
                 let now = UnixTime::now();
@@ -60,17 +65,27 @@ pub(super) async fn watch<N>(
             }
         };
         let calm = belief == Some(Belief::Believed);
+        if matches!(belief, Some(Belief::Doubted(_))) {
+            served.doubt();
+        }
         if last != belief {
             last.clone_from(&belief);
             belief.into_iter().for_each(&mut notice);
         }
-        tokio::time::sleep(if calm {
-            interval
-        } else {
-            interval.min(IMPATIENT)
-        })
-        .await;
+        let pause = interval.min(if calm { CALM } else { IMPATIENT });
+        // What was just read from a file, nobody may believe.
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = served.replaced() => {}
+        }
     }
+}
+
+/// A certificate that nobody can read has not: then it would not be served.
+fn has_ended(key: &CertifiedKey, now: UnixTime) -> bool {
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let leaf = key.cert.first().and_then(|leaf| validity(leaf).ok());
+    leaf.is_some_and(|leaf| leaf.not_after < seconds)
 }
 
 /// Would a client that believes only these CAs, and dials this name, take the certificate? Go, which the API server
@@ -99,4 +114,84 @@ pub(super) fn verified(
     verifier
         .verify_server_cert(leaf, chain, name, &[], now)
         .is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use k8s_openapi::ByteString;
+    use rcgen::{CertifiedKey, KeyPair};
+    use serde_json::json;
+    use tokio::sync::mpsc::unbounded_channel;
+    use tokio::time::Instant;
+
+    use super::{Belief, UnixTime, has_ended, watch};
+    use crate::tls::answering::api_server;
+    use crate::tls::pair::Pair;
+    use crate::tls::watch::Served;
+
+    const NAME: &str = "mooring-webhook.mooring-system.svc";
+
+    fn pair() -> CertifiedKey<KeyPair> {
+        rcgen::generate_simple_self_signed([NAME.to_owned()]).unwrap()
+    }
+
+    fn serve(served: &Served, pair: &CertifiedKey<KeyPair>) {
+        let (certificate, key) = (pair.cert.pem(), pair.signing_key.serialize_pem());
+        let pair = Pair::new(certificate.into_bytes(), key.into_bytes());
+        let provider = rustls::crypto::aws_lc_rs::default_provider();
+        let usable = pair.check(std::path::Path::new("tls"), &provider).unwrap();
+        served.replace(usable.key);
+    }
+
+    #[test]
+    fn a_certificate_that_has_ended_is_known_without_the_api_server() {
+        let served = Served::default();
+        serve(&served, &pair());
+        let key = served.served().unwrap();
+        let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        // What rcgen makes lasts until the year 4096.
+        assert!(!has_ended(&key, at(1_800_000_000)));
+        assert!(has_ended(&key, at(70_000_000_000)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whether_a_new_certificate_is_believed_is_known_at_once() {
+        let (believed, foreign) = (pair(), pair());
+        let bundle = ByteString(believed.cert.pem().into_bytes());
+        let client = api_server(move |_, path, _| {
+            let service = json!({"name": "mooring-webhook", "namespace": "mooring-system"});
+            let hook = json!({"name": "pods.ip.wgtwo.com", "sideEffects": "None",
+                "admissionReviewVersions": ["v1"],
+                "clientConfig": {"service": service, "caBundle": bundle}});
+            assert!(path.ends_with("webhookconfigurations/mooring"), "{path}");
+            (
+                200,
+                json!({"metadata": {"name": "mooring"}, "webhooks": [hook]}),
+            )
+        });
+        let served = Arc::new(Served::default());
+        let (tell, mut told) = unbounded_channel();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let (interval, notice) = (Duration::from_hours(1), move |belief| {
+            tell.send(belief).unwrap();
+        });
+        serve(&served, &believed);
+        let task = tokio::spawn(watch(
+            client,
+            interval,
+            provider,
+            Arc::clone(&served),
+            notice,
+        ));
+        assert_eq!(told.recv().await, Some(Belief::Believed));
+        let begin = Instant::now();
+        serve(&served, &foreign);
+        let both = vec!["pods.ip.wgtwo.com".to_owned(); 2];
+        assert_eq!(told.recv().await, Some(Belief::Doubted(both)));
+        assert_eq!(begin.elapsed(), Duration::ZERO, "it was not waited for");
+        task.abort();
+    }
 }

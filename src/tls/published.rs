@@ -130,3 +130,48 @@ fn dialled(config: &WebhookClientConfig) -> Option<String> {
     let url: axum::http::Uri = config.url.as_ref()?.parse().ok()?;
     Some(url.host()?.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{WebhookClientConfig, ours};
+
+    #[track_caller]
+    fn expect_dialled(client_config: serde_json::Value, name: Option<&str>) {
+        let (webhook, config) = (
+            "pods.ip.wgtwo.com".to_owned(),
+            serde_json::from_value(client_config).unwrap(),
+        );
+        let [hook] = ours([(&webhook, &config)].into_iter())
+            .collect::<Vec<_>>()
+            .try_into()
+            .unwrap();
+        let found = hook.name.map(|name| name.to_str().into_owned());
+        assert_eq!(found.as_deref(), name);
+    }
+
+    #[test]
+    fn the_certificate_is_for_the_name_that_is_dialled() {
+        let service = json!({"service": {"name": "tug", "namespace": "harbour", "port": 8443}});
+        expect_dialled(service, Some("tug.harbour.svc"));
+        expect_dialled(
+            json!({"url": "https://127.0.0.1:8443/mutate"}),
+            Some("127.0.0.1"),
+        );
+        expect_dialled(
+            json!({"url": "https://tug.example/mutate"}),
+            Some("tug.example"),
+        );
+        expect_dialled(json!({"url": "not a name"}), None);
+    }
+
+    #[test]
+    fn webhooks_of_somebody_else_are_his() {
+        let (webhook, config) = (
+            "pods.example.com".to_owned(),
+            WebhookClientConfig::default(),
+        );
+        assert_eq!(ours([(&webhook, &config)].into_iter()).count(), 0);
+    }
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustls::crypto::CryptoProvider;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use tokio::sync::Notify;
 
 use super::pair::Pair;
 use super::{Error, Notice};
@@ -17,18 +18,36 @@ const IMPATIENT: Duration = Duration::from_secs(1);
 
 /// The pair that handshakes are answered with.
 #[derive(Debug, Default)]
-pub(super) struct Served(RwLock<Option<Arc<CertifiedKey>>>);
-
-impl Served {
-    pub fn replace(&self, key: Arc<CertifiedKey>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
-    }
+pub(super) struct Served {
+    key: RwLock<Option<Arc<CertifiedKey>>>,
+    replaced: Notify,
+    doubted: Notify,
 }
 
 impl Served {
+    pub fn replace(&self, key: Arc<CertifiedKey>) {
+        *self.key.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
+        self.replaced.notify_one();
+    }
+
+    /// Ends once another is served than before, also if that was before it was asked. For one who waits.
+    pub async fn replaced(&self) {
+        self.replaced.notified().await;
+    }
+
+    /// The API server does not believe it: whoever can mend that looks now.
+    pub fn doubt(&self) {
+        self.doubted.notify_one();
+    }
+
+    /// Ends once it is doubted. For one who waits.
+    pub async fn doubted(&self) {
+        self.doubted.notified().await;
+    }
+
     /// If there is one.
     pub fn served(&self) -> Option<Arc<CertifiedKey>> {
-        self.0
+        self.key
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()

@@ -100,7 +100,8 @@ impl Door {
                 "object": scene.pod_asking("web", &ip.name, &json!({})),
             }})
             .to_string();
-        allow_files(&mooring, 1024);
+        // A container may have so few files open as this, wherever the tests run.
+        allow_files(mooring.process().pid(), "1024:1024");
         let ca = scene.cluster().webhook_authority().certificate();
         let mut roots = RootCertStore::empty();
         roots
@@ -179,8 +180,9 @@ impl Door {
     /// Connections that say nothing, all at once.
     async fn gather(&self, count: usize) -> VecDeque<TcpStream> {
         let mut open = VecDeque::new();
-        for _ in 0..count {
-            open.extend(self.come().await.ok());
+        for number in 0..count {
+            let come = self.come().await;
+            open.push_back(come.unwrap_or_else(|error| panic!("the crowd's {number}: {error}")));
         }
         open
     }
@@ -235,14 +237,23 @@ impl Door {
     }
 }
 
-/// A container may have so few files open as this, wherever the tests run.
-fn allow_files(mooring: &Mooring, count: usize) {
-    let pid = mooring.process().pid().to_string();
-    let limit = format!("--nofile={count}:{count}");
+/// How many files a process may have open, wherever the tests run.
+fn allow_files(process: u32, limit: &str) {
+    let (process, limit) = (process.to_string(), format!("--nofile={limit}"));
     let told = std::process::Command::new("prlimit")
-        .args(["--pid", &pid, &limit])
+        .args(["--pid", &process, &limit])
         .status();
     assert!(told.expect("prlimit can be run").success());
+}
+
+/// How many files this process may have open at most: where it begins with few, it may have more.
+fn most_files() -> String {
+    let limits = std::fs::read_to_string("/proc/self/limits").expect("Linux tells");
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let hard = line.expect("it is limited").split_whitespace().nth(4);
+    format!("{}:", hard.expect("proc(5): soft limit, hard limit, unit"))
 }
 
 /// The most memory that it ever had, in bytes (proc(5), `VmHWM`).
@@ -285,6 +296,7 @@ async fn a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_wh
     // In tasks of their own: honest callers are not kept waiting by this side of the door.
     let mut crowd = JoinSet::new();
     let (sitting, talking) = (door.clone(), door.clone());
+    allow_files(std::process::id(), &most_files());
     let open = door.gather(size.idle).await;
     crowd.spawn(async move { sitting.sit(open).await });
     crowd.spawn(async move { talking.talk_nonsense(size.nonsense_every).await });

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mooring_cluster::{CertManager, Mooring, MooringOptions, repository};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
 use crate::scene::Scene;
+use crate::self_managed::ask_on;
 
 scenes![alone cert_managers_certificate_is_served_trusted_and_renewed];
 
@@ -185,6 +187,20 @@ async fn conditions(scene: &Scene) -> usize {
     objects.matches("\"matchConditions\"").count()
 }
 
+/// cert-manager issues another certificate, since the Secret is gone.
+async fn renewed(scene: &Scene, first: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+    scene
+        .kubectl("-n mooring-system delete secret mooring-webhook-tls")
+        .await
+        .success();
+    scene
+        .eventually("cert-manager issues another", A_WHILE, async || {
+            let secret = secret(scene).await;
+            secret.filter(|secret| secret["tls.crt"] != first["tls.crt"])
+        })
+        .await
+}
+
 async fn cert_managers_certificate_is_served_trusted_and_renewed(scene: &Scene) {
     let manager = CertManager::start(scene.cluster()).await;
     for object in kustomized(scene, "webhook-certs").await {
@@ -222,32 +238,28 @@ async fn cert_managers_certificate_is_served_trusted_and_renewed(scene: &Scene) 
     let pod = scene.would_create(&pod).await.accepted();
     assert!(pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_string());
 
-    // Renewed: another certificate of the same authority, taken without a restart.
+    // Renewed: another certificate of the same authority, taken without a restart, and nobody is refused meanwhile.
     let pid = mooring.process().pid();
-    scene
-        .kubectl("-n mooring-system delete secret mooring-webhook-tls")
-        .await
-        .success();
-    let second = scene
-        .eventually(
-            "cert-manager issues another certificate",
-            A_WHILE,
-            async || {
-                secret(scene)
-                    .await
-                    .filter(|secret| secret["tls.crt"] != first["tls.crt"])
-            },
-        )
-        .await;
+    let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let renew = async {
+        let second = renewed(scene, &first).await;
+        mount(&mooring, &second);
+        expect_served(scene, &mooring, &second).await;
+        let until = asked.load(Ordering::Relaxed) + 10;
+        scene
+            .eventually("it is asked with the new one", A_WHILE, async || {
+                (asked.load(Ordering::Relaxed) > until).then_some(())
+            })
+            .await;
+        stop.store(true, Ordering::Relaxed);
+        second
+    };
+    let (second, ()) = tokio::join!(renew, ask_on(scene, &ip.name, &stop, &asked));
     assert_eq!(first["ca.crt"], second["ca.crt"], "the authority stays");
-    mount(&mooring, &second);
-    expect_served(scene, &mooring, &second).await;
     assert_eq!(
         (mooring.process().pid(), mooring.process().ended()),
         (pid, None)
     );
-    let pod = scene.pod_asking("next", &ip.name, &json!({}));
-    scene.would_create(&pod).await.accepted();
     let expiry = mooring
         .metric("mooring_webhook_certificate_expiry_timestamp_seconds", &[])
         .await;

@@ -75,6 +75,7 @@ async fn expect_ready(scene: &Scene, mooring: &Mooring, code: u16) -> String {
         .await
 }
 
+const UID: &str = "7d9a4a3c-6a53-4c38-8b1d-111111111111";
 const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
 const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
 
@@ -99,28 +100,58 @@ pub async fn doubt_for_a_while(scene: &Scene, mooring: &Mooring) {
     believe(scene, &serde_json::to_value(other).unwrap()).await;
     let body = expect_ready(scene, mooring, 503).await;
     assert!(body.contains("caBundle"), "{body}");
+    expect_told(scene, "CertificateNotBelieved").await;
+    believe(scene, before).await;
+    expect_ready(scene, mooring, 200).await;
+}
+
+/// An Event about the replica's pod, which `kubectl describe pods` shows: it finds them by the pod's uid.
+async fn expect_told(scene: &Scene, reason: &str) {
     scene
-        .eventually("an Event tells it", SOON, async || {
+        .eventually("an Event of its pod tells it", SOON, async || {
             let events = scene
-                .kubectl("-n mooring-system get events")
+                .kubectl("-n mooring-system get events -o json")
                 .await
                 .success();
-            if events.contains("CertificateNotBelieved") && events.contains("pod/mooring-0") {
+            let events: Value = serde_json::from_str(&events).unwrap();
+            let about = |event: &&Value| {
+                let object = &event["involvedObject"];
+                event["reason"] == reason && object["name"] == "mooring-0" && object["uid"] == UID
+            };
+            if events["items"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|event| about(&event))
+            {
                 Ok(())
             } else {
-                Err(events)
+                Err(events.to_string())
             }
         })
         .await;
-    believe(scene, before).await;
+}
+
+/// What lies in its directory does not go together: it says so, and goes on serving what it served.
+async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
+    let key = mooring.certificates().join("tls.key");
+    let before = std::fs::read(&key).unwrap();
+    let other = rcgen::KeyPair::generate().unwrap();
+    std::fs::write(&key, other.serialize_pem()).unwrap();
+    expect_told(scene, "CertificateRefused").await;
     expect_ready(scene, mooring, 200).await;
+    let pod = scene.pod_asking("refused-pair", "nobody", &json!({}));
+    scene.would_create(&pod).await.rejected(&["nobody"]);
+    std::fs::write(&key, before).unwrap();
 }
 
 /// A replica that looks often at what is believed, and whose Events are about a pod.
 pub fn looking_often() -> MooringOptions {
     MooringOptions {
         arguments: vec!["--cert-interval=200ms".to_owned()],
-        environment: vec![("POD_NAME".to_owned(), "mooring-0".to_owned())],
+        environment: [("POD_NAME", "mooring-0"), ("POD_UID", UID)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
         ..MooringOptions::default()
     }
 }
@@ -129,6 +160,7 @@ async fn a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so(sc
     let mooring = scene.mooring_with(looking_often()).await;
     expect_ready(scene, &mooring, 200).await;
     doubt_for_a_while(scene, &mooring).await;
+    expect_broken_pair_refused(scene, &mooring).await;
 }
 
 async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {

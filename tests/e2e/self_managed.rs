@@ -2,9 +2,10 @@
 //! together, believed by the API server, and renewed without anybody noticing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -12,11 +13,12 @@ use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
 use crate::certificates::{dial, kustomized, served};
+use crate::rolling;
 use crate::scene::Scene;
 
 scenes![
     alone replicas_that_start_together_agree_on_one_certificate,
-    alone no_admission_fails_while_the_certificate_and_its_authority_are_renewed,
+    apart no_admission_fails_while_the_certificate_and_its_authority_are_renewed,
     alone a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused,
 ];
 
@@ -149,7 +151,7 @@ async fn replicas_that_start_together_agree_on_one_certificate(scene: &Scene) {
 }
 
 /// Asks without a pause until told to stop; says how often.
-async fn ask_on(scene: &Scene, ip: &str, stop: &AtomicBool, asked: &AtomicUsize) {
+pub async fn ask_on(scene: &Scene, ip: &str, stop: &AtomicBool, asked: &AtomicUsize) {
     while !stop.load(Ordering::Relaxed) {
         expect_asked(scene, ip).await;
         asked.fetch_add(1, Ordering::Relaxed);
@@ -164,11 +166,26 @@ fn renewals() -> usize {
         .unwrap_or(RENEWALS)
 }
 
+/// Two replicas behind their Service: one renews, and the other reads it when it looks.
 async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(scene: &Scene) {
-    let mooring = ready(scene).await;
+    allow(scene).await;
+    let at = |number| MooringOptions {
+        webhook: Some(SocketAddr::from((rolling::address(number), 8443))),
+        ..options()
+    };
+    let replicas = [
+        scene.mooring_with(at(1)).await,
+        scene.mooring_with(at(2)).await,
+    ];
+    rolling::publish(scene, &[1, 2]).await;
+    rolling::register(scene, "config/self-managed", |_| ()).await;
+    for replica in &replicas {
+        replica.wait_until_ready(A_WHILE).await;
+    }
     scene.block().await;
     let ip = scene.ip("web", 10).await;
-    let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (stop, created) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let begin = Instant::now();
     let watch = async {
         let (mut leaves, mut authorities) = (BTreeSet::new(), BTreeSet::new());
         // Two CAs are made in the time of five certificates.
@@ -178,21 +195,20 @@ async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(
             authorities.insert(first_of(&kept["ca.crt"]));
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        expect_served(scene, &mooring).await;
+        for replica in &replicas {
+            expect_served(scene, replica).await;
+        }
         stop.store(true, Ordering::Relaxed);
         (leaves.len() - 1, authorities.len() - 1)
     };
-    let ((leaves, authorities), ..) = tokio::join!(
-        watch,
-        ask_on(scene, &ip.name, &stop, &asked),
-        ask_on(scene, &ip.name, &stop, &asked),
-        ask_on(scene, &ip.name, &stop, &asked),
-    );
-    let asked = asked.load(Ordering::Relaxed);
-    assert!(asked > 10 * leaves, "asked {asked} times only");
+    let ((leaves, authorities), ()) =
+        tokio::join!(watch, rolling::create_on(scene, &ip.name, &stop, &created));
+    let created = created.load(Ordering::Relaxed);
+    assert!(created > 10 * leaves, "{created} pods only");
     println!(
-        "verified: {asked} admissions over {leaves} renewals of the webhook's certificate and {authorities} of its CA, \
-         none failed"
+        "verified: {created} admissions, {} over {leaves} renewals of the certificate of two replicas and {authorities} \
+         of its CA, none failed",
+        rolling::rate(created, begin)
     );
 }
 

@@ -9,4 +9,5 @@
 
 mod files;
 mod fit;
+mod hardened;
 mod rights;

@@ -134,6 +134,38 @@ async fn what_the_cache_has_is_not_read_again() {
     assert_eq!(source.reads.load(Ordering::Relaxed), 0);
 }
 
+/// What is answered to a review of a block.
+async fn block_asked(source: &Scripted, request: Value) -> Value {
+    let (router, _) = webhook(source.clone());
+    let review =
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
+    let (_, body) = post(&router, "/validate/ipblock", review.to_string()).await;
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    review["response"].clone()
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_back_is_not_allowed_by_a_cache() {
+    let office_block = block("office", "203.0.113.0/24");
+    // Its only IP has not reached the cache yet.
+    let stale = catalog_of([], [office_block.clone()]);
+    let source = Scripted::new(stale, Some(office()));
+    let delete = json!({"uid": "one", "operation": "DELETE", "oldObject": office_block});
+    assert_eq!(block_asked(&source, delete).await["allowed"], false);
+    let small = block("office", "203.0.113.128/25");
+    let shrink =
+        json!({"uid": "one", "operation": "UPDATE", "oldObject": office_block, "object": small});
+    assert_eq!(block_asked(&source, shrink).await["allowed"], false);
+    assert_eq!(source.reads.load(Ordering::Relaxed), 2);
+    // Nobody loses an address by this.
+    let mut open = office_block.clone();
+    open.spec.allowed_namespaces = None;
+    let change =
+        json!({"uid": "one", "operation": "UPDATE", "oldObject": office_block, "object": open});
+    assert_eq!(block_asked(&source, change).await["allowed"], true);
+    assert_eq!(source.reads.load(Ordering::Relaxed), 2);
+}
+
 #[tokio::test]
 async fn a_miss_that_is_real_denies() {
     let response = asked(&Scripted::new(catalog_of([], []), Some(catalog_of([], [])))).await;

@@ -137,6 +137,16 @@ async fn a_client_that_says_nothing_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
+async fn a_client_that_does_not_come_to_a_handshake_is_not_waited_for() {
+    let served = served().await;
+    let mut silent = TcpStream::connect(served.address).await.unwrap();
+    let mut said = Vec::new();
+    let ended = tokio::time::timeout(LIMIT, silent.read_to_end(&mut said));
+    let _ = ended.await.expect("the connection is ended");
+    assert!(said.is_empty(), "{said:?}");
+}
+
+#[tokio::test]
 async fn what_was_asked_before_the_end_is_answered() {
     let served = served().await;
     let mut stream = served.connect().await;

@@ -31,13 +31,26 @@ pub(super) struct Known {
     pub names_fit: bool,
     /// Every webhook's `caBundle` is what is kept, and since when this process has seen it so.
     pub published: Option<i64>,
-    /// Another leaf is served, and it is believed by what is published.
-    pub other_served: bool,
+    /// What is served meanwhile.
+    pub served: Serving,
+}
+
+/// What is served, compared with the leaf that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Serving {
+    /// The same, or none that is believed.
+    Kept,
+    /// Another, by a CA that is kept.
+    Other,
+    /// Another that is believed, by a CA that is not kept: somebody has put another Secret there.
+    Orphan,
 }
 
 /// One thing to do; each is durable before the next is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
+    /// Keep the CAs besides that are published.
+    Remember,
     /// Write the kept CAs into every `caBundle`.
     Publish,
     /// Make another CA, which signs nothing yet.
@@ -58,6 +71,9 @@ fn millis(duration: Duration) -> i64 {
 
 /// What to do next. What was served before goes on being served until `Serve`.
 pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
+    if known.served == Serving::Orphan {
+        return Step::Remember;
+    }
     let Some(published) = known.published else {
         return Step::Publish;
     };
@@ -83,11 +99,13 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     if leaf_due && settled {
         return Step::Renew;
     }
-    if known.authorities > 1 && known.by_newest && now - made > millis(lifetimes.overlap) {
+    // By this clock as well: another may have made the leaf, by one that is behind.
+    let overlapped = now - made.max(published) > millis(lifetimes.overlap);
+    if known.authorities > 1 && known.by_newest && overlapped && known.served == Serving::Kept {
         return Step::Forget;
     }
     // The CA may have been made just now, in place of one that was lost.
-    if known.other_served && now - published < millis(lifetimes.settling) {
+    if known.served == Serving::Other && now - published < millis(lifetimes.settling) {
         return Step::Rest;
     }
     Step::Serve

@@ -19,6 +19,8 @@ use crate::tls::{CERTIFICATE, KEY};
 const AUTHORITIES: &str = "ca.crt";
 /// The newest CA's private key as PEM.
 const AUTHORITY_KEY: &str = "ca.key";
+/// So many CAs are kept besides the newest.
+const OLD: usize = 2;
 /// Certificates begin so much earlier than they are made: not every clock is right.
 pub(super) const SKEW: Duration = Duration::from_hours(24);
 
@@ -122,12 +124,23 @@ impl Kept {
     pub fn rotated(&self, life: Duration, now: i64) -> Result<Self, Unusable> {
         let (certificate, key) = authority(life, now)?;
         let mut authorities = vec![certificate];
-        authorities.extend(self.authorities.iter().cloned());
+        authorities.extend(self.authorities.iter().take(OLD).cloned());
         Ok(Self {
             authorities,
             key,
             pair: self.pair.clone(),
         })
+    }
+
+    /// With these CAs besides, which sign nothing new.
+    pub fn with(&self, others: Vec<CertificateDer<'static>>) -> Self {
+        let mut with = self.clone();
+        for other in others {
+            if !with.authorities.contains(&other) {
+                with.authorities.push(other);
+            }
+        }
+        with
     }
 
     /// Another leaf, by the newest CA.

@@ -5,23 +5,25 @@
 mod decide;
 mod kept;
 mod secret;
+mod seen;
+#[cfg(test)]
+mod tests;
 
-use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::sign::CertifiedKey;
 
-use super::believed::verified;
-use super::pair::{Usable, validity};
+use super::pair::Usable;
 use super::published::{self, Configuration};
 use super::watch::{Served, complain};
 use super::{Error, Notice};
-use decide::{Known, Step, next};
-use kept::{Kept, SKEW};
+use decide::{Step, next};
+use kept::Kept;
+use secret::Version;
+use seen::{Look, Seen};
 
 pub use decide::Lifetimes;
 pub use kept::Unusable;
@@ -88,16 +90,6 @@ pub(super) struct Keeper<N> {
     pub notice: N,
 }
 
-/// What this process has seen, besides the objects.
-#[derive(Default)]
-struct Seen {
-    /// Since when the bundle is published, and which.
-    published: Option<(String, i64)>,
-    /// What is served.
-    serving: Option<Kept>,
-    complaint: Option<String>,
-}
-
 impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     /// Does what is due, for ever.
     pub async fn keep(mut self) {
@@ -120,7 +112,10 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             } else {
                 interval.min(IMPATIENT)
             };
-            tokio::time::sleep(pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.served.doubted() => {}
+            }
         }
     }
 
@@ -130,23 +125,21 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             let configurations = published::read(&self.client).await.map_err(|source| {
                 kubernetes("reading the webhook configurations named mooring", source)
             })?;
-            let names = names(&configurations);
-            if names.is_empty() {
+            let look = Look::new(configurations, Arc::clone(&self.provider), now);
+            if look.names.is_empty() {
                 return Err(Trouble::Unasked.into());
             }
             let done = match secret::read(&self.client, &self.options, &self.provider).await? {
-                None => self.begin(None, &names, &configurations, now).await?,
+                None => self.begin(None, &look).await?,
                 Some((version, Err(source))) => {
                     let secret = self.options.secret.clone();
                     let trouble = Trouble::Secret { secret, source };
-                    complain(&mut seen.complaint, trouble.into(), &mut self.notice);
-                    self.begin(Some(version), &names, &configurations, now)
-                        .await?
+                    complain(&mut seen.spoiled, trouble.into(), &mut self.notice);
+                    self.begin(Some(version), &look).await?
                 }
-                Some((version, Ok((kept, usable)))) => {
-                    let found = (kept, usable);
-                    self.step(version, found, &names, &configurations, seen, now)
-                        .await?
+                Some((version, Ok(found))) => {
+                    seen.spoiled = None;
+                    self.step(version, found, &look, seen).await?
                 }
             };
             if done {
@@ -157,25 +150,12 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     }
 
     /// Makes a CA and a leaf where there are none. The CAs that are believed already stay so.
-    async fn begin(
-        &self,
-        version: Option<String>,
-        names: &[ServerName<'static>],
-        configurations: &[Configuration],
-        now: i64,
-    ) -> Result<bool, Error> {
-        let lifetimes = &self.options.lifetimes;
-        let mut believed: Vec<CertificateDer<'static>> = Vec::new();
-        for hook in configurations.iter().flat_map(|it| &it.hooks) {
-            for certificate in &hook.bundle {
-                let lives = validity(certificate).is_ok_and(|it| it.not_after * 1000 > now);
-                if lives && !believed.contains(certificate) && believed.len() < 2 {
-                    believed.push(certificate.clone());
-                }
-            }
-        }
-        let life = (lifetimes.authority, lifetimes.leaf);
-        let kept = Kept::new(names, believed, life, now).map_err(Trouble::Making)?;
+    async fn begin(&self, version: Option<Version>, look: &Look) -> Result<bool, Error> {
+        let Lifetimes {
+            authority, leaf, ..
+        } = self.options.lifetimes;
+        let kept = Kept::new(&look.names, look.believed(), (authority, leaf), look.now);
+        let kept = kept.map_err(Trouble::Making)?;
         secret::write(&self.client, &self.options, version, &kept).await?;
         Ok(false)
     }
@@ -183,89 +163,62 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     /// One step; whether it was the last for now.
     async fn step(
         &mut self,
-        version: String,
+        version: Version,
         (kept, usable): (Kept, Usable),
-        names: &[ServerName<'static>],
-        configurations: &[Configuration],
+        look: &Look,
         seen: &mut Seen,
-        now: i64,
     ) -> Result<bool, Error> {
-        let wanted: BTreeSet<&[u8]> = kept.authorities.iter().map(AsRef::as_ref).collect();
-        let mut hooks = configurations.iter().flat_map(|it| &it.hooks);
-        let published = hooks.all(|hook| {
-            let bundle: BTreeSet<&[u8]> = hook.bundle.iter().map(AsRef::as_ref).collect();
-            bundle == wanted
-        });
-        let bundle = kept.bundle();
-        seen.published = published.then(|| match seen.published.take() {
-            Some((before, since)) if before == bundle => (before, since),
-            _ => (bundle.clone(), now),
-        });
+        let known = seen.known(look, &kept, &usable, self.served.served());
         let lifetimes = self.options.lifetimes;
-        let newest = kept.newest().map_err(Trouble::Making)?;
-        let (all, first) = (kept.authorities.as_slice(), kept.authorities.get(..1));
-        let good =
-            |key: &CertifiedKey, believed: &[CertificateDer<'static>], name: &ServerName<'_>| {
-                let now = UnixTime::since_unix_epoch(Duration::from_millis(now.unsigned_abs()));
-                verified(key, believed, name, now, &self.provider)
-            };
-        let other = seen
-            .serving
-            .as_ref()
-            .is_some_and(|serving| serving.pair != kept.pair);
-        let served = self.served.served().filter(|_| other);
-        let known = Known {
-            authority: (newest.not_before * 1000, newest.not_after * 1000),
-            authorities: kept.authorities.len(),
-            leaf: (
-                (usable.not_before.saturating_add_unsigned(SKEW.as_secs())) * 1000,
-                usable.not_after * 1000,
-            ),
-            by_newest: names
-                .iter()
-                .any(|name| good(&usable.key, first.unwrap_or_default(), name)),
-            names_fit: names.iter().all(|name| good(&usable.key, all, name)),
-            published: seen.published.as_ref().map(|(_, since)| *since),
-            other_served: served
-                .as_ref()
-                .is_some_and(|served| names.iter().all(|name| good(served, all, name))),
-        };
-        let step = next(&known, &lifetimes, now);
+        let step = next(&known.map_err(Trouble::Making)?, &lifetimes, look.now);
         if !matches!(step, Step::Serve | Step::Rest) {
             tracing::info!(?step, "keeping the webhook's certificate");
         }
-        match step {
+        let written = match step {
             Step::Publish => {
-                for configuration in configurations {
-                    published::write(&self.client, configuration, &bundle)
-                        .await
-                        .or_else(|error| secret::late(error, &[409, 422]))
-                        .map_err(|source| kubernetes("publishing the webhook's CA", source))?;
-                }
+                self.publish(&kept.bundle(), &look.configurations).await?;
+                return Ok(false);
             }
-            Step::Rotate => {
-                let rotated = kept.rotated(lifetimes.authority, now);
-                self.write(version, &rotated.map_err(Trouble::Making)?)
-                    .await?;
-            }
-            Step::Renew => {
-                let renewed = kept.renewed(names, lifetimes.leaf, now);
-                self.write(version, &renewed.map_err(Trouble::Making)?)
-                    .await?;
-            }
-            Step::Forget => self.write(version, &kept.without_the_old()).await?,
             Step::Serve => {
                 self.serve(kept, usable, seen);
                 return Ok(true);
             }
             Step::Rest => return Ok(true),
-        }
+            Step::Remember => kept.with(look.believed()),
+            Step::Rotate => self.rotated(&kept, look)?,
+            Step::Renew => match self.renewed(&kept, look) {
+                Some(renewed) => renewed,
+                // A CA that somebody put there, and that signs nothing for us: ours does.
+                None => self.rotated(&kept, look)?,
+            },
+            Step::Forget => kept.without_the_old(),
+        };
+        secret::write(&self.client, &self.options, Some(version), &written).await?;
         Ok(false)
     }
 
-    /// Replaces the Secret that this was decided from.
-    async fn write(&self, version: String, kept: &Kept) -> Result<(), Error> {
-        secret::write(&self.client, &self.options, Some(version), kept).await
+    async fn publish(&self, bundle: &str, configurations: &[Configuration]) -> Result<(), Error> {
+        for configuration in configurations {
+            published::write(&self.client, configuration, bundle)
+                .await
+                .or_else(|error| secret::late(error, &[409, 422]))
+                .map_err(|source| kubernetes("publishing the webhook's CA", source))?;
+        }
+        Ok(())
+    }
+
+    fn rotated(&self, kept: &Kept, look: &Look) -> Result<Kept, Error> {
+        let rotated = kept.rotated(self.options.lifetimes.authority, look.now);
+        Ok(rotated.map_err(Trouble::Making)?)
+    }
+
+    /// With another leaf, if that would be believed.
+    fn renewed(&self, kept: &Kept, look: &Look) -> Option<Kept> {
+        let leaf = self.options.lifetimes.leaf;
+        let renewed = kept.renewed(&look.names, leaf, look.now).ok()?;
+        let secret = Path::new(&self.options.secret);
+        let usable = renewed.pair.check(secret, &self.provider).ok()?;
+        look.is_by_newest(&usable.key, kept).then_some(renewed)
     }
 
     fn serve(&mut self, kept: Kept, usable: Usable, seen: &mut Seen) {
@@ -286,18 +239,4 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
 fn kubernetes(doing: impl Into<String>, source: kube::Error) -> Error {
     let doing = doing.into();
     Trouble::Kubernetes { doing, source }.into()
-}
-
-fn names(configurations: &[Configuration]) -> Vec<ServerName<'static>> {
-    let mut names: Vec<ServerName<'static>> = Vec::new();
-    for name in configurations
-        .iter()
-        .flat_map(|it| &it.hooks)
-        .filter_map(|hook| hook.name.as_ref())
-    {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
 }

@@ -14,8 +14,19 @@ use super::{Options, kubernetes};
 use crate::tls::Error;
 use crate::tls::pair::Usable;
 
+/// The type of one that is made here.
+const TYPE: &str = "kubernetes.io/tls";
+
+/// Which Secret a write replaces.
+#[derive(Clone, Debug)]
+pub(super) struct Version {
+    resource: Option<String>,
+    /// Somebody may have made it, of another type: it cannot be changed.
+    kind: Option<String>,
+}
+
 /// A Secret's version, and what it holds.
-pub(super) type Found = (String, Result<(Kept, Usable), Unusable>);
+pub(super) type Found = (Version, Result<(Kept, Usable), Unusable>);
 
 fn api(client: &Client, options: &Options) -> Api<Secret> {
     Api::namespaced(client.clone(), &options.namespace)
@@ -31,7 +42,10 @@ pub(super) async fn read(
     let read = api(client, options).get_opt(name).await;
     let read = read.map_err(|source| kubernetes(format!("reading Secret {name}"), source))?;
     Ok(read.map(|secret| {
-        let version = secret.metadata.resource_version.clone().unwrap_or_default();
+        let version = Version {
+            resource: secret.metadata.resource_version,
+            kind: secret.type_,
+        };
         let data = secret.data.unwrap_or_default();
         (version, usable(name, &data, provider))
     }))
@@ -53,20 +67,24 @@ fn usable(
 pub(super) async fn write(
     client: &Client,
     options: &Options,
-    version: Option<String>,
+    replaced: Option<Version>,
     kept: &Kept,
 ) -> Result<(), Error> {
     let name = &options.secret;
     let doing = format!("writing Secret {name}");
-    let create = version.is_none();
+    let create = replaced.is_none();
+    let replaced = replaced.unwrap_or_else(|| Version {
+        resource: None,
+        kind: Some(TYPE.to_owned()),
+    });
     let secret = Secret {
         metadata: ObjectMeta {
             name: Some(name.clone()),
-            resource_version: version,
+            resource_version: replaced.resource,
             labels: Some([("app.kubernetes.io/name".to_owned(), "mooring".to_owned())].into()),
             ..ObjectMeta::default()
         },
-        type_: Some("kubernetes.io/tls".to_owned()),
+        type_: replaced.kind,
         data: Some(kept.data()),
         ..Secret::default()
     };
@@ -88,5 +106,64 @@ pub(super) fn late(error: kube::Error, codes: &[u16]) -> Result<(), kube::Error>
     match &error {
         kube::Error::Api(status) if codes.contains(&status.code) => Ok(()),
         _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use axum::http::Method;
+    use rustls::pki_types::ServerName;
+    use serde_json::{Value, json};
+
+    use super::{Version, write};
+    use crate::tls::answering::api_server;
+    use crate::tls::self_managed::kept::Kept;
+    use crate::tls::{Lifetimes, SelfManaged};
+
+    /// What was asked for in order to write, while another was faster.
+    async fn written(version: Option<&str>) -> (Method, Value) {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        let client = api_server(move |method, _, body| {
+            seen.lock().unwrap().push((method.clone(), body));
+            let conflict = json!({"kind": "Status", "code": 409, "status": "Failure"});
+            (409, conflict)
+        });
+        let hour = Duration::from_hours(1);
+        let options = SelfManaged {
+            namespace: "mooring-system".to_owned(),
+            secret: "certificate".to_owned(),
+            interval: hour,
+            lifetimes: Lifetimes {
+                leaf: hour,
+                authority: hour,
+                settling: hour,
+                overlap: hour,
+            },
+        };
+        let name = ServerName::try_from("localhost").unwrap();
+        let kept = Kept::new(&[name], Vec::new(), (hour, hour), 0).unwrap();
+        let version = version.map(|version| Version {
+            resource: Some(version.to_owned()),
+            kind: Some("Opaque".to_owned()),
+        });
+        write(&client, &options, version, &kept).await.unwrap();
+        let [asked] = asked.lock().unwrap().clone().try_into().unwrap();
+        asked
+    }
+
+    #[tokio::test]
+    async fn what_another_has_written_is_not_overwritten() {
+        let (method, secret) = written(Some("7")).await;
+        let version = &secret["metadata"]["resourceVersion"];
+        assert_eq!((method, version), (Method::PUT, &json!("7")));
+        assert_eq!(secret["type"], "Opaque", "as it was");
+        let (method, secret) = written(None).await;
+        let version = &secret["metadata"]["resourceVersion"];
+        assert_eq!((method, version), (Method::POST, &Value::Null));
+        assert_eq!(secret["type"], "kubernetes.io/tls");
     }
 }

@@ -1,7 +1,7 @@
 //! What Mooring reads from others, fed with anything at all: four plain functions from bytes to nothing,
 //! each of which panics where a promise is broken.
 //!
-//! `tests/what_was_found.rs` feeds them the corpus and what a seeded [`mutate::Mutator`] makes of it;
+//! `tests/whatever_comes.rs` feeds them the corpus and what a seeded [`mutate::Mutator`] makes of it;
 //! `nightly/` is a crate of its own for `cargo fuzz`, which looks at the branches that are taken.
 #![allow(
     clippy::expect_used,

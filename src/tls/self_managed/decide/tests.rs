@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Known, Lifetimes, Step, next};
+use super::{Known, Lifetimes, Serving, Step, next};
 
 const MINUTE: i64 = 60 * 1000;
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -24,7 +24,7 @@ fn at_rest() -> Known {
         by_newest: true,
         names_fit: true,
         published: Some(0),
-        other_served: false,
+        served: Serving::Kept,
     }
 }
 
@@ -126,13 +126,42 @@ fn what_is_believed_is_served_until_a_ca_that_was_made_anew_has_been_published_f
     let mut known = Known {
         published: Some(5),
         authorities: 2,
-        other_served: true,
+        served: Serving::Other,
         ..at_rest()
     };
     expect(&known, 4 + MINUTE, Step::Rest);
     expect(&known, 5 + MINUTE, Step::Serve);
-    known.other_served = false;
+    known.served = Serving::Kept;
     expect(&known, 5, Step::Serve);
+}
+
+#[test]
+fn a_ca_is_forgotten_only_when_this_process_has_seen_the_overlap_and_serves_nothing_by_it() {
+    let now = DAY;
+    let mut known = Known {
+        authorities: 2,
+        leaf: (0, 7 * DAY),
+        published: Some(now - 10 * MINUTE),
+        served: Serving::Other,
+        ..at_rest()
+    };
+    expect(&known, now, Step::Serve);
+    expect(&known, now + 1, Step::Serve);
+    known.served = Serving::Kept;
+    expect(&known, now, Step::Serve);
+    expect(&known, now + 1, Step::Forget);
+}
+
+#[test]
+fn the_ca_of_what_is_served_is_kept_whatever_is_put_into_the_secret() {
+    for published in [None, Some(0)] {
+        let known = Known {
+            published,
+            served: Serving::Orphan,
+            ..at_rest()
+        };
+        expect(&known, 1, Step::Remember);
+    }
 }
 
 #[test]
@@ -168,7 +197,7 @@ impl Kept {
             by_newest: good && self.signer == self.authorities[0],
             names_fit: good && self.authorities.contains(&self.signer),
             published: self.published,
-            other_served: false,
+            served: Serving::Kept,
         }
     }
 
@@ -189,7 +218,7 @@ impl Kept {
                 self.authorities.truncate(1);
                 self.published = None;
             }
-            Step::Serve | Step::Rest => {}
+            Step::Remember | Step::Serve | Step::Rest => {}
         }
         self
     }

@@ -1,0 +1,27 @@
+//! An API server in a function, for the tests of this room.
+
+use axum::http::{Method, Request, Response};
+use http_body_util::BodyExt as _;
+use kube::Client;
+use kube::client::Body;
+use serde_json::Value;
+
+/// A client of a server that answers a method, a path and a body (null if none) with a code and an object.
+pub(super) fn api_server(
+    answer: impl Fn(&Method, &str, Value) -> (u16, Value) + Clone + Send + 'static,
+) -> Client {
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let answer = answer.clone();
+        async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await?.to_bytes();
+            let body = serde_json::from_slice(&body).unwrap_or_default();
+            let (code, object) = answer(&head.method, head.uri.path(), body);
+            let answer = Response::builder()
+                .status(code)
+                .body(Body::from(object.to_string().into_bytes()));
+            answer.map_err(Box::<dyn std::error::Error + Send + Sync>::from)
+        }
+    });
+    Client::new(service, "default")
+}

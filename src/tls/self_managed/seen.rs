@@ -1,0 +1,147 @@
+//! What is known of the certificate: from the objects as they were read, and from what this process has seen before.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
+
+use super::decide::{Known, Serving};
+use super::kept::{Kept, SKEW, Unusable};
+use crate::tls::believed::verified;
+use crate::tls::pair::{Usable, validity};
+use crate::tls::published::Configuration;
+
+/// So many CAs are believed besides one that is made anew.
+const BELIEVED: usize = 2;
+
+/// The webhook configurations at one moment.
+pub(super) struct Look {
+    pub configurations: Vec<Configuration>,
+    /// Whom the API server dials.
+    pub names: Vec<ServerName<'static>>,
+    /// Milliseconds since 1970.
+    pub now: i64,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Look {
+    pub fn new(
+        configurations: Vec<Configuration>,
+        provider: Arc<CryptoProvider>,
+        now: i64,
+    ) -> Self {
+        let hooks = configurations.iter().flat_map(|it| &it.hooks);
+        let mut names: Vec<ServerName<'static>> = Vec::new();
+        for name in hooks.filter_map(|hook| hook.name.as_ref()) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        Self {
+            configurations,
+            names,
+            now,
+            provider,
+        }
+    }
+
+    /// The CAs that are published and have not ended.
+    pub fn believed(&self) -> Vec<CertificateDer<'static>> {
+        let mut believed: Vec<CertificateDer<'static>> = Vec::new();
+        let hooks = self.configurations.iter().flat_map(|it| &it.hooks);
+        for certificate in hooks.flat_map(|hook| &hook.bundle) {
+            let lives = validity(certificate).is_ok_and(|it| it.not_after * 1000 > self.now);
+            if lives && !believed.contains(certificate) && believed.len() < BELIEVED {
+                believed.push(certificate.clone());
+            }
+        }
+        believed
+    }
+
+    /// Has the newest CA signed it, for any name?
+    pub fn is_by_newest(&self, key: &CertifiedKey, kept: &Kept) -> bool {
+        let newest = kept.authorities.get(..1).unwrap_or_default();
+        self.names.iter().any(|name| self.good(key, newest, name))
+    }
+
+    /// Is it good for every name, for whoever believes these CAs?
+    fn fits(&self, key: &CertifiedKey, believed: &[CertificateDer<'static>]) -> bool {
+        self.names.iter().all(|name| self.good(key, believed, name))
+    }
+
+    /// Does the API server take it, as things are?
+    pub fn is_believed(&self, key: &CertifiedKey) -> bool {
+        let mut hooks = self.configurations.iter().flat_map(|it| &it.hooks);
+        hooks.all(|hook| {
+            let name = hook.name.as_ref();
+            name.is_some_and(|name| self.good(key, &hook.bundle, name))
+        })
+    }
+
+    fn good(
+        &self,
+        key: &CertifiedKey,
+        believed: &[CertificateDer<'static>],
+        name: &ServerName<'_>,
+    ) -> bool {
+        let now = Duration::from_millis(self.now.unsigned_abs());
+        let now = UnixTime::since_unix_epoch(now);
+        verified(key, believed, name, now, &self.provider)
+    }
+}
+
+/// What this process has seen, besides the objects.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Since when the bundle is published, and which.
+    published: Option<(String, i64)>,
+    /// What is served.
+    pub serving: Option<Kept>,
+    /// What was last complained of.
+    pub complaint: Option<String>,
+    /// What was wrong with the Secret.
+    pub spoiled: Option<String>,
+}
+
+impl Seen {
+    pub fn known(
+        &mut self,
+        look: &Look,
+        kept: &Kept,
+        usable: &Usable,
+        served: Option<Arc<CertifiedKey>>,
+    ) -> Result<Known, Unusable> {
+        let wanted: BTreeSet<&[u8]> = kept.authorities.iter().map(AsRef::as_ref).collect();
+        let mut hooks = look.configurations.iter().flat_map(|it| &it.hooks);
+        let published = hooks.all(|hook| {
+            let bundle: BTreeSet<&[u8]> = hook.bundle.iter().map(AsRef::as_ref).collect();
+            bundle == wanted
+        });
+        let bundle = kept.bundle();
+        self.published = published.then(|| match self.published.take() {
+            Some((before, since)) if before == bundle => (before, since),
+            _ => (bundle, look.now),
+        });
+        let other = |serving: &Kept| serving.pair != kept.pair;
+        let other = served.filter(|_| self.serving.as_ref().is_some_and(other));
+        let served = match other {
+            Some(key) if look.fits(&key, &kept.authorities) => Serving::Other,
+            Some(key) if look.is_believed(&key) => Serving::Orphan,
+            _ => Serving::Kept,
+        };
+        let newest = kept.newest()?;
+        let begins = usable.not_before.saturating_add_unsigned(SKEW.as_secs());
+        Ok(Known {
+            authority: (newest.not_before * 1000, newest.not_after * 1000),
+            authorities: kept.authorities.len(),
+            leaf: (begins * 1000, usable.not_after * 1000),
+            by_newest: look.is_by_newest(&usable.key, kept),
+            names_fit: look.fits(&usable.key, &kept.authorities),
+            published: self.published.as_ref().map(|(_, since)| *since),
+            served,
+        })
+    }
+}

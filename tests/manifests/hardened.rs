@@ -1,0 +1,106 @@
+//! Mooring's own pods: what they may do, where they run, and how they are replaced.
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::files::object;
+
+fn deployment() -> DeploymentSpec {
+    let deployment: Deployment = object("config/default/deployment.yaml");
+    deployment.spec.unwrap()
+}
+
+fn pod() -> (PodSpec, Container) {
+    let pod = deployment().template.spec.unwrap();
+    let [container] = pod.containers.clone().try_into().unwrap();
+    (pod, container)
+}
+
+#[test]
+fn the_process_has_no_rights_on_its_node() {
+    let (pod, container) = pod();
+    let whole = pod.security_context.unwrap();
+    assert_eq!(whole.run_as_non_root, Some(true));
+    assert!(whole.run_as_user.unwrap() > 0);
+    assert_eq!(whole.seccomp_profile.unwrap().type_, "RuntimeDefault");
+    let own = container.security_context.unwrap();
+    assert_eq!(own.read_only_root_filesystem, Some(true));
+    assert_eq!(own.allow_privilege_escalation, Some(false));
+    let capabilities = own.capabilities.unwrap();
+    assert_eq!(capabilities.drop, Some(vec!["ALL".to_owned()]));
+    assert_eq!(capabilities.add, None);
+}
+
+#[test]
+fn it_is_not_put_out_for_others_and_has_what_it_asks_for() {
+    let (pod, container) = pod();
+    let class = pod.priority_class_name;
+    assert_eq!(class.as_deref(), Some("system-cluster-critical"));
+    let resources = container.resources.unwrap();
+    let requested: Vec<_> = resources.requests.unwrap().into_keys().collect();
+    assert_eq!(requested, ["cpu", "memory"]);
+    assert!(resources.limits.unwrap().contains_key("memory"));
+}
+
+#[test]
+fn one_replica_is_left_whatever_is_drained() {
+    let labels = deployment().selector;
+    let budget: PodDisruptionBudget = object("config/default/pod_disruption_budget.yaml");
+    assert_eq!(
+        budget.spec.unwrap().min_available,
+        Some(IntOrString::Int(1))
+    );
+    let (pod, _) = pod();
+    let affinity = pod.affinity.unwrap().pod_anti_affinity.unwrap();
+    let terms = affinity.preferred_during_scheduling_ignored_during_execution;
+    let [term] = terms.unwrap().try_into().unwrap();
+    let term = term.pod_affinity_term;
+    assert_eq!(term.topology_key, "kubernetes.io/hostname");
+    assert_eq!(term.label_selector.as_ref(), Some(&labels));
+    let spread = pod.topology_spread_constraints.unwrap();
+    let keys: Vec<_> = spread.iter().map(|it| it.topology_key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    );
+    for constraint in spread {
+        assert_eq!(constraint.label_selector.as_ref(), Some(&labels));
+    }
+}
+
+#[test]
+fn a_new_replica_answers_before_an_old_one_is_told_to_end() {
+    let strategy = deployment().strategy.unwrap();
+    assert_eq!(strategy.type_.as_deref(), Some("RollingUpdate"));
+    let rolling = strategy.rolling_update.unwrap();
+    assert_eq!(rolling.max_unavailable, Some(IntOrString::Int(0)));
+    assert_eq!(rolling.max_surge, Some(IntOrString::Int(1)));
+    let (pod, container) = pod();
+    let stop = container.lifecycle.unwrap().pre_stop.unwrap();
+    let waits = stop.sleep.unwrap().seconds;
+    assert!(waits > 0);
+    assert!(pod.termination_grace_period_seconds.unwrap() > waits);
+    assert!(container.readiness_probe.is_some());
+}
+
+#[test]
+fn its_events_are_about_its_pod() {
+    let (_, container) = pod();
+    let given: Vec<(String, String)> = container
+        .env
+        .unwrap()
+        .into_iter()
+        .map(|variable| {
+            let field = variable.value_from.unwrap().field_ref.unwrap();
+            (variable.name, field.field_path)
+        })
+        .collect();
+    for (name, field) in [("POD_NAME", "metadata.name"), ("POD_UID", "metadata.uid")] {
+        assert!(
+            given.contains(&(name.to_owned(), field.to_owned())),
+            "{given:?}"
+        );
+    }
+}
