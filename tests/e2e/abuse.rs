@@ -135,6 +135,7 @@ impl Door {
         let stream = self.connect(stream.expect("there is a webhook")).await;
         let mut stream = stream.expect("an honest caller is let in");
         stream.write_all(self.request.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
         let mut answer = Vec::new();
         while !is_whole(&answer) {
             let read = stream.read_buf(&mut answer).await;
@@ -221,6 +222,8 @@ impl Door {
         };
         // It may be turned away in the middle.
         let _ = stream.write_all(request.as_bytes()).await;
+        // What is still on this side of TLS is not sent by a read.
+        let _ = stream.flush().await;
         let _ = stream.read_to_end(&mut Vec::new()).await;
     }
 
