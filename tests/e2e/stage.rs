@@ -99,14 +99,9 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
             let said = String::from_utf8_lossy(&played.stdout);
             if !played.status.success() {
                 let cried = String::from_utf8_lossy(&played.stderr);
-                let told = cried.lines().find_map(|line| line.strip_prefix(FAILED));
-                FAILURES
-                    .lock()
-                    .expect("nobody panics with it")
-                    .push(match told {
-                        Some(told) => told.to_owned(),
-                        None => format!("{name}: {}", played.status),
-                    });
+                let ours = format!("{FAILED}{name}: ");
+                let told = cried.lines().find_map(|line| line.strip_prefix(&ours));
+                failed(name, told.unwrap_or(&played.status.to_string()));
                 return Err(Failed::from(format!("{}\n{said}\n{cried}", played.status)));
             }
             for line in said.lines().filter(|line| line.starts_with("verified: ")) {

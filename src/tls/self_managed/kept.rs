@@ -20,7 +20,7 @@ const AUTHORITIES: &str = "ca.crt";
 /// The newest CA's private key as PEM.
 const AUTHORITY_KEY: &str = "ca.key";
 /// So many CAs are kept besides the newest.
-const OLD: usize = 2;
+pub(super) const OLD: usize = 2;
 /// Certificates begin so much earlier than they are made: not every clock is right.
 pub(super) const SKEW: Duration = Duration::from_hours(24);
 

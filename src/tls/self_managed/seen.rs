@@ -9,13 +9,10 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
 use super::decide::{Known, Serving};
-use super::kept::{Kept, SKEW, Unusable};
+use super::kept::{Kept, OLD, SKEW, Unusable};
 use crate::tls::believed::verified;
 use crate::tls::pair::{Usable, validity};
-use crate::tls::published::Configuration;
-
-/// So many CAs are believed besides one that is made anew.
-const BELIEVED: usize = 2;
+use crate::tls::published::{Configuration, Hook};
 
 /// The webhook configurations at one moment.
 pub(super) struct Look {
@@ -48,13 +45,16 @@ impl Look {
         }
     }
 
+    fn hooks(&self) -> impl Iterator<Item = &Hook> {
+        self.configurations.iter().flat_map(|it| &it.hooks)
+    }
+
     /// The CAs that are published and have not ended.
     pub fn believed(&self) -> Vec<CertificateDer<'static>> {
         let mut believed: Vec<CertificateDer<'static>> = Vec::new();
-        let hooks = self.configurations.iter().flat_map(|it| &it.hooks);
-        for certificate in hooks.flat_map(|hook| &hook.bundle) {
+        for certificate in self.hooks().flat_map(|hook| &hook.bundle) {
             let lives = validity(certificate).is_ok_and(|it| it.not_after * 1000 > self.now);
-            if lives && !believed.contains(certificate) && believed.len() < BELIEVED {
+            if lives && !believed.contains(certificate) && believed.len() < OLD {
                 believed.push(certificate.clone());
             }
         }
@@ -74,8 +74,7 @@ impl Look {
 
     /// Does the API server take it, as things are?
     pub fn is_believed(&self, key: &CertifiedKey) -> bool {
-        let mut hooks = self.configurations.iter().flat_map(|it| &it.hooks);
-        hooks.all(|hook| {
+        self.hooks().all(|hook| {
             let name = hook.name.as_ref();
             name.is_some_and(|name| self.good(key, &hook.bundle, name))
         })
@@ -115,8 +114,7 @@ impl Seen {
         served: Option<Arc<CertifiedKey>>,
     ) -> Result<Known, Unusable> {
         let wanted: BTreeSet<&[u8]> = kept.authorities.iter().map(AsRef::as_ref).collect();
-        let mut hooks = look.configurations.iter().flat_map(|it| &it.hooks);
-        let published = hooks.all(|hook| {
+        let published = look.hooks().all(|hook| {
             let bundle: BTreeSet<&[u8]> = hook.bundle.iter().map(AsRef::as_ref).collect();
             bundle == wanted
         });
