@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use mooring_cluster::AuditEvent;
+
 use crate::scene::Scene;
 
 impl Scene {
@@ -72,10 +74,28 @@ impl Scene {
         }
         let _ = writeln!(
             text,
+            "--- what others did to its pods and nodes (audit log), the last"
+        );
+        for event in self.done_by_others() {
+            let _ = writeln!(text, "{event}");
+        }
+        let _ = writeln!(
+            text,
             "--- logs and audit log: {}",
             self.cluster().folder().display()
         );
         text
+    }
+
+    /// Who deleted a pod, or tainted a node: a line each.
+    fn done_by_others(&self) -> Vec<String> {
+        let mut events = self.audit();
+        events.retain(|event| {
+            let renewal = event.user == "kwok" && event.resource == "leases";
+            event.is_write() && !event.by_mooring() && !renewal && event.resource != "events"
+        });
+        let last = events.iter().skip(events.len().saturating_sub(25));
+        last.map(line).collect()
     }
 
     async fn show(&self, text: &mut String, arguments: &str) {
@@ -98,4 +118,14 @@ impl Scene {
             output.stdout, output.stderr
         );
     }
+}
+
+fn line(event: &AuditEvent) -> String {
+    let sent: String = event.request.to_string().chars().take(300).collect();
+    let who = event.user.rsplit(':').next().unwrap_or_default();
+    let (time, verb, what) = (event.answered, &event.verb, &event.resource);
+    format!(
+        "{time} {who} {verb} {what} {} {} {sent}",
+        event.name, event.subresource
+    )
 }

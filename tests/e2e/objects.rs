@@ -96,7 +96,9 @@ impl Scene {
     pub async fn block_in(&self, name: &str, subnet: &Subnet, spec: &Value) -> String {
         let name = self.named(name);
         self.blocks.lock().unwrap().push(name.clone());
-        let base = json!({"cidr": subnet.cidr, "subnetID": subnet.id, "failoverAfter": "1s"});
+        // Long enough that a node has to die for a pod to be evicted: one whose kubelet lags for a moment, on a busy
+        // machine, is unreachable for some seconds.
+        let base = json!({"cidr": subnet.cidr, "subnetID": subnet.id, "failoverAfter": "10s"});
         let block = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock",
             "metadata": {"name": name}, "spec": merged(base, spec)});
         self.cluster().apply(&block.to_string()).await;

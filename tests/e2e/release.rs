@@ -102,7 +102,7 @@ async fn a_failed_pod_releases_its_address(scene: &Scene) {
 }
 
 async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) {
-    let block = scene.block().await;
+    let block = scene.block_with(&json!({"failoverAfter": "1s"})).await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
     let ip = scene.ip("web", 10).await;
@@ -113,7 +113,7 @@ async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) 
     // Told while the holder lives: of one that is being deleted nobody is told.
     scene.expect_event("ClaimedByOther", "heir").await;
     scene.delete("Pod", "web").await;
-    // Longer than the block's failoverAfter (1 s) and the pod's grace period (2 s).
+    // Longer than the block's failoverAfter and the pod's grace period (2 s).
     scene
         .remains(
             "the pod that may still be talking has it",

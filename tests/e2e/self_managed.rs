@@ -33,8 +33,8 @@ fn options() -> MooringOptions {
     let arguments = [
         "--tls=self-managed",
         "--cert-interval=200ms",
-        "--cert-lifetime=12s",
-        "--ca-lifetime=30s",
+        "--cert-lifetime=24s",
+        "--ca-lifetime=1m",
     ];
     MooringOptions {
         register_webhooks: false,

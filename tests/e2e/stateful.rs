@@ -64,6 +64,9 @@ async fn comes_again(scene: &Scene, before: &str) {
 
 /// The node of `db-0` dies, and Kubernetes has noticed: the pod is being deleted, for ever.
 async fn dies(scene: &Scene, here: &Node) {
+    // A kubelet that is silent ends no pod.
+    let stuck = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": "true"}}});
+    scene.patch("Pod", "db-0", &stuck).await;
     scene.cluster().fail_node(&here.name).await;
     scene
         .eventually("the pod is told to go", AFTER_NODE_DEATH, async || {
@@ -83,7 +86,7 @@ async fn on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint(s
     let (here, there) = here_and_there(scene, nodes).await;
     let before = scene.uid("db-0").await;
     dies(scene, &here).await;
-    // Without the taint nobody may take it: the pod may still be talking. The block's failoverAfter is 1 s.
+    // Without the taint nobody may take it: the pod may still be talking.
     scene
         .remains(
             "the address stays where it is",

@@ -86,12 +86,13 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     let signs = begins <= now && authority_left > third(lifetimes.leaf);
     let authority_due = begins > now || authority_left <= third(lifetimes.authority);
     if authority_due && (known.authorities == 1 || !signs) {
-        // What is served while a new CA settles has to outlast that: a leaf is renewed first.
-        return if leaf_due && signs {
-            Step::Renew
-        } else {
-            Step::Rotate
-        };
+        // What is served while a new CA settles has to outlast that: a leaf is renewed first, and served.
+        if !signs || (!leaf_due && known.served == Serving::Kept) {
+            return Step::Rotate;
+        }
+        if leaf_due {
+            return Step::Renew;
+        }
     }
     // Nobody takes a leaf that has ended: then there is nothing to wait for.
     let settled =

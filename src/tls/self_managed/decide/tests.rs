@@ -86,7 +86,7 @@ fn a_new_ca_is_published_for_a_while_before_it_signs_and_the_old_one_stays_for_a
 }
 
 #[test]
-fn a_leaf_that_is_due_with_its_ca_is_renewed_before_another_ca_has_to_settle() {
+fn a_leaf_that_is_due_with_its_ca_is_renewed_and_served_before_another_ca_has_to_settle() {
     let due = 365 * DAY * 2 / 3;
     let mut known = Known {
         leaf: (due - 7 * DAY + 1000, due + 1000),
@@ -94,6 +94,10 @@ fn a_leaf_that_is_due_with_its_ca_is_renewed_before_another_ca_has_to_settle() {
     };
     expect(&known, due, Step::Renew);
     known.leaf = (due, due + 7 * DAY);
+    // What was made has to be served as well: what is served still ends soon.
+    known.served = Serving::Other;
+    expect(&known, due, Step::Serve);
+    known.served = Serving::Kept;
     expect(&known, due, Step::Rotate);
 }
 
