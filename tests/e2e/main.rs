@@ -5,7 +5,7 @@
 //!
 //! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`, and
 //! `MOORING_E2E_ONLY="attach room"` those that contain one of several words. `MOORING_E2E_SHARED` and
-//! `MOORING_E2E_ALONE` say how many scenes of either sort run at a time (8 and 3).
+//! `MOORING_E2E_ALONE` say how many scenes of either sort run at a time (6 and 3).
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -86,9 +86,11 @@ use libtest_mimic::{Arguments, Trial};
 
 fn trials() -> Vec<Trial> {
     [
-        // It waits for a minute, and so comes first.
-        vanished::scenes(),
+        // Those that need the machine for themselves, before anybody else is there.
         rolling::scenes(),
+        self_managed::scenes(),
+        // It waits for a minute, and so comes early.
+        vanished::scenes(),
         abuse::scenes(),
         answers::scenes(),
         any_pod::scenes(),
@@ -96,7 +98,6 @@ fn trials() -> Vec<Trial> {
         authorize_use::scenes(),
         block_rules::scenes(),
         certificates::scenes(),
-        self_managed::scenes(),
         client_ca::scenes(),
         clocks::scenes(),
         cold::scenes(),

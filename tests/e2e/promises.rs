@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mooring_cluster::Probe;
+use mooring_cluster::{Probe, tell_if_close};
 use serde_json::Value;
 
 use crate::scene::{Ip, SOON, Scene};
@@ -30,7 +30,10 @@ impl Scene {
         let begin = std::time::Instant::now();
         loop {
             match look().await.outcome() {
-                Ok(value) => return value,
+                Ok(value) => {
+                    tell_if_close(sentence, begin.elapsed(), limit);
+                    return value;
+                }
                 Err(seen) if begin.elapsed() >= limit => {
                     panic!("not within {limit:?}: {sentence}\nlast seen: {seen}")
                 }

@@ -1,5 +1,7 @@
 //! No key and no token is in a log, an Event, a condition or a metric, even when everything is logged.
 
+use std::time::Duration;
+
 use mooring_cluster::Fault;
 use serde_json::{Value, json};
 
@@ -64,7 +66,10 @@ async fn nobody_is_told_a_secret(scene: &Scene) {
     scene.ec2().fault(fault).await;
     scene.pod("web", &ip).await;
     scene.expect_event("AccessDenied", &ip.name).await;
-    scene.expect_attached(&ip, "web").await;
+    // What was not permitted is tried again after half a minute.
+    scene
+        .expect_attached_within(&ip, "web", Duration::from_mins(1))
+        .await;
     let before = secrets(scene).await;
     let spoiled = json!({"data": {"ca.key": "bm9uc2Vuc2U="}});
     scene

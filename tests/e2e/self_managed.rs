@@ -28,18 +28,18 @@ const A_WHILE: Duration = Duration::from_mins(1);
 /// So many renewals are waited for; `make verify` asks for more.
 const RENEWALS: usize = 5;
 
-/// Mooring as `config/self-managed` starts it, with times short enough to be watched.
+/// Mooring as `config/self-managed` starts it, in a hurry.
 fn options() -> MooringOptions {
-    let arguments = [
-        "--tls=self-managed",
-        "--cert-interval=200ms",
-        "--cert-lifetime=24s",
-        "--ca-lifetime=1m",
-    ];
+    lasting(&[])
+}
+
+/// As [`options`], with flags that say how long things last.
+fn lasting(lifetimes: &[&str]) -> MooringOptions {
+    let arguments = [&["--tls=self-managed", "--cert-interval=200ms"], lifetimes].concat();
     MooringOptions {
         register_webhooks: false,
         wait: false,
-        arguments: arguments.map(str::to_owned).into(),
+        arguments: arguments.into_iter().map(str::to_owned).collect(),
         ..MooringOptions::default()
     }
 }
@@ -171,7 +171,7 @@ async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(
     allow(scene).await;
     let at = |number| MooringOptions {
         webhook: Some(SocketAddr::from((rolling::address(number), 8443))),
-        ..options()
+        ..lasting(&["--cert-lifetime=12s", "--ca-lifetime=30s"])
     };
     let replicas = [
         scene.mooring_with(at(1)).await,

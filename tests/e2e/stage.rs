@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex};
 use futures::FutureExt as _;
 use libtest_mimic::{Failed, Trial};
 use mooring_cluster::ClusterOptions;
-use tokio::sync::Semaphore;
+use tokio::sync::{RwLock, Semaphore};
 
 use crate::scene::Scene;
 
@@ -30,8 +30,11 @@ fn permits(variable: &str, default: usize) -> Semaphore {
     )
 }
 
-static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 8));
+static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 6));
 static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
+
+/// Scenes side by side share the machine; one that needs all of it plays with nobody beside it.
+static MACHINE: RwLock<()> = RwLock::const_new(());
 
 /// A scene in the shared cluster.
 pub fn shared(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
@@ -76,14 +79,15 @@ pub fn is_apart() -> bool {
 }
 
 /// A scene in a network namespace of its own, where the API server finds replicas by their Service: they need
-/// addresses that are no loopback addresses. Another process plays it there, since a process has one network.
+/// addresses that are no loopback addresses. Another process plays it there, since a process has one network; and
+/// since pods are created there as fast as they are promised to be, nobody plays beside it.
 pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     if is_apart() {
         return alone(name, play);
     }
     Trial::test(name, move || {
         mooring_cluster::run(async {
-            let _turn = TURNS_ALONE.acquire().await.expect("never closed");
+            let _machine = MACHINE.write().await;
             let network = "ip link set lo up; for number in 1 2 3 4; do ip address add 10.231.0.$number/32 dev lo; done; \
                 exec \"$0\" --exact \"$1\" --nocapture";
             let played = tokio::process::Command::new("unshare")
@@ -121,6 +125,7 @@ fn trial(
     Trial::test(name, move || {
         mooring_cluster::run(async {
             let _turn = turns.acquire().await.expect("never closed");
+            let _beside = MACHINE.read().await;
             let scene = AssertUnwindSafe(open(name)).catch_unwind().await;
             let scene = scene.map_err(|panic| {
                 let text = message(&*panic);

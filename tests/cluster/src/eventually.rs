@@ -68,9 +68,19 @@ pub async fn eventually<P: Probe, F: Future<Output = P>>(
     limit: Duration,
     look: impl FnMut() -> F,
 ) -> P::Value {
-    wait(limit, look)
+    let begin = Instant::now();
+    let found = wait(limit, look)
         .await
-        .unwrap_or_else(|seen| panic!("not within {limit:?}: {sentence}\nlast seen: {seen}"))
+        .unwrap_or_else(|seen| panic!("not within {limit:?}: {sentence}\nlast seen: {seen}"));
+    tell_if_close(sentence, begin.elapsed(), limit);
+    found
+}
+
+/// Says what took more than half of its limit, before a slower machine makes a failure of it.
+pub fn tell_if_close(sentence: &str, took: Duration, limit: Duration) {
+    if took > limit / 2 {
+        println!("close: {took:.1?} of {limit:?}: {sentence}");
+    }
 }
 
 /// Watches that `look` keeps finding what `sentence` promises, for as long as `period`.
@@ -105,8 +115,12 @@ impl Cluster {
         limit: Duration,
         look: impl FnMut() -> F,
     ) -> P::Value {
+        let begin = Instant::now();
         match wait(limit, look).await {
-            Ok(value) => value,
+            Ok(value) => {
+                tell_if_close(sentence, begin.elapsed(), limit);
+                value
+            }
             Err(seen) => {
                 let evidence = self.evidence().await;
                 panic!("not within {limit:?}: {sentence}\nlast seen: {seen}\n{evidence}")
