@@ -154,7 +154,7 @@ async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene:
         })
         .await;
     scene
-        .expect_attached_within(&behind.ip, &new, Duration::from_mins(1))
+        .expect_attached_within(&behind.ip, &new, Duration::from_mins(2))
         .await;
     scene.expect_event("Moved", &behind.ip.name).await;
     // A node is never read for being gone: only the new list tells.

@@ -50,9 +50,10 @@ fn forbidden(audit: &[AuditEvent]) {
 /// The condition changes only with a write of Mooring's.
 fn foreign_gates(audit: &[AuditEvent]) {
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
-    let pods = audit
-        .iter()
-        .filter(|event| event.resource == "pods" && event.is_write());
+    // A deletion is answered with the pod as it was when it was read: perhaps before our last write.
+    let pods = audit.iter().filter(|event| {
+        event.resource == "pods" && event.is_write() && !event.verb.starts_with("delete")
+    });
     for event in pods {
         let Some(uid) = event.response["metadata"]["uid"].as_str() else {
             continue;
