@@ -7,7 +7,7 @@ use mooring_cluster::AuditEvent;
 use crate::scene::Scene;
 
 impl Scene {
-    /// The scene's objects, events, what EC2 did with its addresses, and the end of Mooring's log.
+    /// The scene's objects, events, what EC2 did with its addresses, the end of Mooring's log, and what others did.
     pub async fn evidence(&self) -> String {
         let mut text = String::new();
         let ips = self.ips.lock().unwrap().join(" ");

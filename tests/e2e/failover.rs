@@ -77,7 +77,7 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
     scene.expect_labelled(&a.name, &block).await;
     scene.expect_labelled(&b.name, &block).await;
     let ip = scene.ip("web", 10).await;
-    let stuck = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": "true"}}});
+    let stuck = annotated("test.mooring/stuck-terminating", "true");
     let template = crate::objects::merged(on(&a), &stuck);
     scene
         .deployment_with("web", &ip, &json!({"template": template}))

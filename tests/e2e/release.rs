@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::objects::IP;
+use crate::objects::{IP, annotated};
 use crate::promises::{GATE, condition};
 use crate::scene::{SOON, Scene};
 
@@ -106,7 +106,7 @@ async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) 
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
     let ip = scene.ip("web", 10).await;
-    let stuck = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": "true"}}});
+    let stuck = annotated("test.mooring/stuck-terminating", "true");
     scene.pod_with("web", &ip, &stuck).await;
     scene.expect_attached(&ip, "web").await;
     scene.pod("heir", &ip).await;

@@ -8,6 +8,7 @@ use mooring_cluster::AuditEvent;
 use serde_json::{Value, json};
 
 use crate::promises::GATE;
+use crate::rules::is_end;
 use crate::safety::in_order;
 use crate::scene::Scene;
 
@@ -50,10 +51,10 @@ fn forbidden(audit: &[AuditEvent]) {
 /// The condition changes only with a write of Mooring's.
 fn foreign_gates(audit: &[AuditEvent]) {
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
-    // A deletion is answered with the pod as it was when it was read: perhaps before our last write.
-    let pods = audit.iter().filter(|event| {
-        event.resource == "pods" && event.is_write() && !event.verb.starts_with("delete")
-    });
+    // What ends a pod is answered with it as it was when it was read: perhaps before our last write.
+    let pods = audit
+        .iter()
+        .filter(|event| event.resource == "pods" && event.is_write() && !is_end(event));
     for event in pods {
         let Some(uid) = event.response["metadata"]["uid"].as_str() else {
             continue;

@@ -14,7 +14,7 @@ fn text<'a>(object: &'a Value, pointer: &str) -> Option<&'a str> {
 }
 
 /// The object is gone with this answer, not only told to go.
-fn is_end(event: &AuditEvent) -> bool {
+pub fn is_end(event: &AuditEvent) -> bool {
     event.verb == "delete"
         && event.subresource.is_empty()
         && (event.response["kind"] == "Status"

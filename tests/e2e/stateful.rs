@@ -5,7 +5,7 @@ use std::time::Duration;
 use mooring_cluster::Node;
 use serde_json::json;
 
-use crate::objects::on;
+use crate::objects::{annotated, on};
 use crate::scene::{AFTER_NODE_DEATH, Ip, Scene};
 
 scenes![
@@ -65,7 +65,7 @@ async fn comes_again(scene: &Scene, before: &str) {
 /// The node of `db-0` dies, and Kubernetes has noticed: the pod is being deleted, for ever.
 async fn dies(scene: &Scene, here: &Node) {
     // A kubelet that is silent ends no pod.
-    let stuck = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": "true"}}});
+    let stuck = annotated("test.mooring/stuck-terminating", "true");
     scene.patch("Pod", "db-0", &stuck).await;
     scene.cluster().fail_node(&here.name).await;
     scene

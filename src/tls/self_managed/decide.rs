@@ -85,14 +85,10 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     // has yet to begin was made where a clock is wrong: here, or there.
     let signs = begins <= now && authority_left > third(lifetimes.leaf);
     let authority_due = begins > now || authority_left <= third(lifetimes.authority);
-    if authority_due && (known.authorities == 1 || !signs) {
-        // What is served while a new CA settles has to outlast that: a leaf is renewed first, and served.
-        if !signs || (!leaf_due && known.served == Serving::Kept) {
-            return Step::Rotate;
-        }
-        if leaf_due {
-            return Step::Renew;
-        }
+    // What is served while a new CA settles has to outlast that: a leaf is renewed first, and served.
+    let outlasts = !leaf_due && known.served == Serving::Kept;
+    if authority_due && (!signs || (known.authorities == 1 && outlasts)) {
+        return Step::Rotate;
     }
     // Nobody takes a leaf that has ended: then there is nothing to wait for.
     let settled =
