@@ -50,6 +50,20 @@ impl Ip {
         self.addresses().any(|of| of == address)
     }
 
+    /// The address that its spec names.
+    #[must_use]
+    pub fn wished_address(&self) -> Option<Ipv4Addr> {
+        self.wish.as_ref().ok()?.address
+    }
+
+    /// The interfaces that its address is on or is meant for, or may still be on.
+    pub fn interfaces(&self) -> impl Iterator<Item = &InterfaceId> {
+        let target = self.status.claim.as_ref().and_then(Claim::target);
+        let present = target.map(|target| &target.place.interface);
+        let previous = self.status.previous.iter().map(|entry| &entry.interface);
+        present.into_iter().chain(previous)
+    }
+
     /// The interface that a claim is for which EC2 has not confirmed.
     #[must_use]
     pub fn unfinished_for(&self) -> Option<&InterfaceId> {

@@ -7,6 +7,7 @@ mod reads;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use super::subnet::OfInterest;
 use super::{Fact, Facts, Inventory, Kind, NodeSeen, PodSeen, Touched};
 use crate::cloud::Interface;
 use crate::names::{IpName, IpUid, Millis, PodUid, ResourceVersion, SubnetId};
@@ -352,10 +353,10 @@ impl Facts {
         begun: Millis,
         now: Millis,
     ) -> Touched {
-        self.subnets
-            .entry(id)
-            .or_default()
-            .done(Inventory::new(begun, list));
+        let of_interest = OfInterest::to(self.ips.values());
+        let inventory = Inventory::new(begun, list);
+        let subnet = self.subnets.entry(id).or_default();
+        subnet.done(inventory, &of_interest);
         let held: BTreeSet<&PodUid> = self
             .ips
             .values()

@@ -1,6 +1,6 @@
 //! What is known of a subnet's interfaces, and where an address is.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -10,6 +10,7 @@ use super::backoff::Backoff;
 use crate::classify::Outcome;
 use crate::cloud::Interface;
 use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
+use crate::objects::Ip;
 
 /// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
 /// consistent); the second look follows after this long.
@@ -76,6 +77,28 @@ pub(crate) struct OwnWrite {
     pub(crate) answered: Millis,
     /// None: taken off the interface that had it.
     pub(crate) now_on: Option<InterfaceId>,
+}
+
+/// Of what a subnet shows, what IPs depend on: only this is looked at twice when it changes. Addresses and
+/// interfaces of others come and go all the time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfInterest<'a> {
+    /// Addresses that an IP has, may still have somewhere, or wishes.
+    addresses: BTreeSet<Ipv4Addr>,
+    /// Interfaces that an IP's address is on, or may be.
+    interfaces: BTreeSet<&'a InterfaceId>,
+}
+
+impl<'a> OfInterest<'a> {
+    pub(crate) fn to(ips: impl Iterator<Item = &'a Ip>) -> Self {
+        let mut to = Self::default();
+        for ip in ips {
+            to.addresses.extend(ip.addresses());
+            to.addresses.extend(ip.wished_address());
+            to.interfaces.extend(ip.interfaces());
+        }
+        to
+    }
 }
 
 /// Where an address is, as far as is known.
@@ -152,7 +175,7 @@ impl SubnetFacts {
         self.unread = Some(unread);
     }
 
-    pub(crate) fn done(&mut self, inventory: Inventory) {
+    pub(crate) fn done(&mut self, inventory: Inventory, of_interest: &OfInterest<'_>) {
         if self.wanted.is_some_and(|wanted| wanted <= inventory.begun) {
             self.wanted = None;
         }
@@ -189,17 +212,16 @@ impl SubnetFacts {
             .filter(|(address, own)| own.answered < began && shown(address) != own.now_on.as_ref())
             .map(|(_, own)| own.answered.plus(DESCRIBE_LAG))
             .min();
-        let doubtful =
-            self.last
-                .as_ref()
-                .zip(self.before.as_ref())
-                .is_some_and(|(last, before)| {
-                    before.at.iter().any(|(address, on)| {
-                        !self.own.contains_key(address)
-                            && (last.holder_of(*address) != Some(on)
-                                || last.instance_of(on) != before.instance_of(on))
-                    })
-                });
+        let changed = self.last.as_ref().zip(self.before.as_ref());
+        let doubtful = changed.is_some_and(|(last, before)| {
+            let elsewhere = |on: &InterfaceId| last.instance_of(on) != before.instance_of(on);
+            let moved = of_interest.addresses.iter().any(|address| {
+                let own = self.own.contains_key(address);
+                let was_on = before.holder_of(*address).filter(|_| !own);
+                was_on.is_some_and(|on| last.holder_of(*address) != Some(on) || elsewhere(on))
+            });
+            moved || of_interest.interfaces.iter().copied().any(elsewhere)
+        });
         if let Some(believed) = unseen {
             self.want(began.plus(SECOND_LOOK).max(believed.plus(Millis(1))));
         }

@@ -63,30 +63,80 @@ fn the_first_look_is_followed_by_a_second_and_then_by_one_an_interval() {
     assert_eq!(look(&mut sim), INTERVAL);
 }
 
+/// Puts an address there by hand; how long until the next look after the regular one.
+fn look_after(sim: &mut Sim, text: &str, on: Option<&str>) -> Millis {
+    sim.found_on(text, on);
+    passes(sim, INTERVAL);
+    look(sim)
+}
+
 #[test]
-fn what_moved_by_itself_gets_a_second_look() {
+fn an_address_of_an_ip_that_moved_by_itself_gets_a_second_look() {
     let mut sim = world();
-    sim.found_on("203.0.113.50", Some("eni-n1"));
-    passes(&mut sim, INTERVAL);
-    assert_eq!(look(&mut sim), INTERVAL, "it came");
-    for on in [Some("eni-n2"), None] {
-        sim.found_on("203.0.113.50", on);
-        passes(&mut sim, INTERVAL);
-        assert_eq!(look(&mut sim), SECOND, "it went to {on:?}");
-        passes(&mut sim, SECOND);
-        assert_eq!(look(&mut sim), INTERVAL, "and stays");
+    sim.ip("wishing", "203.0.113.60");
+    sim.tell(0);
+    for of_an_ip in ["203.0.113.10", "203.0.113.60"] {
+        let came = look_after(&mut sim, of_an_ip, Some("eni-n1"));
+        assert_eq!(came, INTERVAL, "{of_an_ip} came");
+        for on in [Some("eni-n2"), None] {
+            let went = look_after(&mut sim, of_an_ip, on);
+            assert_eq!(went, SECOND, "{of_an_ip} went to {on:?}");
+            passes(&mut sim, SECOND);
+            assert_eq!(look(&mut sim), INTERVAL, "and stays");
+        }
     }
-    sim.found_on("203.0.113.50", Some("eni-n1"));
-    passes(&mut sim, INTERVAL);
-    look(&mut sim);
+    look_after(&mut sim, "203.0.113.10", Some("eni-n1"));
     let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
     interface.instance = Some("i-another".into());
     passes(&mut sim, INTERVAL);
-    assert_eq!(
-        look(&mut sim),
-        SECOND,
-        "its interface is on another machine"
-    );
+    let on_another_machine = look(&mut sim);
+    assert_eq!(on_another_machine, SECOND, "its interface is elsewhere");
+}
+
+#[test]
+fn an_address_that_no_ip_has_or_wishes_gets_no_second_look() {
+    let mut sim = world();
+    for on in [Some("eni-n1"), Some("eni-n2"), None] {
+        let next = look_after(&mut sim, "203.0.113.50", on);
+        assert_eq!(next, INTERVAL, "on {on:?}");
+    }
+}
+
+#[test]
+fn an_interface_gets_a_second_look_where_an_ip_names_it_and_else_not() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    // Its primary address goes with it.
+    sim.ec2.interfaces.remove(&interface_of("n2"));
+    passes(&mut sim, INTERVAL);
+    assert_eq!(look(&mut sim), INTERVAL, "nothing of ours is there");
+    let held = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+    // The address is off it already, by our own word.
+    held.instance = None;
+    let off = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
+    answered(&mut sim, off, true);
+    passes(&mut sim, INTERVAL);
+    assert_eq!(look(&mut sim), SECOND, "the status names it");
+}
+
+#[test]
+fn what_others_change_in_the_subnet_costs_no_look() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    let until = sim.now.plus(Millis::seconds(600));
+    let others = |number: u32| format!("203.0.113.{}", 100 + number % 7);
+    // A pod of the CNI's comes and another goes, each second.
+    for second in 1.. {
+        if sim.now >= until {
+            break;
+        }
+        sim.found_on(&others(second - 1), None);
+        sim.found_on(&others(second), Some("eni-n2"));
+        sim.wait(Millis::seconds(1));
+    }
+    let looks = sim.counts.inventories;
+    assert!((9..=11).contains(&looks), "{looks} in ten minutes");
 }
 
 #[test]
