@@ -5,10 +5,12 @@
 
 mod apply;
 mod backoff;
+mod immovable;
 mod memory;
 mod moments;
 mod subnet;
 
+pub(crate) use immovable::Immovable;
 pub(crate) use memory::{LATE_CALL, READ_FRESH};
 pub use memory::{Memory, PodSeen};
 pub(crate) use subnet::DESCRIBE_LAG;

@@ -70,7 +70,7 @@ pub(crate) fn claimed(
         .as_ref()
         .map_or(Reassign::Refuse, |wish| wish.reassign);
     match &location.on {
-        Some(on) if on == &target.place.interface => {
+        Some(on) if on == &target.place.interface && world.explained(address, on) => {
             if location
                 .instance
                 .as_ref()
@@ -93,11 +93,11 @@ pub(crate) fn claimed(
                 call_or_say(world, call, reserved, notices)
             }
         },
-        Some(on) if world.ip.take_from.as_ref() == Some(on) => world
+        Some(on) if world.may_take_from(address, on) => world
             .claim(holder, target, Some(on))
             .unwrap_or_else(|_| previous_full(world, notices)),
         Some(on) => {
-            let trouble = foreign(address, on);
+            let trouble = foreign(world, address, on);
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
             world.say(reserved, &Attachment::Kept(trouble))
         }

@@ -8,7 +8,7 @@ use super::reserve::Unreserved;
 use super::{Next, World};
 use crate::facts::LATE_CALL;
 use crate::names::{InterfaceId, Millis};
-use crate::objects::{Claim, Hold, IpStatus, Pod, Target};
+use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Write};
 
@@ -107,12 +107,45 @@ impl World<'_> {
             return Err(refused(block.name.as_str()));
         }
         self.reserve(block, new)?;
-        if !self.locate(new).fresh {
+        let location = self.locate(new);
+        if !location.fresh {
             return Err(Unreserved::Do(self.soon()));
         }
+        let foreign = location.on.filter(|on| !self.explained(new, on));
+        if let Some(on) = foreign.as_ref().filter(|on| !self.may_take_from(new, on)) {
+            return Err(Unreserved::Trouble(
+                super::trouble::foreign(self, new, on),
+                Next::Rest,
+            ));
+        }
+        Err(Unreserved::Do(self.change_to(
+            new,
+            holder,
+            target,
+            foreign.as_ref(),
+        )?))
+    }
+
+    /// The claim of the same pod and place on another address.
+    fn change_to(
+        &self,
+        new: Ipv4Addr,
+        holder: &Pod,
+        target: &Target,
+        taken_from: Option<&InterfaceId>,
+    ) -> Result<Next, Unreserved> {
         let mut status = self.ip.status.clone();
         // The old address is the present place of the claim, and so among them.
-        let previous = self.previous_with_present();
+        let mut previous = self.previous_with_present();
+        // The target explains itself.
+        if let Some(on) = taken_from.filter(|on| *on != &target.place.interface) {
+            previous.push(Previous {
+                address: new,
+                interface: on.clone(),
+                instance: None,
+                holder: None,
+            });
+        }
         status.previous = self.make_room(previous).map_err(|_| {
             Unreserved::trouble(
                 Reason::PreviousFull,
@@ -127,9 +160,7 @@ impl World<'_> {
         });
         status.original = self.ip.wish.clone().ok();
         status.conditions = claimed(self, &status, target);
-        Err(Unreserved::Do(
-            self.write_status(StatusWrite::Claim, status),
-        ))
+        Ok(self.write_status(StatusWrite::Claim, status))
     }
 
     /// Addresses that are still reserved for us and are not ours by status any more: taken off, then
@@ -186,7 +217,8 @@ impl World<'_> {
         let mut places = status
             .previous
             .iter()
-            .filter(|entry| entry.address == address)
+            // No call takes it off an interface that keeps it for good, and none of ours has put it there.
+            .filter(|entry| entry.address == address && !self.kept_by(address, &entry.interface))
             .rev();
         if places.clone().next().is_none() {
             return Ok(());

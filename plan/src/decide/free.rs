@@ -75,8 +75,8 @@ fn assign_to_somebody(
         .on
         .as_ref()
         .filter(|on| !world.explained(address, on));
-    if let Some(on) = foreign.filter(|on| waiting && world.ip.take_from.as_ref() != Some(*on)) {
-        let trouble = super::trouble::foreign(address, on);
+    if let Some(on) = foreign.filter(|on| waiting && !world.may_take_from(address, on)) {
+        let trouble = super::trouble::foreign(world, address, on);
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
         return world.say(reserved, &Attachment::Kept(trouble)).or(|| later);
     }
@@ -213,7 +213,7 @@ fn allocate(
 }
 
 /// Trouble that a person must hear of although nothing else happens.
-fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::step::Notice> {
+pub(crate) fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::step::Notice> {
     let heard = matches!(
         trouble.reason,
         Reason::AddressInUse

@@ -101,7 +101,7 @@ impl<'a> World<'a> {
     fn elsewhere(&self) -> Option<Trouble> {
         let address = self.ip.status.address?;
         let on = self.locate(address).on?;
-        (!self.explained(address, &on)).then(|| foreign(address, &on))
+        (!self.explained(address, &on)).then(|| foreign(self, address, &on))
     }
 
     fn not_requested(&self, key: &PodKey, uid: &PodUid) -> Next {

@@ -3,6 +3,7 @@
 use super::choose::Choice;
 use super::conditions::Attachment;
 use super::edit::trouble_of;
+use super::free::announce;
 use super::holder::{Holder, Lost};
 use super::trouble::{foreign, previous_full};
 use super::world::on_pod;
@@ -33,7 +34,10 @@ pub(crate) fn recorded(
     }
     let reserved = match kept_or_edited(world, holder, claim, target) {
         Ok(()) => Ok(()),
-        Err(Ok(trouble)) => Err(trouble),
+        Err(Ok(trouble)) => {
+            notices.extend(announce(world, &trouble));
+            Err(trouble)
+        }
         Err(Err(next)) => return next,
     };
     let liar = world
@@ -172,6 +176,7 @@ fn drifted(
     let other_machine = on_another_machine(world, holder, target);
     let displaced = location.agreed
         && (location.on.as_ref() != Some(&target.place.interface)
+            || world.kept_by(address, &target.place.interface)
             || location.instance.as_ref() != Some(&target.place.instance));
     // A Record that is older than both inventories is contradicted by them; a newer one is not yet.
     let after_record = location
@@ -189,7 +194,7 @@ fn drifted(
         .as_ref()
         .filter(|on| !world.explained(address, on))
     {
-        let trouble = foreign(address, on);
+        let trouble = foreign(world, address, on);
         notices.push(world.on_ip(trouble.reason, trouble.message));
     } else {
         notices.push(world.on_ip(

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use super::conditions::Trouble;
+use super::trouble::kept_for_good;
 use super::world::is_ours;
 use super::{Next, World};
 use crate::block::Unusable;
@@ -154,6 +155,10 @@ impl<'a> World<'a> {
         spec.range
             .check(address, &subnet.cidrs)
             .map_err(|why| unusable(block, spec, address, why))?;
+        if let Some(kept) = subnet.immovable(address) {
+            let again = Next::At(self.now.plus(ASK_AGAIN));
+            return Err(Unreserved::Trouble(kept_for_good(address, kept), again));
+        }
         if let Some(reservation) = self.facts.reservations.get(&address) {
             return Err(self.taken(reservation));
         }

@@ -7,6 +7,7 @@ use core::net::Ipv4Addr;
 use super::conditions::{Attachment, Trouble};
 use super::{Next, Notices, World};
 use crate::classify::{Action, Outcome};
+use crate::facts::Immovable;
 use crate::names::InterfaceId;
 use crate::reason::Reason;
 use crate::step::Call;
@@ -61,12 +62,27 @@ pub(crate) fn throttled(world: &World<'_>) -> Option<crate::step::Notice> {
 }
 
 /// Somebody else has the address on an interface that our status does not explain.
-pub(crate) fn foreign(address: Ipv4Addr, on: &InterfaceId) -> Trouble {
+pub(crate) fn foreign(world: &World<'_>, address: Ipv4Addr, on: &InterfaceId) -> Trouble {
+    if let Some(kept) = world.immovable(address).filter(|kept| kept.on == on) {
+        return kept_for_good(address, kept);
+    }
     Trouble::new(
         Reason::AddressInUse,
         format!(
             "{address} is on {on}, where Mooring did not put it: take it off there, or let Mooring do so with the \
              annotation ip.wgtwo.com/take-from: {on} on this IP"
+        ),
+    )
+}
+
+/// No call of anybody's gets the address off that interface.
+pub(crate) fn kept_for_good(address: Ipv4Addr, kept: Immovable<'_>) -> Trouble {
+    let on = kept.on;
+    Trouble::new(
+        Reason::AddressInUse,
+        format!(
+            "{address} is the primary address of {on}, which EC2 neither moves nor takes off: choose another address, \
+             or delete {on}. An EC2 subnet CIDR reservation keeps AWS from giving the block's addresses to new interfaces"
         ),
     )
 }

@@ -3,8 +3,8 @@
 use core::net::Ipv4Addr;
 
 use super::Next;
-use crate::facts::{Facts, Location, Memory, PodSeen, SubnetFacts};
-use crate::names::{IpName, IpUid, Millis, PodKey, PodUid};
+use crate::facts::{Facts, Immovable, Location, Memory, PodSeen, SubnetFacts};
+use crate::names::{InterfaceId, IpName, IpUid, Millis, PodKey, PodUid};
 use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
@@ -118,12 +118,16 @@ impl<'a> World<'a> {
             .is_some_and(|on| !self.explained(address, on))
     }
 
+    /// The interface that keeps the address for as long as it exists, if there is one.
+    pub(crate) fn immovable(&self, address: Ipv4Addr) -> Option<Immovable<'a>> {
+        self.subnet()?.immovable(address)
+    }
+
     /// Does the status say that we put the address on this interface?
-    pub(crate) fn explained(
-        &self,
-        address: Ipv4Addr,
-        interface: &crate::names::InterfaceId,
-    ) -> bool {
+    pub(crate) fn explained(&self, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+        if self.kept_by(address, interface) {
+            return false;
+        }
         let status = &self.ip.status;
         let target = status.claim.as_ref().and_then(Claim::target);
         (status.address == Some(address)
@@ -132,6 +136,17 @@ impl<'a> World<'a> {
                 .previous
                 .iter()
                 .any(|entry| entry.address == address && &entry.interface == interface)
+    }
+
+    /// Does this interface keep the address for as long as it exists? Then it is never ours there.
+    pub(crate) fn kept_by(&self, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+        self.immovable(address)
+            .is_some_and(|kept| kept.on == interface)
+    }
+
+    /// Does the user say that the address is to be taken off this interface, and can it be?
+    pub(crate) fn may_take_from(&self, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+        self.ip.take_from.as_ref() == Some(interface) && !self.kept_by(address, interface)
     }
 
     pub(crate) fn on_ip(&self, reason: Reason, message: String) -> Notice {

@@ -2,6 +2,7 @@
 
 use mooring_plan::names::{BlockName, Millis};
 use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
 
 use crate::sim::{Sim, address};
 
@@ -186,4 +187,104 @@ fn the_old_one_that_was_recorded_is_let_go_at_once() {
     sim.wait(Millis::seconds(1));
     sim.expect_attached("partner", "a");
     sim.expect_reserved_only("203.0.113.20");
+}
+
+/// What `Reserved` says of an edit that waits.
+fn said(sim: &Sim) -> String {
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    let conditions = &sim.the_ip("partner").status.conditions;
+    conditions.reserved.clone().unwrap().message
+}
+
+/// The pod has the old address as before; nothing was told to EC2 or to the pod.
+fn unchanged(sim: &Sim) {
+    sim.expect_attached("partner", "a");
+    let old = Some(address("203.0.113.10"));
+    assert_eq!(sim.the_ip("partner").status.address, old, "{}", sim.story());
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    assert_eq!(sim.counts.gate_writes, 0, "{}", sim.story());
+}
+
+#[test]
+fn a_new_one_that_is_on_an_interface_already_changes_nothing_and_goes_on_once_it_is_off() {
+    for on in ["eni-n1", "eni-n2"] {
+        let mut sim = Sim::attached(&["n1", "n2"]);
+        sim.found_on("203.0.113.20", Some(on));
+        sim.settle();
+        sim.edit("partner", "203.0.113.20");
+        sim.settle();
+        unchanged(&sim);
+        let said = said(&sim);
+        assert!(said.contains(on) && said.contains("take-from"), "{said}");
+        sim.expect_event("IP partner", Reason::AddressInUse);
+        sim.found_on("203.0.113.20", None);
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.expect_on("203.0.113.20", Some("eni-n1"));
+        sim.expect_on("203.0.113.10", None);
+        sim.expect_reserved_only("203.0.113.20");
+    }
+}
+
+#[test]
+fn a_new_one_on_an_interface_is_taken_from_there_where_take_from_names_it() {
+    for (on, calls) in [("eni-n1", 1), ("eni-n2", 3)] {
+        let mut sim = Sim::attached(&["n1", "n2"]);
+        sim.found_on("203.0.113.20", Some(on));
+        sim.settle();
+        sim.edit("partner", "203.0.113.20");
+        sim.take_from("partner", on);
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.expect_on("203.0.113.20", Some("eni-n1"));
+        sim.expect_on("203.0.113.10", None);
+        sim.expect_reserved_only("203.0.113.20");
+        assert_eq!(sim.the_ip("partner").take_from, None, "{}", sim.story());
+        assert_eq!(sim.counts.calls(), calls, "{}", sim.story());
+    }
+}
+
+#[test]
+fn a_new_one_that_is_an_interfaces_primary_address_changes_nothing() {
+    for on in ["n1", "n2"] {
+        let mut sim = Sim::attached(&["n1", "n2"]);
+        let interface = crate::sim::interface_of(on);
+        let primary = sim.ec2.interfaces[&interface].primary.unwrap();
+        sim.edit("partner", &primary.to_string());
+        sim.take_from("partner", interface.as_str());
+        sim.settle();
+        unchanged(&sim);
+        let said = said(&sim);
+        assert!(said.contains(interface.as_str()), "{said}");
+        assert!(!said.contains("take-from"), "{said}");
+        sim.pod_goes("a");
+        sim.delete_ip("partner");
+        sim.settle();
+        sim.expect_gone("partner");
+    }
+}
+
+#[test]
+fn a_new_one_that_became_a_primary_address_after_it_was_reserved_changes_nothing() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.edit("partner", "203.0.113.20");
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.new_interface("eni-new", "203.0.113.20");
+    sim.now = sim.now.plus(crate::sim::INTERVAL);
+    sim.settle();
+    unchanged(&sim);
+    assert!(said(&sim).contains("eni-new"), "{}", sim.story());
+}
+
+#[test]
+fn an_edit_on_its_way_that_is_edited_to_an_address_in_use_is_finished_first() {
+    let mut sim = Sim::edited_while_attached(3);
+    sim.found_on("203.0.113.30", Some("eni-n1"));
+    sim.now = sim.now.plus(crate::sim::INTERVAL);
+    let _ = sim.step(0);
+    sim.edit("partner", "203.0.113.30");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.20", Some("eni-n1"));
+    assert!(said(&sim).contains("eni-n1"), "{}", sim.story());
 }

@@ -35,6 +35,7 @@ mod moments;
 mod moves;
 mod once;
 mod places;
+mod primary;
 mod replicas;
 mod reservation;
 mod restart;

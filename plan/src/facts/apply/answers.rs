@@ -161,6 +161,10 @@ impl Facts {
                     (Call::Unassign(interface, _), Outcome::InterfaceNotFound) => {
                         memory.missing.insert(interface.clone());
                     }
+                    // It is the interface's own address: nothing of ours is there.
+                    (Call::Unassign(interface, _), Outcome::Primary) => {
+                        memory.unassigned.insert((interface.clone(), address));
+                    }
                     (Call::Assign(..), Outcome::Unknown) => memory.unanswered = Some(now),
                     _ => {}
                 }

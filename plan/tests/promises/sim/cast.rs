@@ -146,6 +146,14 @@ impl Sim {
         self.ec2.interfaces.insert(interface.id.clone(), interface);
     }
 
+    /// A new interface, on no instance of the tests', with a primary address that AWS chose.
+    pub fn new_interface(&mut self, id: &str, primary: &str) {
+        self.interface(id, "elsewhere");
+        let interface = self.ec2.interfaces.get_mut(&InterfaceId::from(id)).unwrap();
+        interface.primary = Some(address(primary));
+        interface.addresses = BTreeSet::from([address(primary)]);
+    }
+
     pub fn ip(&mut self, name: &str, wished: &str) {
         let wish = Wish {
             address: Some(address(wished)),

@@ -97,7 +97,10 @@ impl Sim {
                 let there = self.kube.reservations.get(&seen.address);
                 let there = there.is_some_and(|there| there.uid == seen.uid);
                 if let Some(ip) = self.kube.ips.get(name).filter(|_| there) {
-                    let on = self.ec2.holder_of(seen.address);
+                    // An interface's primary address is never ours there.
+                    let primary =
+                        |on: &&InterfaceId| self.ec2.interfaces[*on].primary == Some(seen.address);
+                    let on = self.ec2.holder_of(seen.address).filter(|on| !primary(on));
                     // What somebody put there by hand since the last inventory, or a moment ago, cannot be
                     // known: Describe lags, and for a while our own write lies over what it shows. It is
                     // reported as an orphan later.

@@ -1,0 +1,201 @@
+//! An interface's primary address is never ours: EC2 neither moves it nor takes it off.
+
+use mooring_plan::names::{InterfaceId, Millis};
+use mooring_plan::objects::{Claim, Hold, Previous};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::Step;
+
+use crate::sim::{INTERVAL, Sim, address, instance_of, interface_of, key};
+
+/// The address that AWS gives to the interfaces of these tests.
+const TAKEN: &str = "203.0.113.10";
+
+/// AWS gives 203.0.113.10 to a new interface as its primary address.
+fn aws_takes_it(sim: &mut Sim) {
+    sim.new_interface("eni-new", TAKEN);
+}
+
+fn becomes_a_primary_address_unclaimed() -> Sim {
+    let mut sim = Sim::reserved(&["n1"]);
+    aws_takes_it(&mut sim);
+    sim.settle();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim
+}
+
+fn message(sim: &Sim) -> String {
+    let conditions = &sim.the_ip("partner").status.conditions;
+    conditions.attached.clone().unwrap().message
+}
+
+#[test]
+fn it_is_not_reserved_once_an_inventory_shows_it() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    aws_takes_it(&mut sim);
+    sim.ip("partner", TAKEN);
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    sim.expect_event("IP partner", Reason::AddressInUse);
+    assert!(sim.kube.reservations.is_empty(), "{}", sim.story());
+    let said = sim.the_ip("partner").status.conditions.reserved.clone();
+    let said = said.unwrap().message;
+    assert!(
+        said.contains("eni-new") && !said.contains("take-from"),
+        "{said}"
+    );
+    sim.ec2.remember(sim.now);
+    sim.ec2.interfaces.remove(&InterfaceId::from("eni-new"));
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn the_message_names_the_interface_and_does_not_recommend_take_from() {
+    let sim = becomes_a_primary_address_unclaimed();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    let said = message(&sim);
+    assert!(said.contains("primary address of eni-new"), "{said}");
+    assert!(!said.contains("take-from"), "{said}");
+}
+
+#[test]
+fn take_from_its_interface_is_answered_and_changes_nothing() {
+    let mut sim = becomes_a_primary_address_unclaimed();
+    sim.take_from("partner", "eni-new");
+    sim.settle();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    let ip = sim.the_ip("partner");
+    assert_eq!((&ip.status.claim, ip.status.previous.len()), (&None, 0));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn take_from_its_interface_is_answered_for_a_claim_on_its_way() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.ec2.faults.push_back(crate::sim::Fault::RequestLost);
+    sim.pod("a").on("n1");
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    aws_takes_it(&mut sim);
+    sim.settle();
+    sim.take_from("partner", "eni-new");
+    sim.settle();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    assert!(!message(&sim).contains("take-from"), "{}", sim.story());
+    assert!(sim.the_ip("partner").status.previous.is_empty());
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+    assert_eq!(calls_to(&sim, "eni-new"), 0, "{}", sim.story());
+}
+
+/// The status of "partner" as an earlier release left it: `previous` names the interface whose primary
+/// address it is.
+fn names_its_interface(sim: &mut Sim, hold: Hold) {
+    sim.kube.change_ip(&"partner".into(), None, |ip| {
+        let entry = Previous {
+            address: address(TAKEN),
+            interface: InterfaceId::from("eni-new"),
+            instance: None,
+            holder: None,
+        };
+        ip.status.previous = vec![entry];
+    });
+    let holder = sim.the_pod("a").uid.clone();
+    sim.kube.change_ip(&"partner".into(), None, |ip| {
+        ip.status.claim = Some(Claim {
+            pod: key("a"),
+            uid: holder,
+            hold,
+        });
+    });
+    sim.count_from_here();
+}
+
+fn calls_to(sim: &Sim, interface: &str) -> usize {
+    let to =
+        |step: &Step| matches!(step, Step::Call(call) if call.interface().as_str() == interface);
+    sim.taken.iter().filter(|(_, _, step)| to(step)).count()
+}
+
+fn target(interface: &str) -> mooring_plan::objects::Target {
+    mooring_plan::objects::Target {
+        node: "n1".into(),
+        place: mooring_plan::names::Place {
+            interface: InterfaceId::from(interface),
+            instance: instance_of("n1"),
+        },
+    }
+}
+
+#[test]
+fn an_ip_of_before_that_names_its_interface_can_be_deleted() {
+    for hold in [
+        Hold::Claimed(target("eni-n1")),
+        Hold::Recorded(target("eni-new")),
+        Hold::Detaching,
+    ] {
+        let mut sim = becomes_a_primary_address_unclaimed();
+        names_its_interface(&mut sim, hold);
+        sim.delete_ip("partner");
+        sim.wait(Millis(INTERVAL.0 * 4));
+        sim.expect_gone("partner");
+        assert_eq!(calls_to(&sim, "eni-new"), 0, "{}", sim.story());
+        sim.expect_on(TAKEN, Some("eni-new"));
+    }
+}
+
+#[test]
+fn the_primary_address_of_the_target_itself_is_not_recorded() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.ec2.remember(sim.now);
+    let one = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+    one.primary = Some(address(TAKEN));
+    one.addresses.insert(address(TAKEN));
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    assert_eq!(sim.saying_attached(sim.the_ip("partner")).count(), 0);
+    // As an earlier release recorded it.
+    let holder = sim.the_pod("a").uid.clone();
+    sim.kube.change_ip(&"partner".into(), None, |ip| {
+        ip.status.claim = Some(Claim {
+            pod: key("a"),
+            uid: holder,
+            hold: Hold::Recorded(target("eni-n1")),
+        });
+    });
+    sim.settle();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    assert_eq!(sim.saying_attached(sim.the_ip("partner")).count(), 0);
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+    assert_eq!(sim.counts.unassigns, 0, "{}", sim.story());
+}
+
+/// Describe lags behind a new interface: EC2's refusal alone says what the address is there.
+#[test]
+fn an_interface_that_ec2_refuses_to_take_it_off_is_asked_once() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(5));
+    sim.expect_attached("partner", "a");
+    sim.found_on(TAKEN, None);
+    aws_takes_it(&mut sim);
+    sim.ec2.lag = Millis::seconds(8);
+    names_its_interface(&mut sim, Hold::Detaching);
+    sim.count_from_here();
+    sim.delete_ip("partner");
+    sim.wait(INTERVAL);
+    let refused = sim.trace.iter().filter(|line| line.contains("Primary"));
+    assert_eq!(refused.count(), 1, "{}", sim.story());
+    sim.settle();
+    sim.expect_gone("partner");
+    assert_eq!(calls_to(&sim, "eni-new"), 1, "{}", sim.story());
+}
