@@ -61,7 +61,8 @@ pub(crate) fn claimed(
     if !location.fresh {
         return unseen(world, reserved, notices);
     }
-    if super::held::on_another_machine(world, holder, target) {
+    // Nothing is recorded, called or taken off for a place that there is no more.
+    if super::held::on_another_machine(world, holder, target) || !there(world, target) {
         return elsewhere(world, claim, holder, target, notices);
     }
     let reassign = world
@@ -71,15 +72,7 @@ pub(crate) fn claimed(
         .map_or(Reassign::Refuse, |wish| wish.reassign);
     match &location.on {
         Some(on) if on == &target.place.interface && world.explained(address, on) => {
-            if location
-                .instance
-                .as_ref()
-                .is_none_or(|instance| instance == &target.place.instance)
-            {
-                record(world, claim, target, holder)
-            } else {
-                elsewhere(world, claim, holder, target, notices)
-            }
+            record(world, claim, target, holder)
         }
         Some(on) if world.explained(address, on) => match reassign {
             // One look that shows it on an interface of somebody else is reason enough not to take it.
@@ -101,7 +94,6 @@ pub(crate) fn claimed(
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
             world.say(reserved, &Attachment::Kept(trouble))
         }
-        None if !there(world, target) => elsewhere(world, claim, holder, target, notices),
         None => {
             let call = Call::Assign(target.place.interface.clone(), address, Reassign::Refuse);
             call_or_say(world, call, reserved, notices)
@@ -109,7 +101,8 @@ pub(crate) fn claimed(
     }
 }
 
-/// Does the last inventory show the target's interface on the target's instance?
+/// Is the target's interface on the target's instance, as far as is known? One that no inventory shows yet
+/// may be new.
 fn there(world: &World<'_>, target: &Target) -> bool {
     world
         .subnet()

@@ -19,6 +19,7 @@ mod blocks;
 mod brake;
 mod delete;
 mod denied;
+mod detached;
 mod drain;
 mod drift;
 mod edit;

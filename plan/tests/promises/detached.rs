@@ -1,0 +1,62 @@
+//! The network interface that has the address is detached from its instance, and none is attached instead.
+
+use mooring_plan::names::Millis;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
+
+use crate::sim::{INTERVAL, Sim, instance_of, interface_of};
+
+/// The interface of that node is detached, or attached again. What it has, it keeps.
+fn attach(sim: &mut Sim, node: &str, attached: bool) {
+    sim.note(format!("eni-{node} is attached: {attached}"));
+    sim.ec2.remember(sim.now);
+    let interface = sim.ec2.interfaces.get_mut(&interface_of(node)).unwrap();
+    interface.instance = attached.then(|| instance_of(node));
+    interface.attached = attached;
+    interface.device_index = attached.then_some(1);
+}
+
+#[test]
+fn its_holder_is_told_so_once_and_nothing_more_is_written_until_it_is_attached_again() {
+    let mut sim = Sim::attached(&["n1"]);
+    attach(&mut sim, "n1", false);
+    sim.wait(Millis(INTERVAL.0 * 2));
+    let expect_told = |sim: &Sim| {
+        let gate = sim.the_pod("a").gate.clone().unwrap();
+        assert!(!gate.status, "{gate:?}\n{}", sim.story());
+        assert!(!gate.reason.is_empty(), "{gate:?}\n{}", sim.story());
+        sim.expect_reason("partner", Reason::NoEligibleNode);
+    };
+    expect_told(&sim);
+    sim.count_from_here();
+    sim.wait(Millis::seconds(3600));
+    sim.expect_cost(0, 0, 0);
+    expect_told(&sim);
+    attach(&mut sim, "n1", true);
+    sim.wait(INTERVAL.plus(Millis::seconds(3)));
+    sim.expect_attached("partner", "a");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn an_address_is_not_taken_off_for_a_place_that_is_gone_since_the_claim() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.step_until(|step| {
+        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+    });
+    attach(&mut sim, "n2", false);
+    let from = sim.now;
+    sim.now = from.plus(INTERVAL);
+    sim.taken.clear();
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    let taken_off = sim.taken.iter().any(|(_, _, step)| off(step));
+    assert!(!taken_off, "{}", sim.story());
+}
