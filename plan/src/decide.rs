@@ -123,16 +123,22 @@ impl Next {
         Self::Do(Step::Call(call), None)
     }
 
+    /// This, and asked again no later than `other` wants to be.
+    fn no_later_than(self, other: &Self) -> Self {
+        let Self::At(at) = *other else { return self };
+        match self {
+            Self::Rest => Self::At(at),
+            Self::At(then) => Self::At(at.min(then)),
+            Self::Do(step, then) => Self::Do(step, Some(then.map_or(at, |then| at.min(then)))),
+        }
+    }
+
     /// This, or else what `other` says; of two times the earlier.
     fn or(self, other: impl FnOnce() -> Self) -> Self {
         match self {
             Self::Do(..) => self,
             Self::Rest => other(),
-            Self::At(at) => match other() {
-                Self::Rest => self,
-                Self::At(then) => Self::At(at.min(then)),
-                Self::Do(step, then) => Self::Do(step, Some(then.map_or(at, |then| at.min(then)))),
-            },
+            Self::At(_) => other().no_later_than(&self),
         }
     }
 }

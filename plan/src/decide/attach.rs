@@ -34,12 +34,19 @@ pub(crate) fn claimed(
         }
     };
     // It may be lost by failover before it was ever attached.
-    if holder.deleting.is_some() {
-        let next = super::held::fail_over(world, claim, target, holder, notices);
-        if matches!(next, Next::Do(..)) {
-            return next;
-        }
-    }
+    super::held::unless_lost(world, claim, target, holder, notices, |notices| {
+        on_its_way(world, claim, target, holder, notices)
+    })
+}
+
+/// What is done for a claim whose holder has not lost it.
+fn on_its_way(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    holder: &Pod,
+    notices: &mut Notices,
+) -> Next {
     let reserved = match world
         .edited_while_held(holder, claim, target)
         .map_err(trouble_of)

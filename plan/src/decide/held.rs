@@ -29,6 +29,19 @@ pub(crate) fn recorded(
             return succeed_or_detach(world, claim, notices);
         }
     };
+    unless_lost(world, claim, target, holder, notices, |notices| {
+        kept(world, claim, target, holder, notices)
+    })
+}
+
+/// What is done for a holder that has not lost it by failover.
+fn kept(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    holder: &Pod,
+    notices: &mut Notices,
+) -> Next {
     if let Some(next) = drifted(world, holder, target, notices) {
         return next;
     }
@@ -48,7 +61,7 @@ pub(crate) fn recorded(
     }
     world
         .admit(holder, claim)
-        .or(|| fail_over_or_hand_over(world, claim, target, holder, notices))
+        .or(|| hand_over(world, claim, holder, notices))
         .or(|| world.drop_stale())
         .or(|| world.let_go(Some(claim)))
         .or(|| match &world.ip.take_from {
@@ -74,29 +87,40 @@ fn kept_or_edited(
         .map_err(trouble_of)
 }
 
-/// A holder that is being deleted may lose it by failover; one that lives, to its own rollout.
-fn fail_over_or_hand_over(
-    world: &World<'_>,
-    claim: &Claim,
-    target: &Target,
-    holder: &Pod,
-    notices: &mut Notices,
-) -> Next {
-    if holder.deleting.is_some() {
-        return fail_over(world, claim, target, holder, notices)
-            .or(|| hand_over(world, claim, holder, &mut Notices::new()));
-    }
-    hand_over(world, claim, holder, notices)
-}
-
+/// Somebody newer may take it over from a holder that lives.
 fn hand_over(world: &World<'_>, claim: &Claim, holder: &Pod, notices: &mut Notices) -> Next {
+    // Of one that is being deleted, failover has told already who waits for what.
+    let mut told = Notices::new();
+    let notices = match holder.deleting {
+        None => notices,
+        Some(_) => &mut told,
+    };
     let candidates = world.candidates(Some(claim), notices);
     let choice = world.successor(holder, candidates, notices);
     take_over(world, choice, notices).unwrap_or_else(|next| next)
 }
 
+/// A holder that is being deleted may lose it by failover. That comes before all that is done for a holder:
+/// what keeps being refused there would hide it.
+pub(crate) fn unless_lost(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    holder: &Pod,
+    notices: &mut Notices,
+    otherwise: impl FnOnce(&mut Notices) -> Next,
+) -> Next {
+    if holder.deleting.is_none() {
+        return otherwise(notices);
+    }
+    match fail_over(world, claim, target, holder, notices) {
+        lost @ Next::Do(..) => lost,
+        later => otherwise(notices).no_later_than(&later),
+    }
+}
+
 /// A move to a candidate, if the holder is lost by failover.
-pub(crate) fn fail_over(
+fn fail_over(
     world: &World<'_>,
     claim: &Claim,
     target: &Target,

@@ -3,8 +3,9 @@
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::names::{InstanceId, Millis};
 use mooring_plan::reason::Reason;
+use mooring_plan::step::Write;
 
-use crate::sim::Sim;
+use crate::sim::{Sim, address};
 
 /// "a" holds it on n1 and is being deleted; "b" of the same `ReplicaSet` waits on n2.
 fn draining() -> Sim {
@@ -189,4 +190,48 @@ fn a_force_deleted_pods_address_is_taken_off_before_the_next_gets_it() {
     sim.settle();
     sim.expect_attached("partner", "b");
     assert_eq!((sim.counts.unassigns, sim.counts.assigns), (1, 1));
+}
+
+/// The node dies under the holder while this is refused, and the waiting pod has the address soon.
+fn gives_it_up_although(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.refuses = refused;
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.wait(Millis::seconds(10));
+    needs_it(&mut sim);
+    sim.wait(Millis::seconds(120));
+    sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
+    sim.node_dies_under("a", "n1");
+    sim.wait(Millis::seconds(5));
+    let claim = sim.the_ip("partner").status.claim.as_ref();
+    let claim = claim.map(|claim| claim.pod.name.as_str());
+    assert_eq!(claim, Some("b"), "{}", sim.story());
+    sim.refuses = |_| false;
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn what_keeps_being_refused_for_the_holder_does_not_hide_it() {
+    // The holder is never told that it has the address.
+    gives_it_up_although(
+        |write| matches!(write, Write::Gate(gate) if gate.status && gate.pod.name == "a"),
+        |_| {},
+    );
+    // References of its `IPAddress` are not put back.
+    gives_it_up_although(
+        |write| matches!(write, Write::MendReservation(..)),
+        |sim| {
+            let version = sim.kube.bump();
+            let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
+            let held = held.unwrap();
+            held.owner = None;
+            held.version = version;
+        },
+    );
+    // An address that it is to change to is not reserved.
+    gives_it_up_although(
+        |write| matches!(write, Write::Reserve(_, _, _, new) if *new == address("203.0.113.20")),
+        |sim| sim.edit("partner", "203.0.113.20"),
+    );
 }
