@@ -64,6 +64,13 @@ impl Ip {
         present.into_iter().chain(previous)
     }
 
+    /// Does a pod hold it, and is another address wished than the reserved one?
+    #[must_use]
+    pub(crate) fn is_edited_while_held(&self) -> bool {
+        let wished = self.wish.as_ref().ok().and_then(|wish| wish.address);
+        self.status.claim.is_some() && wished.is_some() && wished != self.status.address
+    }
+
     /// The interface that a claim is for which EC2 has not confirmed.
     #[must_use]
     pub fn unfinished_for(&self) -> Option<&InterfaceId> {

@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 use super::conditions::{Attachment, Trouble, build, claimed};
 use super::reserve::Unreserved;
 use super::{Next, World};
-use crate::facts::LATE_CALL;
+use crate::facts::{LATE_CALL, SubnetFacts};
 use crate::names::{InterfaceId, Millis};
 use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
@@ -108,7 +108,10 @@ impl World<'_> {
         }
         self.reserve(block, new)?;
         let location = self.locate(new);
-        if !location.fresh {
+        let begun = self.subnet().and_then(SubnetFacts::inventory);
+        let begun = begun.map(|inventory| inventory.begun);
+        let looked = begun > self.memory.edit_seen;
+        if !(location.fresh && looked) {
             return Err(Unreserved::Do(self.soon()));
         }
         let foreign = location.on.filter(|on| !self.explained(new, on));

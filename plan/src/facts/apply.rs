@@ -134,6 +134,10 @@ impl Facts {
             memory.failures.call_is_over();
             memory.taken.clear();
         }
+        let same_wish = known.is_some_and(|before| before.wish == ip.wish);
+        let seen = memory.edit_seen.filter(|_| same_wish);
+        let edited = ip.is_edited_while_held() && seen.is_none();
+        memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
         memory.adopted = None;
         memory.claim_changed(known, &ip, now);
         memory.failures.news(now);
@@ -153,6 +157,10 @@ impl Facts {
         }
         if let Some(before) = self.ips.insert(name.clone(), ip) {
             self.note_unexplained(&before, now);
+        }
+        if edited && let Some(id) = self.subnet_of(&name) {
+            let subnet = self.subnets.entry(id).or_default();
+            subnet.want(now.plus(Millis(1)));
         }
         Touched::One(name)
     }

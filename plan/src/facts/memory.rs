@@ -52,6 +52,9 @@ pub struct Memory {
     pub(crate) detaching: Option<(Millis, bool)>,
     /// When the present claim, recorded or not, was first seen.
     pub(crate) claim_seen: Millis,
+    /// When an edit of the address while a pod holds it was first seen: only an inventory begun after it tells
+    /// whether the new one is on an interface.
+    pub(crate) edit_seen: Option<Millis>,
     /// Interfaces that EC2 refused for good, and when: `status.refused` names one, two that are
     /// refused in turn would otherwise throw the claim to and fro.
     pub(crate) refused: BTreeMap<InterfaceId, Millis>,

@@ -55,6 +55,7 @@ impl Facts {
         for memory in self.memory.values_mut() {
             change(&mut memory.claim_seen);
             change(&mut memory.refused_seen);
+            memory.edit_seen.iter_mut().for_each(&mut *change);
             memory.unanswered.iter_mut().for_each(&mut *change);
             if let Some((at, _)) = &mut memory.detaching {
                 change(at);

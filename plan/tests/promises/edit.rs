@@ -288,3 +288,15 @@ fn an_edit_on_its_way_that_is_edited_to_an_address_in_use_is_finished_first() {
     sim.expect_on("203.0.113.20", Some("eni-n1"));
     assert!(said(&sim).contains("eni-n1"), "{}", sim.story());
 }
+
+#[test]
+fn a_new_one_that_came_to_an_interface_since_the_last_look_changes_nothing() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.found_on("203.0.113.20", Some("eni-n2"));
+    sim.edit("partner", "203.0.113.20");
+    let edited = sim.counts;
+    sim.wait(Millis::seconds(1));
+    unchanged(&sim);
+    assert!(said(&sim).contains("eni-n2"), "{}", sim.story());
+    assert_eq!(sim.counts.inventories, edited.inventories + 1);
+}
