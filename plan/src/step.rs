@@ -118,7 +118,7 @@ pub enum StatusWrite {
     Detach,
     /// It was taken off: nobody holds it.
     Clear,
-    /// Only conditions change.
+    /// Only conditions change, and places that are proven empty leave `previous`.
     Conditions,
 }
 

@@ -128,14 +128,20 @@ pub(crate) fn build(
 }
 
 impl World<'_> {
-    /// Writes the conditions if they are not so already.
+    /// Writes the conditions if they are not so already, and takes places that are proven empty out of
+    /// `previous`.
     pub(crate) fn say(&self, reserved: Result<(), Trouble>, attachment: &Attachment<'_>) -> Next {
         let conditions = build(self, &self.ip.status, reserved, attachment);
-        if conditions == self.ip.status.conditions {
+        let previous = self.previous_needed();
+        let status = &self.ip.status;
+        if conditions == status.conditions && previous == status.previous {
             return Next::Rest;
         }
-        let mut status = self.ip.status.clone();
-        status.conditions = conditions;
+        let status = IpStatus {
+            previous,
+            conditions,
+            ..status.clone()
+        };
         self.write_status(StatusWrite::Conditions, status)
     }
 }

@@ -65,6 +65,8 @@ fn late_call_possible(world: &World<'_>, address: core::net::Ipv4Addr) -> Option
 
 fn clear(world: &World<'_>) -> Next {
     let mut status = world.ip.status.clone();
+    // Every loser was told.
+    status.previous.retain(|entry| !world.proven_empty(entry));
     status.claim = None;
     status.original = None;
     status.conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);

@@ -75,7 +75,9 @@ fn assign_to_somebody(
         .on
         .as_ref()
         .filter(|on| !world.explained(address, on));
-    if let Some(on) = foreign.filter(|on| waiting && !world.may_take_from(address, on)) {
+    // Once two inventories agree, also where nobody waits for it: the IP is of no use to anybody.
+    let known = waiting || location.agreed;
+    if let Some(on) = foreign.filter(|on| known && !world.may_take_from(address, on)) {
         let trouble = super::trouble::foreign(world, address, on);
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
         return world.say(reserved, &Attachment::Kept(trouble)).or(|| later);

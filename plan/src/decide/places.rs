@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::conditions;
 use super::{Next, World};
+use crate::facts::LATE_CALL;
 use crate::names::InterfaceId;
 use crate::objects::{Claim, Hold, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
 use crate::step::{StatusWrite, Write};
@@ -93,19 +94,7 @@ impl World<'_> {
     /// The list of places with the claim's present one in it.
     pub(crate) fn previous_with_present(&self) -> Vec<Previous> {
         let status = &self.ip.status;
-        let mut previous: Vec<Previous> = status
-            .previous
-            .iter()
-            .filter(|entry| {
-                // Of an address that was edited away: until it is let go, and proven to be elsewhere.
-                let location = self.locate(entry.address);
-                let empty = location.agreed && location.on.as_ref() != Some(&entry.interface);
-                Some(entry.address) == status.address
-                    || self.own_reservation(entry.address).is_some()
-                    || !empty
-            })
-            .cloned()
-            .collect();
+        let mut previous = self.previous_needed();
         let present = status
             .claim
             .as_ref()
@@ -116,19 +105,34 @@ impl World<'_> {
         previous
     }
 
+    /// The list of places without those that are proven empty. A claim that is not recorded keeps them all: it
+    /// may have to go back to one of them.
+    pub(crate) fn previous_needed(&self) -> Vec<Previous> {
+        let status = &self.ip.status;
+        let settled = status.claim.as_ref().is_none_or(Claim::recorded);
+        let needed = |entry: &&Previous| !(settled && self.proven_empty(entry));
+        status.previous.iter().filter(needed).cloned().collect()
+    }
+
+    /// Do two agreeing inventories show the address elsewhere or nowhere, both begun when no call from before
+    /// the last change of the claim can land any more?
+    pub(crate) fn proven_empty(&self, entry: &Previous) -> bool {
+        let location = self.locate(entry.address);
+        let since = self.memory.claim_seen.plus(LATE_CALL);
+        let empty = location.on.as_ref() != Some(&entry.interface)
+            && location.agreed_since.is_some_and(|begun| begun > since);
+        empty || self.kept_by(entry.address, &entry.interface)
+    }
+
+    /// At most eight: the oldest that is proven empty goes, also under a claim that is not recorded, which tells
+    /// its losers before it goes on.
     pub(crate) fn make_room(
         &self,
         mut previous: Vec<Previous>,
     ) -> Result<Vec<Previous>, PreviousFull> {
         while previous.len() > MAX_PREVIOUS {
-            let proven_empty = previous.iter().position(|entry| {
-                let location = self.locate(entry.address);
-                location.on.as_ref() != Some(&entry.interface)
-                    && location
-                        .agreed_since
-                        .is_some_and(|since| since > self.memory.claim_seen)
-            });
-            match proven_empty {
+            let empty = previous.iter().position(|entry| self.proven_empty(entry));
+            match empty {
                 Some(index) => {
                     previous.remove(index);
                 }

@@ -30,7 +30,7 @@ fn while_a_pod_holds_it_the_pod_keeps_the_claim_and_gets_the_new_one() {
     sim.expect_on("203.0.113.10", None);
     sim.expect_on("203.0.113.20", Some("eni-n1"));
     sim.expect_reserved_only("203.0.113.20");
-    sim.expect_cost(2, 2, 2);
+    sim.expect_cost(2, 3, 2);
 }
 
 #[test]

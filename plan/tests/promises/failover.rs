@@ -39,7 +39,7 @@ fn a_node_that_is_gone_gives_it_up() {
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_denied("a", Reason::MovedTo);
-    sim.expect_cost(2, 2, 2);
+    sim.expect_cost(2, 3, 2);
 }
 
 #[test]

@@ -301,7 +301,7 @@ fn a_describe_that_lags_costs_no_second_call() {
     next(&mut sim);
     sim.settle();
     sim.expect_attached("partner", "b");
-    sim.expect_cost(2, 2, 2);
+    sim.expect_cost(2, 3, 2);
 }
 
 #[test]

@@ -78,10 +78,10 @@ fn a_drift_is_said_as_what_it_is() {
 }
 
 #[test]
-fn found_where_we_had_it_before_it_is_no_stranger_s() {
+fn found_where_we_had_it_until_lately_it_is_no_stranger_s() {
     let mut sim = attached();
     successor(&mut sim, "b", "n2", 2);
-    sim.settle();
+    sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     sim.found_on("203.0.113.10", Some("eni-n1"));
     sim.settle();
@@ -154,7 +154,7 @@ fn a_reservation_that_lost_its_label_or_its_owner_is_mended_at_once() {
 fn the_places_before_stay_named_when_it_goes_back() {
     let mut sim = attached();
     successor(&mut sim, "b", "n2", 2);
-    sim.settle();
+    sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     successor(&mut sim, "c", "n3", 3);

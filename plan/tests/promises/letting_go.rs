@@ -156,7 +156,7 @@ fn what_ec2_did_not_find_where_it_was_to_be_is_asked_of_the_places_before() {
     let mut sim = attached();
     sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
     sim.containers_ready("b");
-    sim.settle();
+    sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     // A late call of another process, which no inventory shows yet.
     sim.found_on(ADDRESS, Some("eni-n1"));

@@ -28,6 +28,7 @@ mod failures;
 mod forgetting;
 mod given_back;
 mod late;
+mod left;
 mod letting_go;
 mod looks;
 mod losers;

@@ -151,6 +151,19 @@ fn an_ip_of_before_that_names_its_interface_can_be_deleted() {
 }
 
 #[test]
+fn a_place_of_before_that_is_its_interface_leaves_the_list() {
+    let mut sim = becomes_a_primary_address_unclaimed();
+    names_its_interface(&mut sim, Hold::Claimed(target("eni-n1")));
+    sim.pod_goes("a");
+    sim.settle();
+    assert!(
+        sim.the_ip("partner").status.previous.is_empty(),
+        "{}",
+        sim.story()
+    );
+}
+
+#[test]
 fn the_primary_address_of_the_target_itself_is_not_recorded() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.remember(sim.now);

@@ -104,7 +104,7 @@ fn moved() -> Sim {
     sim.settle();
     sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
     sim.containers_ready("b");
-    sim.settle();
+    sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     sim
 }
@@ -150,7 +150,7 @@ fn a_late_assign_after_the_detach_is_taken_off_again() {
         let _ = sim.step(0);
         sim.pod_goes(pod);
     }
-    sim.settle();
+    sim.wait(Millis::seconds(2));
     sim.expect_free("partner");
     let late = Call::Assign(
         interface_of("n2"),

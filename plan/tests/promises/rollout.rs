@@ -141,7 +141,7 @@ fn a_third_revision_beats_the_second() {
     sim.containers_ready("third");
     sim.settle();
     sim.expect_attached("partner", "third");
-    sim.expect_cost(2, 2, 2);
+    sim.expect_cost(2, 3, 2);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn recreate_detaches_and_attaches() {
     sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
     sim.settle();
     sim.expect_attached("partner", "new");
-    sim.expect_cost(2, 4, 1);
+    sim.expect_cost(2, 5, 1);
 }
 
 #[test]

@@ -45,8 +45,8 @@ fn a_move_whose_own_writes_no_watch_shows_costs_no_call_and_no_write_more() {
             sim.containers_ready("new");
             sim.tell(0);
             stop(&mut sim, kinds.iter().copied());
-            sim.wait(Millis::seconds(120));
-            sim.expect_cost(if reassign { 1 } else { 2 }, 2, 2);
+            sim.wait(Millis::seconds(180));
+            sim.expect_cost(if reassign { 1 } else { 2 }, 3, 2);
             go_on(&mut sim);
             sim.settle();
             sim.expect_attached("partner", "new");

@@ -1,0 +1,160 @@
+//! A place that the address has left for good is like any other: what is there later is somebody else's.
+
+use mooring_plan::names::Millis;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{StatusWrite, Step, Write};
+
+use crate::sim::{Fault, INTERVAL, Sim};
+
+const ADDRESS: &str = "203.0.113.10";
+
+fn places(sim: &Sim) -> Vec<&str> {
+    let previous = &sim.the_ip("partner").status.previous;
+    let named = previous.iter().map(|entry| entry.interface.as_str());
+    named.collect()
+}
+
+fn is_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
+    move |step| matches!(step, Step::Write(Write::Status(_, _, of, _)) if *of == what)
+}
+
+/// Pod "a" had the address on n1, and "b" has it on n2.
+fn moved() -> Sim {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
+    sim.containers_ready("b");
+    sim.wait(Millis::seconds(2));
+    sim.expect_attached("partner", "b");
+    sim
+}
+
+/// Pod "a" had the address on n1, and nobody has it.
+fn detached() -> Sim {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.delete_pod("a");
+    sim.tell(0);
+    sim.pod_goes("a");
+    sim.wait(Millis::seconds(2));
+    sim.expect_free("partner");
+    sim
+}
+
+#[test]
+fn it_is_named_until_two_inventories_show_it_empty_and_one_write_takes_it_out() {
+    for (mut sim, then) in [(moved(), Reason::Attached), (detached(), Reason::Unclaimed)] {
+        assert_eq!(places(&sim), ["eni-n1"]);
+        sim.count_from_here();
+        sim.wait(Millis::seconds(9));
+        assert_eq!(places(&sim), ["eni-n1"], "a call may still land");
+        sim.settle();
+        assert!(places(&sim).is_empty(), "{}", sim.story());
+        sim.expect_reason("partner", then);
+        sim.expect_cost(0, 1, 0);
+    }
+}
+
+#[test]
+fn put_back_there_before_that_it_is_taken_off_and_named_until_it_is_empty() {
+    let mut sim = detached();
+    sim.found_on(ADDRESS, Some("eni-n1"));
+    sim.settle();
+    sim.expect_free("partner");
+    assert!(places(&sim).is_empty(), "{}", sim.story());
+    assert_eq!(sim.counts.unassigns, 2, "{}", sim.story());
+}
+
+#[test]
+fn put_there_by_hand_hours_later_it_is_left_there_and_nobody_else_gets_it() {
+    for restarted in [false, true] {
+        let mut sim = detached();
+        sim.wait(Millis::seconds(7200));
+        sim.found_on(ADDRESS, Some("eni-n1"));
+        sim.count_from_here();
+        if restarted {
+            sim.restart(0);
+        }
+        sim.wait(Millis::seconds(3600));
+        sim.expect_on(ADDRESS, Some("eni-n1"));
+        assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+        sim.expect_reason("partner", Reason::AddressInUse);
+        sim.expect_event("IP partner", Reason::AddressInUse);
+        sim.pod("b").on("n2");
+        sim.settle();
+        sim.expect_on(ADDRESS, Some("eni-n1"));
+        sim.expect_reason("partner", Reason::AddressInUse);
+        assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+        sim.take_from("partner", "eni-n1");
+        sim.settle();
+        sim.expect_attached("partner", "b");
+    }
+}
+
+#[test]
+fn put_there_by_hand_hours_later_it_is_not_fetched_for_its_holder() {
+    let mut sim = moved();
+    sim.wait(Millis::seconds(7200));
+    sim.found_on(ADDRESS, Some("eni-n1"));
+    sim.count_from_here();
+    sim.settle();
+    sim.expect_on(ADDRESS, Some("eni-n1"));
+    sim.expect_reason("partner", Reason::AddressInUse);
+    sim.expect_denied("b", Reason::AddressInUse);
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn put_there_by_hand_hours_later_it_is_left_there_when_the_ip_goes() {
+    let mut sim = detached();
+    sim.wait(Millis::seconds(7200));
+    sim.found_on(ADDRESS, Some("eni-n1"));
+    sim.count_from_here();
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.expect_on(ADDRESS, Some("eni-n1"));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn a_detach_that_inventories_have_proven_leaves_no_place() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.ec2.faults.extend([Fault::RequestLost; 3]);
+    sim.pod("a").on("n1");
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    sim.delete_pod("a");
+    sim.tell(0);
+    sim.pod_goes("a");
+    sim.step_until(is_write(StatusWrite::Clear));
+    assert!(places(&sim).is_empty(), "{}", sim.story());
+    sim.count_from_here();
+    sim.settle();
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn a_claim_that_is_not_recorded_names_the_places_before_however_long_it_takes() {
+    let mut sim = moved();
+    sim.ec2.faults.extend([Fault::None]);
+    sim.ec2.faults.extend([Fault::Throttled; 100]);
+    sim.pod("c").on("n1").replica_set("rs3", 3, "dep");
+    sim.containers_ready("c");
+    sim.wait(Millis(INTERVAL.0 * 10));
+    assert_eq!(places(&sim), ["eni-n2"], "{}", sim.story());
+    sim.ec2.faults.clear();
+    sim.settle();
+    sim.expect_attached("partner", "c");
+    assert!(places(&sim).is_empty(), "{}", sim.story());
+}
+
+#[test]
+fn inventories_begun_while_a_call_of_another_process_may_land_prove_nothing() {
+    let mut sim = moved();
+    sim.wait(Millis::seconds(9));
+    sim.restart(0);
+    sim.wait(Millis::seconds(30));
+    assert_eq!(places(&sim), ["eni-n1"], "{}", sim.story());
+    sim.settle();
+    assert!(places(&sim).is_empty(), "{}", sim.story());
+}
