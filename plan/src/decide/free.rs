@@ -16,6 +16,9 @@ use crate::step::{Call, Read, StatusWrite, Step, Write};
 /// The next step of an IP that nobody holds.
 pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
+    if let Some(next) = world.silence_others(None) {
+        return next;
+    }
     if ip.deleting {
         return teardown(world, notices);
     }

@@ -1,6 +1,7 @@
 //! The readiness gate: `False` at a loser before EC2 is told anything, `True` at the winner last.
 
 use alloc::format;
+use alloc::string::String;
 
 use super::conditions::Trouble;
 use super::trouble::foreign;
@@ -29,14 +30,19 @@ impl<'a> World<'a> {
         let leaving = matches!(claim.hold, Hold::Detaching) && !silenced(&claim.uid);
         let leaving = leaving.then_some((&claim.pod, &claim.uid));
         if let Some((key, uid)) = leaving.into_iter().chain(losers).next() {
-            return Some(self.deny(key, uid, claim));
+            return Some(self.deny(key, uid, Some(claim)));
         }
-        // Any other pod of this IP that says it has the address, the holder too while it has not.
+        self.silence_others(Some(claim))
+    }
+
+    /// The next pod of this IP that says it has the address although the status does not: the gate follows
+    /// what is written, also where that was wiped by hand.
+    pub(crate) fn silence_others(&self, claim: Option<&Claim>) -> Option<Next> {
+        let has = |pod: &Pod| claim.is_some_and(|claim| claim.recorded() && claim.uid == pod.uid);
         let liar = self
             .pods()
             .map(|seen| &seen.pod)
-            .find(|pod| pod.says_attached() && (pod.uid != claim.uid || !claim.recorded()));
-        let liar = liar?;
+            .find(|pod| pod.says_attached() && !has(pod))?;
         // Another may lead too, and have recorded it since: what one denies the other would say again.
         if self.read_ip(&self.ip.name).is_none() {
             return Some(Next::read(Read::Ip(self.ip.name.clone())));
@@ -44,7 +50,7 @@ impl<'a> World<'a> {
         Some(self.deny(&liar.key, &liar.uid, claim))
     }
 
-    fn deny(&self, key: &PodKey, uid: &PodUid, claim: &Claim) -> Next {
+    fn deny(&self, key: &PodKey, uid: &PodUid, claim: Option<&Claim>) -> Next {
         let annotated = self.pod(uid).is_none_or(|seen| seen.pod.annotated);
         let version = self.ip.version;
         let (reason, message) = if self.ip.deleting {
@@ -54,7 +60,28 @@ impl<'a> World<'a> {
             )
         } else if !annotated {
             return self.not_requested(key, uid);
-        } else if matches!(claim.hold, Hold::Detaching) {
+        } else if let Some(claim) = claim {
+            self.why_not(uid, claim)
+        } else {
+            (
+                Reason::Released,
+                format!("no pod holds IP {}, as its status has it", self.ip.name),
+            )
+        };
+        let message = format!("{message} (claim {version})");
+        Next::write(Write::Gate(GateWrite {
+            pod: key.clone(),
+            uid: uid.clone(),
+            version: None,
+            status: false,
+            reason,
+            message,
+        }))
+    }
+
+    /// Why a pod that asks for it has it not, under this claim.
+    fn why_not(&self, uid: &PodUid, claim: &Claim) -> (Reason, String) {
+        if matches!(claim.hold, Hold::Detaching) {
             (
                 Reason::Detaching,
                 format!("IP {} is being taken off", self.ip.name),
@@ -85,16 +112,7 @@ impl<'a> World<'a> {
                     self.ip.name
                 ),
             )
-        };
-        let message = format!("{message} (claim {version})");
-        Next::write(Write::Gate(GateWrite {
-            pod: key.clone(),
-            uid: uid.clone(),
-            version: None,
-            status: false,
-            reason,
-            message,
-        }))
+        }
     }
 
     /// The address is where Mooring did not put it.

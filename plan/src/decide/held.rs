@@ -53,10 +53,7 @@ fn kept(
         }
         Err(Err(next)) => return next,
     };
-    let liar = world
-        .pods()
-        .any(|seen| seen.pod.uid != claim.uid && seen.pod.says_attached());
-    if liar && let Some(next) = world.silence(claim) {
+    if let Some(next) = world.silence_others(Some(claim)) {
         return next;
     }
     world

@@ -51,4 +51,5 @@ mod touched;
 mod unanswered;
 mod unreadable;
 mod waiting;
+mod wiped;
 mod written;
