@@ -6,6 +6,7 @@
 mod apply;
 mod backoff;
 mod immovable;
+mod lead;
 mod memory;
 mod moments;
 mod subnet;
@@ -220,6 +221,8 @@ pub struct Facts {
     pub(crate) witnessed: BTreeSet<PodUid>,
     /// Holders that a quorum read did not find and nobody saw go: since when (the brake).
     pub(crate) absent: BTreeMap<IpName, (PodUid, Millis)>,
+    /// When this process last began to lead: what was asked before is of another time.
+    pub(crate) led_since: Millis,
 }
 
 /// Answers to quorum reads, with when each was begun. `None` in a second place is a 404.
@@ -269,14 +272,7 @@ impl Facts {
             reads: Reads::default(),
             witnessed: BTreeSet::new(),
             absent: BTreeMap::new(),
-        }
-    }
-
-    /// Another led until now: what the watches have shown may be older than its last writes. Every IP is
-    /// read before anything is decided from it.
-    pub fn lead_begins(&mut self) {
-        for name in self.ips.keys() {
-            self.memory.entry(name.clone()).or_default().stale = true;
+            led_since: Millis(0),
         }
     }
 

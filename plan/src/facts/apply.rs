@@ -8,7 +8,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::subnet::OfInterest;
-use super::{Fact, Facts, Inventory, Kind, NodeSeen, PodSeen, Touched};
+use super::{Fact, Facts, Inventory, Kind, LATE_CALL, NodeSeen, PodSeen, Touched};
 use crate::cloud::Interface;
 use crate::names::{IpName, IpUid, Millis, PodUid, ResourceVersion, SubnetId};
 use crate::objects::{Ip, Node, Pod, Reservation, UnreadableIp};
@@ -16,6 +16,9 @@ use crate::objects::{Ip, Node, Pod, Reservation, UnreadableIp};
 impl Facts {
     /// Takes a fact. `begun` is when the request that it answers was begun (a watch's event: `now`).
     pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
+        let Some(fact) = self.since_led(fact, begun) else {
+            return Touched::Nothing;
+        };
         match fact {
             Fact::Ip(ip) => self.see_ip(ip, now),
             Fact::IpUnreadable(ip) => self.see_unreadable(ip, now),
@@ -162,6 +165,7 @@ impl Facts {
             let subnet = self.subnets.entry(id).or_default();
             subnet.want(now.plus(Millis(1)));
         }
+        self.want_proof(&name, now);
         Touched::One(name)
     }
 
@@ -375,6 +379,17 @@ impl Facts {
             .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
         self.note_ownerless(now);
         Touched::All
+    }
+
+    /// A detach that has just begun while an Assign may be on its way waits for looks that are begun when
+    /// none can land any more: they follow as soon as they can, and not when the interval has them.
+    pub(in crate::facts) fn want_proof(&mut self, name: &IpName, now: Millis) {
+        let memory = self.memory.get(name);
+        let begun = memory.is_some_and(|memory| memory.detaching == Some((now, false)));
+        if let Some(subnet) = self.subnet_of(name).filter(|_| begun) {
+            let subnet = self.subnets.entry(subnet).or_default();
+            subnet.want_proof(now.plus(LATE_CALL));
+        }
     }
 
     /// The subnet that an IP's address lies in.

@@ -38,6 +38,7 @@ impl Facts {
     /// Those of which it matters whether inventories were begun before or after them, and the
     /// inventories' own.
     pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        change(&mut self.led_since);
         for (_, since) in self.ownerless.values_mut() {
             change(since);
         }
@@ -51,6 +52,7 @@ impl Facts {
             subnet.unknown.values_mut().for_each(&mut *change);
             subnet.explained.values_mut().for_each(&mut *change);
             subnet.wanted.iter_mut().for_each(&mut *change);
+            subnet.proof.iter_mut().for_each(&mut *change);
         }
         for memory in self.memory.values_mut() {
             change(&mut memory.claim_seen);

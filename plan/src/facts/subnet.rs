@@ -127,6 +127,8 @@ pub struct SubnetFacts {
     pub(crate) before: Option<Inventory>,
     /// When an inventory is wanted earlier than the interval has it.
     pub(crate) wanted: Option<Millis>,
+    /// Two inventories are wanted that were begun after this moment, as soon as there can be.
+    pub(crate) proof: Option<Millis>,
     /// When the last attempt was begun.
     pub(crate) tried: Option<Millis>,
     /// It failed: the interval may be shorter, EC2's patience is not.
@@ -150,6 +152,12 @@ impl SubnetFacts {
     /// Asks for an inventory at that moment, if none is due before.
     pub(crate) fn want(&mut self, at: Millis) {
         self.wanted = Some(self.wanted.map_or(at, |wanted| wanted.min(at)));
+    }
+
+    /// Asks for two inventories that are begun after that moment.
+    pub(crate) fn want_proof(&mut self, after: Millis) {
+        self.proof = self.proof.max(Some(after));
+        self.want(after.plus(Millis(1)));
     }
 
     /// When the next inventory is due.
@@ -227,6 +235,11 @@ impl SubnetFacts {
         }
         if doubtful || self.before.is_none() {
             self.want(began.plus(SECOND_LOOK));
+        }
+        let proven = |after| self.before.as_ref().is_some_and(|it| it.begun > after);
+        self.proof = self.proof.filter(|after| !proven(*after));
+        if let Some(after) = self.proof {
+            self.want(began.plus(SECOND_LOOK).max(after.plus(Millis(1))));
         }
     }
 

@@ -29,6 +29,7 @@ mod forgetting;
 mod given_back;
 mod late;
 mod left;
+mod leaders;
 mod letting_go;
 mod looks;
 mod losers;

@@ -204,7 +204,7 @@ fn whoever_begins_to_lead_reads_an_ip_before_it_acts_on_what_a_watch_has_shown()
     sim.settle();
     let name = IpName::from("partner");
     let mut facts = sim.controllers[0].facts.clone();
-    facts.lead_begins();
+    facts.lead_begins(sim.now);
     let first = facts.decide(&name, sim.now).step;
     assert_eq!(first, Some(Step::Read(Read::Ip(name.clone()))));
     facts.apply(Fact::IpRead(name.clone(), None), sim.now, sim.now);

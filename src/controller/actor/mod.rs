@@ -228,10 +228,11 @@ impl<C: Cloud> Actor<C> {
         }
     }
 
-    /// Notices that leadership came or went.
+    /// Notices that leadership came or went. Nobody leads before every kind was listed.
     fn follow_lead(&mut self, now: Millis) {
         let lead = *self.lead.borrow_and_update();
-        let leading = lead.holds(now);
+        // What is listed after it has begun to lead would not be read before it is acted on.
+        let leading = lead.holds(now) && self.facts.synced();
         if leading == self.leading {
             return;
         }
@@ -239,7 +240,7 @@ impl<C: Cloud> Actor<C> {
         self.effects.metrics.leader(leading);
         if leading {
             tracing::info!("leading");
-            self.facts.lead_begins();
+            self.facts.lead_begins(now);
             self.queue.extend(self.facts.ip_names());
             self.blocks.touch_all();
         } else {
@@ -248,9 +249,9 @@ impl<C: Cloud> Actor<C> {
         }
     }
 
-    /// Begins everything that is to be done now. Nothing is, before every kind was listed.
+    /// Begins everything that is to be done now.
     fn launch(&mut self, now: Millis) {
-        if !self.leading || !self.facts.synced() {
+        if !self.leading {
             return;
         }
         self.launch_inventories(now);
@@ -260,12 +261,8 @@ impl<C: Cloud> Actor<C> {
 
     /// When to look again although nothing happened.
     fn wake(&self, now: Millis) -> Millis {
-        if !self.leading || !self.facts.synced() {
-            return self
-                .lead()
-                .ends()
-                .filter(|_| self.leading)
-                .unwrap_or(Millis(u64::MAX));
+        if !self.leading {
+            return Millis(u64::MAX);
         }
         let moments = [
             self.lead().ends(),

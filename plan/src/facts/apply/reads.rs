@@ -45,8 +45,12 @@ impl Facts {
             Fact::IpRead(name, ip) => {
                 match &ip {
                     Some(ip) => {
+                        // One that was begun before the last write is no word on what that has led to.
+                        let of_this_round = self.is_of_known(&name, begun);
                         touched = self.see_ip(ip.clone(), now);
-                        self.memory.entry(name.clone()).or_default().stale = false;
+                        if let Some(memory) = self.memory.get_mut(&name).filter(|_| of_this_round) {
+                            memory.stale = false;
+                        }
                     }
                     None if self.is_of_known(&name, begun) => {
                         touched = self.lose_ip(&name, now);

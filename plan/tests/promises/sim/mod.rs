@@ -140,6 +140,15 @@ impl Sim {
         self.controllers[controller] = Controller::new();
     }
 
+    /// From here on this one leads, and no other takes steps while time passes.
+    pub fn lead(&mut self, controller: usize) {
+        self.note(format!("[{controller}] leads"));
+        self.leader = Some(controller);
+        self.tell(controller);
+        self.rules.restarted(controller);
+        self.controllers[controller].facts.lead_begins(self.now);
+    }
+
     pub fn note(&mut self, what: impl Into<String>) {
         self.trace
             .push(format!("{:>8} {}", self.now.0, what.into()));

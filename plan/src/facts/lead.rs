@@ -1,0 +1,68 @@
+//! A process that begins to lead is as one that has just started: what the watches have shown, it keeps;
+//! what it learnt of EC2, of claims and by reads was of a time in which it led, or another did.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::{CallError, Fact, Facts, Memory, WriteOutcome};
+use crate::classify::Outcome;
+use crate::names::Millis;
+
+impl Facts {
+    /// Another led until now. Its last writes may be newer than what the watches have shown, so every IP is
+    /// read before anything is decided from it; and it may have sent an Assign that nobody has answered.
+    pub fn lead_begins(&mut self, now: Millis) {
+        let before = core::mem::replace(self, Self::new(self.settings));
+        *self = Self {
+            synced: before.synced,
+            listed: before.listed,
+            rolled_back: before.rolled_back,
+            ips: before.ips,
+            unreadable: before.unreadable,
+            coming: before.coming,
+            blocks: before.blocks,
+            pods: before.pods,
+            pods_of: before.pods_of,
+            nodes: before.nodes,
+            reservations: before.reservations,
+            witnessed: before.witnessed,
+            led_since: now,
+            ..Self::new(self.settings)
+        };
+        let names: Vec<_> = self.ips.keys().cloned().collect();
+        for (name, ip) in &self.ips {
+            let mut memory = Memory {
+                round: now,
+                stale: true,
+                unanswered: Some(now),
+                ..Memory::default()
+            };
+            memory.claim_changed(None, ip, now);
+            self.memory.insert(name.clone(), memory);
+        }
+        for name in names {
+            self.want_proof(&name, now);
+        }
+    }
+
+    /// What an answer says now, if its request was begun before this process began to lead: what a write or
+    /// a call did, others may have undone since. None: nothing at all.
+    pub(super) fn since_led(&self, fact: Fact, begun: Millis) -> Option<Fact> {
+        if begun >= self.led_since {
+            return Some(fact);
+        }
+        match fact {
+            Fact::Wrote(name, write, _) => Some(Fact::Wrote(name, write, WriteOutcome::Unknown)),
+            Fact::Called(name, call, _) => {
+                let error = CallError {
+                    outcome: Outcome::Unknown,
+                    code: "Unknown".to_string(),
+                    message: "it was answered after another had led".to_string(),
+                };
+                Some(Fact::Called(name, call, Err(error)))
+            }
+            Fact::InventoryDone(..) | Fact::InventoryFailed(..) => None,
+            fact => Some(fact),
+        }
+    }
+}

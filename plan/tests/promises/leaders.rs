@@ -1,0 +1,193 @@
+//! One leads, another leads, and the first leads again: what it knew of EC2 and of claims is of before.
+
+use mooring_plan::cloud::Reassign;
+use mooring_plan::facts::{Fact, Kind, WriteOutcome};
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
+
+use crate::sim::{Fault, SUBNET, Sim, address, interface_of};
+
+/// Two processes, of which the first leads; two nodes, and the IP "partner" is reserved.
+fn two() -> Sim {
+    let mut sim = Sim::new();
+    sim.second_controller();
+    for node in ["n1", "n2"] {
+        sim.node(node);
+    }
+    sim.ip("partner", "203.0.113.10");
+    sim.lead(0);
+    sim.settle();
+    sim
+}
+
+fn steps_until(sim: &mut Sim, who: usize, done: impl Fn(&Step) -> bool) -> Step {
+    for _ in 0..10_000 {
+        match sim.step(who) {
+            Ok(step) if done(&step) => return step,
+            Ok(_) => {}
+            Err(_) => sim.now = sim.now.plus(Millis(10)),
+        }
+    }
+    panic!("it was never done\n{}", sim.story());
+}
+
+fn is_status(step: &Step, wanted: StatusWrite) -> bool {
+    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == wanted)
+}
+
+/// The time until this is so, and no longer than two minutes.
+fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Millis {
+    let from = sim.now;
+    while !so(sim) {
+        assert!(
+            sim.now.since(from) < Millis::seconds(120),
+            "{}",
+            sim.story()
+        );
+        sim.wait(Millis(10));
+    }
+    sim.now.since(from)
+}
+
+#[test]
+fn no_pod_is_told_of_an_address_that_was_attached_before_another_led() {
+    let mut sim = two();
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(3));
+    sim.expect_attached("partner", "a");
+    sim.lead(1);
+    sim.pod_goes("a");
+    sim.pod("b").on("n2");
+    sim.wait(Millis::seconds(12));
+    sim.expect_attached("partner", "b");
+    sim.pod_goes("b");
+    sim.pod("c").on("n1");
+    steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Claim));
+    sim.lead(0);
+    let told = |sim: &Sim| sim.the_pod("c").says_attached();
+    let took = time_until(&mut sim, told);
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    assert!(took < Millis::seconds(1), "{took:?}\n{}", sim.story());
+}
+
+#[test]
+fn nothing_is_let_go_for_what_was_taken_off_before_another_led() {
+    let mut sim = two();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.tell(1);
+    let looked = sim.counts.inventories;
+    time_until(&mut sim, |sim| sim.counts.inventories > looked);
+    sim.pod_goes("a");
+    steps_until(&mut sim, 0, |step| {
+        matches!(step, Step::Call(Call::Unassign(..)))
+    });
+    sim.lead(1);
+    // The watches of the one that led lag from here on, and catch up when it leads again.
+    sim.controllers[0].stuck.extend([Kind::Ip, Kind::Pod]);
+    sim.pod("c").on("n1");
+    // What is not certain for the new leader is so after ten seconds and two looks.
+    let served = |sim: &Sim| sim.the_pod("c").says_attached();
+    let took = time_until(&mut sim, served);
+    assert!(took <= Millis::seconds(14), "{took:?}\n{}", sim.story());
+    sim.pod_goes("c");
+    sim.delete_ip("partner");
+    steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Detach));
+    sim.controllers[0].stuck.clear();
+    sim.lead(0);
+    time_until(&mut sim, |sim| !sim.has_ip("partner"));
+    sim.expect_on("203.0.113.10", None);
+    sim.expect_gone("partner");
+}
+
+/// The first leader's Assign is on its way, its second is recorded, and another begins to lead.
+fn another_leads_while_an_assign_is_on_its_way(shown: bool) -> (Sim, Call) {
+    let mut sim = two();
+    sim.tell(1);
+    if !shown {
+        sim.controllers[1].stuck.extend(Kind::ALL);
+    }
+    sim.ec2.faults.push_back(Fault::RequestLost);
+    sim.pod("a").on("n1");
+    let Step::Call(late) = steps_until(&mut sim, 0, |step| matches!(step, Step::Call(_))) else {
+        unreachable!("a call was waited for");
+    };
+    sim.wait(Millis::seconds(3));
+    sim.expect_attached("partner", "a");
+    sim.lead(1);
+    (sim, late)
+}
+
+#[test]
+fn an_ip_that_an_assign_of_the_former_leader_may_put_back_is_not_gone() {
+    for shown in [true, false] {
+        let (mut sim, late) = another_leads_while_an_assign_is_on_its_way(shown);
+        sim.wait(Millis(20));
+        sim.controllers[1].stuck.clear();
+        sim.pod_goes("a");
+        sim.delete_ip("partner");
+        sim.wait(Millis::seconds(5));
+        assert!(sim.has_ip("partner"), "{}", sim.story());
+        sim.ec2.execute(&late, sim.now).unwrap();
+        sim.settle();
+        sim.expect_gone("partner");
+        sim.expect_on("203.0.113.10", None);
+    }
+}
+
+#[test]
+fn what_was_asked_before_another_led_says_nothing_when_it_is_answered() {
+    let mut sim = two();
+    sim.pod("a").on("n1");
+    sim.settle();
+    let name = IpName::from("partner");
+    let before = sim.the_ip("partner").clone();
+    let asked = sim.now;
+    let list = sim.ec2.describe(asked);
+    let later = asked.plus(Millis::seconds(1));
+    let facts = &mut sim.controllers[0].facts;
+    facts.lead_begins(later);
+    let again = |facts: &mooring_plan::facts::Facts| facts.decide(&name, later).step;
+    let first = Some(Step::Read(Read::Ip(name.clone())));
+    facts.apply(
+        Fact::IpRead(name.clone(), Some(before.clone())),
+        asked,
+        later,
+    );
+    assert_eq!(again(facts), first, "a read");
+    let write = Write::DropTakeFrom(name.clone(), before.version);
+    let done = WriteOutcome::Done(None);
+    facts.apply(Fact::Wrote(name.clone(), write, done), asked, later);
+    assert_eq!(again(facts), first, "a write");
+    facts.apply(Fact::InventoryDone(SUBNET.into(), list), asked, later);
+    assert_eq!(facts.inventory_due(&SUBNET.into()), Millis(0), "a list");
+    let same = Fact::IpRead(name.clone(), Some(before));
+    facts.apply(same.clone(), later, later);
+    assert_ne!(again(facts), first, "a read of now");
+
+    // An Assign that was answered lately may have been undone since, and one Describe may lag.
+    let call = Call::Assign(
+        interface_of("n2"),
+        address("203.0.113.10"),
+        Reassign::Refuse,
+    );
+    facts.apply(Fact::Called(name.clone(), call, Ok(())), asked, later);
+    sim.now = later;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert!(sim.the_pod("a").says_attached(), "{}", sim.story());
+}
+
+#[test]
+fn a_change_of_leader_and_back_costs_nothing_but_looks() {
+    let mut sim = two();
+    sim.pod("a").on("n1");
+    sim.settle();
+    for leader in [1, 0] {
+        sim.count_from_here();
+        sim.lead(leader);
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.expect_cost(0, 0, 0);
+    }
+}
