@@ -201,7 +201,7 @@ fn allocate(
     }
     let taken = |address: Ipv4Addr| {
         world.facts.reservations.contains_key(&address)
-            || world.memory.taken.contains_key(&address)
+            || world.taken_lately(address)
             || subnet
                 .inventory()
                 .is_some_and(|inventory| inventory.holder_of(address).is_some())

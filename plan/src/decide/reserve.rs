@@ -145,6 +145,13 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Did somebody else have it when it was last to be made ours, or was asked for? No watch of ours may show
+    /// who, nor that it is free again.
+    pub(crate) fn taken_lately(&self, address: Ipv4Addr) -> bool {
+        let taken = self.memory.taken.get(&address);
+        taken.is_some_and(|(asked, _)| self.now < asked.plus(ASK_AGAIN))
+    }
+
     /// Makes an address ours, or says who has it.
     pub(crate) fn reserve(&self, block: &'a Block, address: Ipv4Addr) -> Result<(), Unreserved> {
         let ip = self.ip;
@@ -162,20 +169,19 @@ impl<'a> World<'a> {
         if let Some(reservation) = self.facts.reservations.get(&address) {
             return Err(self.taken(reservation));
         }
-        let create = || {
-            let (name, uid) = (ip.name.clone(), ip.uid.clone());
-            Next::write(Write::Reserve(name, uid, ip.version, address))
-        };
         let Some((asked, by)) = self.memory.taken.get(&address) else {
-            return Err(Unreserved::Do(create()));
+            let (name, uid) = (ip.name.clone(), ip.uid.clone());
+            let create = Write::Reserve(name, uid, ip.version, address);
+            return Err(Unreserved::Do(Next::write(create)));
         };
         let again = asked.plus(ASK_AGAIN);
         match self.facts.reads.reservations.get(&address) {
-            Some((begun, read)) if self.memory.fresh(*begun, self.now) => match read {
-                Some(reservation) if is_ours(reservation, &ip.uid) => self.adopted(reservation),
-                Some(reservation) => Err(self.taken(reservation)),
-                None => Err(Unreserved::Do(create())),
-            },
+            Some((begun, Some(reservation))) if self.memory.fresh(*begun, self.now) => {
+                if is_ours(reservation, &ip.uid) {
+                    return self.adopted(reservation);
+                }
+                Err(self.taken(reservation))
+            }
             _ if by.is_empty() || self.now >= again => {
                 Err(Unreserved::Do(Next::read(Read::Reservation(address))))
             }

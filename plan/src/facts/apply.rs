@@ -6,6 +6,7 @@ mod reads;
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
 use super::subnet::OfInterest;
 use super::{Fact, Facts, Inventory, Kind, LATE_CALL, NodeSeen, PodSeen, Touched};
@@ -49,7 +50,7 @@ impl Facts {
             Fact::Node(node) => self.see_node(node, now),
             Fact::NodeGone(name) => changed(self.nodes.remove(&name).is_some()),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
-            Fact::ReservationGone(address) => match self.reservations.remove(&address) {
+            Fact::ReservationGone(address) => match self.lose_reservation(address) {
                 Some(gone) => self.owner_of(&gone),
                 None => Touched::Nothing,
             },
@@ -348,6 +349,14 @@ impl Facts {
             memory.round = memory.round.max(now);
         }
         touched
+    }
+
+    /// Whoever found the address taken may have it now.
+    fn lose_reservation(&mut self, address: Ipv4Addr) -> Option<Reservation> {
+        for memory in self.memory.values_mut() {
+            memory.taken.remove(&address);
+        }
+        self.reservations.remove(&address)
     }
 
     fn owner_of(&self, reservation: &Reservation) -> Touched {

@@ -60,7 +60,7 @@ pub struct Memory {
     pub(crate) refused: BTreeMap<InterfaceId, Millis>,
     /// When the present `status.refused` was first seen.
     pub(crate) refused_seen: Millis,
-    /// Addresses that `Reserve` found taken, and by whom.
+    /// Addresses that `Reserve` found taken, when that was last seen, and by whom.
     pub(crate) taken: BTreeMap<Ipv4Addr, (Millis, String)>,
     /// The address whose `IPAddress` this process wrote for the IP as it is now, at this very version.
     pub(crate) adopted: Option<Ipv4Addr>,

@@ -1,6 +1,7 @@
 //! What is done about an address that an `IPAddress` of somebody else may reserve.
 
-use mooring_plan::facts::Fact;
+use mooring_plan::block::BlockRange;
+use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
 use mooring_plan::objects::{Reservation, Wish};
 use mooring_plan::reason::Reason;
@@ -159,4 +160,60 @@ fn once_it_is_ours_nobody_is_asked_whose_it_is_also_when_it_has_to_be_made_anew(
     sim.taken.clear();
     gone(&mut sim);
     assert!(asked(&sim).is_empty(), "{}", sim.story());
+}
+
+/// IPs that wish any address of a block that has two; "a" and "b" have them, and "c" lost the race for both
+/// while no watch showed them.
+fn two_of_three() -> Sim {
+    let mut sim = Sim::new();
+    sim.change_block("block", |block| {
+        let spec = block.spec.as_mut().unwrap();
+        spec.range = BlockRange::parse("203.0.113.8/31", []).unwrap();
+    });
+    for name in ["a", "b"] {
+        sim.ip_of_block(name, "block");
+    }
+    sim.settle();
+    sim.ip_of_block("c", "block");
+    sim.step_until(|step| matches!(step, Step::Write(Write::AddFinalizer(..))));
+    let ip = sim.the_ip("c");
+    let (name, uid, version) = (ip.name.clone(), ip.uid.clone(), ip.version);
+    for lost in ["203.0.113.8", "203.0.113.9"] {
+        let write = Write::Reserve(name.clone(), uid.clone(), version, address(lost));
+        let fact = Fact::Wrote(name.clone(), write, WriteOutcome::AlreadyExists);
+        let (facts, now) = (&mut sim.controllers[0].facts, sim.now);
+        facts.apply(fact, now, now);
+    }
+    sim.wait(Millis::seconds(1));
+    sim.expect_not_reserved("c", Reason::BlockExhausted);
+    sim
+}
+
+#[test]
+fn an_address_that_comes_free_is_given_to_an_ip_that_once_lost_the_race_for_it() {
+    let mut sim = two_of_three();
+    sim.settle();
+    sim.delete_ip("a");
+    sim.wait(Millis::seconds(5));
+    assert!(!sim.has_ip("a"), "{}", sim.story());
+    let given = sim.the_ip("c").status.address;
+    assert_eq!(given, Some(address("203.0.113.8")), "{}", sim.story());
+}
+
+#[test]
+fn so_is_one_that_no_watch_shows_coming_free() {
+    let mut sim = Sim::new();
+    sim.change_block("block", |block| {
+        let spec = block.spec.as_mut().unwrap();
+        spec.range = BlockRange::parse("203.0.113.10/32", []).unwrap();
+    });
+    put(&mut sim, held_by(None));
+    sim.ip_of_block("partner", "block");
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::BlockExhausted);
+    sim.kube.reservations.clear();
+    sim.kube.bump();
+    sim.wait(INTERVAL);
+    let given = sim.the_ip("partner").status.address;
+    assert_eq!(given, Some(address("203.0.113.10")), "{}", sim.story());
 }

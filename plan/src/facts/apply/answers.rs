@@ -36,7 +36,7 @@ impl Facts {
                 memory.taken.insert(*address, (now, String::new()));
             }
             (Write::Reserve(_, _, version, address), WriteOutcome::Done(_)) => {
-                memory.taken.remove(address);
+                memory.taken.clear();
                 memory.adopted = Some(*address).filter(|_| known == Some(*version));
             }
             (Write::MendReservation(_, _, version, mended), WriteOutcome::Done(_)) => {

@@ -1,6 +1,5 @@
 //! What answers to quorum reads change.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
@@ -74,7 +73,7 @@ impl Facts {
             Fact::ReservationRead(address, reservation) => {
                 match &reservation {
                     None => {
-                        self.reservations.remove(&address);
+                        self.lose_reservation(address);
                     }
                     // The watch will show it too: until then this is what is known.
                     Some(found) if found.managed => {
@@ -82,12 +81,10 @@ impl Facts {
                     }
                     Some(_) => {}
                 }
-                for memory in self.memory.values_mut() {
-                    if let Some(taken) = memory.taken.get_mut(&address) {
-                        let by = reservation
-                            .as_ref()
-                            .map_or_else(String::new, |found| found.parent_text.clone());
-                        *taken = (now, by);
+                if let Some(found) = &reservation {
+                    let taken = self.memory.values_mut();
+                    for taken in taken.filter_map(|memory| memory.taken.get_mut(&address)) {
+                        *taken = (now, found.parent_text.clone());
                     }
                 }
                 self.reads
