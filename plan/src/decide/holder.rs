@@ -89,8 +89,10 @@ impl<'a> World<'a> {
         let Some(seen) = self.facts.nodes.get(&target.node) else {
             return yes();
         };
-        // The name may have gone to another machine: the instance counts.
-        if seen.node.instance.as_ref() != Some(&target.place.instance) {
+        // The name may have gone to another machine: the instance counts. One without an instance says nothing:
+        // it may just have been made anew.
+        let instance = seen.node.instance.as_ref();
+        if instance.is_some_and(|instance| instance != &target.place.instance) {
             return yes();
         }
         if seen.node.unreachable || seen.node.out_of_service {

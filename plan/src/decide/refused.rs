@@ -105,9 +105,13 @@ pub(crate) fn give_up(
     if !location.fresh {
         return Some(world.soon());
     }
-    // It was somewhere before, and one look that does not show it proves nothing.
+    // It was somewhere before, and one look that does not show it proves nothing; or an Assign of before the
+    // refusal may land yet.
     let before = &world.ip.status.previous;
-    if location.on.is_some() || before.iter().any(|entry| entry.address == address) {
+    let proven_nowhere = location.on.is_none()
+        && before.iter().all(|entry| entry.address != address)
+        && !world.memory.assign_may_land(world.now);
+    if !proven_nowhere {
         return Some(super::detach::begin_with(world, claim, status, notices));
     }
     status.claim = None;

@@ -33,9 +33,9 @@ pub struct Memory {
     pub(crate) round: Millis,
     /// The object in hand lost a race: it is read before anything is decided from it.
     pub(crate) stale: bool,
-    /// Losers whose `False` was written, or that are gone, under the present claim.
+    /// Losers whose `False` was written under the present claim.
     pub(crate) silenced: BTreeSet<PodUid>,
-    /// Earlier holders of which a quorum read said that they are gone. A UID never comes back.
+    /// Holders, earlier ones too, that a quorum read or a write did not find. A UID never comes back.
     pub(crate) gone: BTreeSet<PodUid>,
     /// Addresses taken off interfaces since the claim, as EC2 confirmed.
     pub(crate) unassigned: BTreeSet<(InterfaceId, Ipv4Addr)>,

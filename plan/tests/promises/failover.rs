@@ -69,6 +69,18 @@ fn the_same_name_with_another_instance_is_another_node() {
 }
 
 #[test]
+fn a_node_that_has_no_instance_yet_says_nothing() {
+    let mut sim = draining();
+    sim.change_node("n1", |node| node.instance = None);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+    sim.node_is_well("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
 fn a_kubelet_that_is_away_for_seconds_moves_nothing() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.ready = false);

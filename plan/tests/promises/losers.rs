@@ -161,3 +161,23 @@ fn who_is_gone_by_a_read_is_told_nothing_whatever_changes_on_the_ip() {
     sim.expect_attached("partner", "b");
     sim.expect_cost(2, 3, 1);
 }
+
+#[test]
+fn a_loser_that_is_gone_is_told_once_and_not_again_at_every_move() {
+    let nodes = ["n1", "n2", "n3", "n4", "n5", "n6"];
+    let mut sim = Sim::reserved(&nodes);
+    let mut before: Option<&str> = None;
+    for ((revision, pod), node) in (1..).zip(["a", "b", "c", "d", "e", "f"]).zip(nodes) {
+        successor(&mut sim, pod, node, revision);
+        sim.count_from_here();
+        sim.wait(Millis::seconds(5));
+        sim.expect_attached("partner", pod);
+        // The loser, the one that has gone since it lost it to that one, and the winner.
+        let gates = sim.counts.gate_writes;
+        assert!(gates <= 3, "{gates}\n{}", sim.story());
+        if let Some(before) = before {
+            sim.pod_goes(before);
+        }
+        before = Some(pod);
+    }
+}

@@ -100,3 +100,24 @@ fn one_that_cannot_land_any_more_delays_nothing() {
     sim.wait(Millis::seconds(1));
     sim.expect_gone("partner");
 }
+
+#[test]
+fn a_target_that_is_refused_after_it_is_not_simply_free_again() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.ec2.faults.extend([Fault::RequestLost, Fault::NoRoom]);
+    let Step::Call(late) = sim.step_until(|step| matches!(step, Step::Call(_))) else {
+        unreachable!("a call was waited for");
+    };
+    sim.step_until(|step| {
+        matches!(step, Step::Write(Write::Status(_, _, what, _)) if matches!(what, StatusWrite::Clear | StatusWrite::Detach))
+    });
+    sim.pod_goes("a");
+    sim.delete_ip("partner");
+    sim.wait(Millis::seconds(5));
+    assert!(sim.has_ip("partner"), "{}", sim.story());
+    sim.ec2.execute(&late, sim.now).unwrap();
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.expect_on("203.0.113.10", None);
+}

@@ -28,7 +28,7 @@ impl Facts {
                 memory.silenced.insert(gate.uid.clone());
             }
             (Write::Gate(gate), WriteOutcome::NotFound) => {
-                memory.silenced.insert(gate.uid.clone());
+                memory.gone.insert(gate.uid.clone());
                 let uid = gate.uid.clone();
                 self.lose_pod(&uid);
             }
