@@ -1,29 +1,64 @@
 //! This process's monotonic clock: nothing here depends on what time anybody thinks it is.
+//!
+//! Tokio's stands still while the machine sleeps (a virtual machine that is paused or moved, a suspended
+//! laptop), and a lease that ended meanwhile would still seem to be ours. So the time slept is added to it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mooring_plan::names::Millis;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::{Duration, Instant};
 
-/// Milliseconds since the controller started.
+/// Milliseconds since the controller started, those that the machine slept included.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock(Instant);
+pub(super) struct Clock {
+    started: Instant,
+    /// How long the machine has slept in all.
+    slept: fn() -> Duration,
+    slept_before: Duration,
+}
 
 impl Clock {
     pub(super) fn start() -> Self {
-        Self(Instant::now())
+        Self::with(slept_since_boot)
+    }
+
+    /// With another account of how long the machine has slept.
+    pub(super) fn with(slept: fn() -> Duration) -> Self {
+        Self {
+            started: Instant::now(),
+            slept,
+            slept_before: slept(),
+        }
     }
 
     pub(super) fn now(self) -> Millis {
-        millis(self.0.elapsed())
+        millis(self.started.elapsed() + self.slept())
     }
 
     /// Sleeps until a moment; one that has passed is now.
     pub(super) async fn until(self, moment: Millis) {
+        let awake = Duration::from_millis(moment.0).saturating_sub(self.slept());
         // A moment too far ahead for the clock is never.
-        match self.0.checked_add(Duration::from_millis(moment.0)) {
+        match self.started.checked_add(awake) {
             Some(instant) => tokio::time::sleep_until(instant).await,
             None => std::future::pending().await,
         }
     }
+
+    fn slept(self) -> Duration {
+        (self.slept)().saturating_sub(self.slept_before)
+    }
+}
+
+/// `CLOCK_BOOTTIME` counts while the machine sleeps, `CLOCK_MONOTONIC` does not.
+fn slept_since_boot() -> Duration {
+    static MOST: AtomicU64 = AtomicU64::new(0);
+    // Read in this order, a pause between the two makes it less and never more; and time goes on only.
+    let boot = Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
+    let awake = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
+    let slept = millis(boot.saturating_sub(awake)).0;
+    Duration::from_millis(MOST.fetch_max(slept, Ordering::Relaxed).max(slept))
 }
 
 /// A length of time as `plan` counts it.
@@ -34,4 +69,39 @@ pub(super) fn millis(length: Duration) -> Millis {
 /// Seconds, for a histogram.
 pub(super) fn seconds(length: Millis) -> f64 {
     Duration::from_millis(length.0).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Clock, slept_since_boot};
+    use mooring_plan::names::Millis;
+    use std::cell::Cell;
+    use tokio::time::Duration;
+
+    thread_local! {
+        static SLEPT: Cell<Duration> = const { Cell::new(Duration::from_secs(7)) };
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_that_the_machine_slept_has_passed() {
+        let clock = Clock::with(|| SLEPT.get());
+        assert_eq!(clock.now(), Millis(0), "what it slept before is no matter");
+        tokio::time::advance(Duration::from_secs(2)).await;
+        SLEPT.set(Duration::from_secs(67));
+        assert_eq!(clock.now(), Millis::seconds(62));
+        clock.until(Millis::seconds(65)).await;
+        assert_eq!(clock.now(), Millis::seconds(65));
+        clock.until(Millis::seconds(1)).await;
+        assert_eq!(clock.now(), Millis::seconds(65), "it has passed");
+    }
+
+    #[test]
+    fn time_never_goes_back() {
+        let mut before = slept_since_boot();
+        for _ in 0..100_000 {
+            let now = slept_since_boot();
+            assert!(before <= now, "{before:?} {now:?}");
+            before = now;
+        }
+    }
 }

@@ -39,6 +39,15 @@ impl Lead {
         calls_until: Some(Millis(u64::MAX)),
     };
 
+    /// As the election has it.
+    fn of(election: &Election, now: Millis) -> Self {
+        let leads = election.leads(now);
+        Self {
+            until: election.leads_until().filter(|_| leads),
+            calls_until: election.calls_until().filter(|_| leads),
+        }
+    }
+
     pub(super) fn holds(self, now: Millis) -> bool {
         self.until.is_some_and(|until| now < until)
     }
@@ -117,11 +126,7 @@ impl Keeper {
     }
 
     fn publish(&self, lead: &watch::Sender<Lead>) {
-        let leads = self.election.leads(self.clock.now());
-        let now = Lead {
-            until: self.election.leads_until().filter(|_| leads),
-            calls_until: self.election.calls_until().filter(|_| leads),
-        };
+        let now = Lead::of(&self.election, self.clock.now());
         lead.send_if_modified(|before| std::mem::replace(before, now) != now);
     }
 
@@ -260,9 +265,42 @@ fn written(spec: &Spec, before: Option<Lease>) -> Lease {
 
 #[cfg(test)]
 mod tests {
-    use super::{NAME, record, written};
-    use mooring_plan::lease::{Identity, Spec};
+    use super::{Lead, NAME, record, written};
+    use crate::controller::clock::Clock;
+    use mooring_plan::lease::{Answer, Election, Identity, Spec, Step, Timings};
     use mooring_plan::names::{Millis, ResourceVersion};
+    use std::cell::Cell;
+    use tokio::time::Duration;
+
+    thread_local! {
+        static SLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    }
+
+    #[test]
+    fn a_process_that_slept_past_its_lease_does_not_lead_and_begins_no_call() {
+        let timings = Timings {
+            duration: Millis::seconds(15),
+            renew_deadline: Millis::seconds(10),
+            retry_period: Millis::seconds(2),
+        };
+        let clock = Clock::with(|| SLEPT.get());
+        let mut election = Election::new(Identity::from("a"), timings);
+        let begun = clock.now();
+        election.apply(Answer::Read(None), begun, clock.now());
+        let Step::Create(spec) = election.step(clock.now()) else {
+            panic!("there is no lease");
+        };
+        let mut lease = written(&spec, None);
+        lease.metadata.resource_version = Some("7".to_owned());
+        let answer = Answer::Wrote(record(&lease).unwrap());
+        election.apply(answer, begun, clock.now());
+        let lead = Lead::of(&election, clock.now());
+        assert!(lead.holds(clock.now()) && lead.may_call(clock.now()));
+        // What was published is all that the one who decides has: nobody tells it that time has passed.
+        SLEPT.set(Duration::from_secs(15));
+        assert!(!lead.holds(clock.now()) && !lead.may_call(clock.now()));
+        assert_eq!(Lead::of(&election, clock.now()), Lead::default());
+    }
 
     fn spec(holder: Option<&str>, acquired: bool) -> Spec {
         Spec {
