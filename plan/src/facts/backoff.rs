@@ -69,7 +69,7 @@ impl Backoff {
 pub(crate) struct FailedCall {
     pub(crate) call: Call,
     pub(crate) outcome: Outcome,
-    /// EC2's code and sentence.
+    /// EC2's code and sentence; the code alone where it did not permit it.
     pub(crate) said: String,
     pub(crate) backoff: Backoff,
 }

@@ -39,6 +39,7 @@ mod moves;
 mod once;
 mod places;
 mod primary;
+mod repeated;
 mod replicas;
 mod reservation;
 mod restart;

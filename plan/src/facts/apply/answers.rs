@@ -168,7 +168,7 @@ impl Facts {
                     (Call::Assign(..), Outcome::Unknown) => memory.unanswered = Some(now),
                     _ => {}
                 }
-                let said = sentence(&error);
+                let said = said(&error);
                 memory
                     .failures
                     .call_failed(name.as_str(), call, error.outcome, said, now);
@@ -190,6 +190,16 @@ impl Facts {
     }
 }
 
-fn sentence(error: &CallError) -> String {
-    alloc::format!("{}: {}", error.code, error.message)
+/// EC2's code and sentence, without what differs each time: a status that names it is written once, however
+/// often the same is refused. Where a permission is missing, the sentence names the session of the process and
+/// ends in an encoded message; the code says enough.
+fn said(error: &CallError) -> String {
+    if error.outcome == Outcome::Denied {
+        return error.code.clone();
+    }
+    let request = ["Request ID", "RequestId"];
+    let ends = request.iter().filter_map(|word| error.message.find(word));
+    let lasting = ends.min().and_then(|end| error.message.get(..end));
+    let lasting = lasting.unwrap_or(&error.message);
+    alloc::format!("{}: {}", error.code, lasting.trim_end_matches([' ', '(']))
 }

@@ -38,6 +38,8 @@ pub struct Ec2 {
     pub faults: VecDeque<Fault>,
     /// `DescribeNetworkInterfaces` shows what was so this long ago.
     pub lag: Millis,
+    /// How many calls were refused for want of a permission: EC2's sentence is another each time.
+    denied: u32,
     past: Vec<(Millis, BTreeMap<InterfaceId, Interface>)>,
 }
 
@@ -72,7 +74,14 @@ impl Ec2 {
     pub fn answer(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
         match self.faults.pop_front().unwrap_or(Fault::None) {
             Fault::None => self.execute(call, now),
-            Fault::Denied => Err(refused(Outcome::Denied)),
+            Fault::Denied => {
+                self.denied += 1;
+                let refused = refused(Outcome::Denied);
+                let n = self.denied;
+                let message =
+                    format!("User {n} may not. Encoded authorization failure message: {n}");
+                Err(CallError { message, ..refused })
+            }
             Fault::Throttled => Err(refused(Outcome::Throttled)),
             // Others were faster, unless the address is there already.
             Fault::NoRoom => match call {

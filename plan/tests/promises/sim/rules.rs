@@ -1,6 +1,6 @@
 //! The rules of safety, asserted at every step; what they need to remember of the past.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
@@ -15,6 +15,7 @@ use super::{INTERVAL, Said, Sim};
 #[derive(Clone, Default)]
 pub struct Rules {
     said: Said,
+    notices: BTreeSet<Notice>,
     inventories: BTreeMap<usize, Millis>,
     pub(super) reads: BTreeMap<(usize, PodKey), Millis>,
     pub(super) written: BTreeMap<(usize, IpName), Millis>,
@@ -32,7 +33,14 @@ impl Rules {
                 Regarding::Block(name, _) => format!("block {name}"),
             };
             self.said.entry(on).or_default().insert(notice.reason);
+            self.notices.insert(notice.clone());
         }
+    }
+
+    /// Every different notice of this reason.
+    pub fn notices(&self, reason: Reason) -> Vec<&Notice> {
+        let all = self.notices.iter();
+        all.filter(|notice| notice.reason == reason).collect()
     }
 
     pub fn heard(&self, on: &str, reason: Reason) -> bool {

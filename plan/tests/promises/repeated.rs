@@ -1,0 +1,64 @@
+//! What EC2 refuses again and again is said once, although its sentence is another each time.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::{CallError, Fact};
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{StatusWrite, Step, Write};
+
+use crate::sim::{Fault, Sim};
+
+#[test]
+fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_event() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.ec2.faults.extend([Fault::Denied; 400]);
+    sim.pod("a").on("n1");
+    sim.step_until(|step| {
+        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+    });
+    sim.count_from_here();
+    sim.wait(Millis::seconds(3600));
+    assert!(sim.counts.assigns > 60, "{}", sim.story());
+    assert_eq!(sim.counts.status_writes, 1, "{}", sim.story());
+    let said = sim.rules.notices(Reason::AccessDenied);
+    assert_eq!(said.len(), 1, "{said:#?}");
+    let told = &said[0].message;
+    for word in ["ec2:AssignPrivateIpAddresses", "eni-n1", "Denied"] {
+        assert!(told.contains(word), "{told}");
+    }
+}
+
+#[test]
+fn the_number_of_a_request_is_not_said() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    let Step::Call(call) = ({
+        sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+        sim.in_hand(0).unwrap().1
+    }) else {
+        panic!("no call\n{}", sim.story());
+    };
+    let name = IpName::from("partner");
+    let now = sim.now;
+    let said = |number: &str| {
+        let error = CallError {
+            outcome: Outcome::Invalid,
+            code: "InvalidParameterValue".to_owned(),
+            message: format!("Value is not valid. (Service: Ec2, Request ID: {number})"),
+        };
+        let mut facts = sim.controllers[0].facts.clone();
+        facts.apply(
+            Fact::Called(name.clone(), call.clone(), Err(error)),
+            now,
+            now,
+        );
+        facts.decide(&name, now)
+    };
+    assert_eq!(said("1"), said("2"));
+    let notices = said("1").notices;
+    let whole = |message: &str| message.contains("InvalidParameterValue: Value is not valid.");
+    assert!(
+        notices.iter().any(|notice| whole(&notice.message)),
+        "{notices:?}"
+    );
+}
