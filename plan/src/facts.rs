@@ -216,6 +216,8 @@ pub struct Facts {
     /// When the limits of a type were last asked for in vain.
     pub(crate) limits_asked: BTreeMap<InstanceType, Millis>,
     pub(crate) memory: BTreeMap<IpName, Memory>,
+    /// IPs that a quorum read did not find, and when: a watch that lags may show them yet.
+    pub(crate) missed: BTreeMap<IpName, Millis>,
     pub(crate) reads: Reads,
     /// Pods that this process saw being deleted, ended, unannotated or gone.
     pub(crate) witnessed: BTreeSet<PodUid>,
@@ -269,6 +271,7 @@ impl Facts {
             limits: BTreeMap::new(),
             limits_asked: BTreeMap::new(),
             memory: BTreeMap::new(),
+            missed: BTreeMap::new(),
             reads: Reads::default(),
             witnessed: BTreeSet::new(),
             absent: BTreeMap::new(),

@@ -3,15 +3,13 @@
 mod answers;
 mod nobodys;
 mod reads;
+mod subnets;
 
 use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use super::subnet::OfInterest;
-use super::{Fact, Facts, Inventory, Kind, LATE_CALL, NodeSeen, PodSeen, Touched};
-use crate::cloud::Interface;
-use crate::names::{IpName, IpUid, Millis, PodUid, ResourceVersion, SubnetId};
+use super::{Fact, Facts, Kind, NodeSeen, PodSeen, Touched};
+use crate::names::{IpName, IpUid, Millis, NodeName, PodUid, ResourceVersion};
 use crate::objects::{Ip, Node, Pod, Reservation, UnreadableIp};
 
 impl Facts {
@@ -40,7 +38,14 @@ impl Facts {
                     _ => Touched::All,
                 }
             }
-            Fact::BlockGone(name) => changed(self.blocks.remove(&name).is_some()),
+            Fact::BlockGone(name) => {
+                let gone = self.blocks.remove(&name).is_some();
+                if let Some(looked_at) = &mut self.rolled_back {
+                    looked_at.remove(&name);
+                }
+                self.forget_subnets();
+                changed(gone)
+            }
             Fact::Pod(pod) => self.see_pod(pod, now),
             Fact::PodDeleted(uid) => {
                 self.witnessed.insert(uid.clone());
@@ -48,7 +53,7 @@ impl Facts {
             }
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
-            Fact::NodeGone(name) => changed(self.nodes.remove(&name).is_some()),
+            Fact::NodeGone(name) => changed(self.lose_node(&name)),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
             Fact::ReservationGone(address) => match self.lose_reservation(address) {
                 Some(gone) => self.owner_of(&gone),
@@ -65,23 +70,6 @@ impl Facts {
                 }
                 changed(back)
             }
-            Fact::SubnetRead(id, cidrs) => {
-                let unknown = cidrs.is_empty();
-                let subnet = self.subnets.entry(id.clone()).or_default();
-                let before = core::mem::replace(&mut subnet.cidrs, cidrs);
-                let touched = changed(before != subnet.cidrs);
-                if unknown {
-                    subnet.read_failed(&id, None, now);
-                } else {
-                    subnet.unread = None;
-                }
-                touched
-            }
-            Fact::SubnetFailed(id, outcome) => {
-                let subnet = self.subnets.entry(id.clone()).or_default();
-                subnet.read_failed(&id, Some(outcome), now);
-                Touched::Nothing
-            }
             Fact::LimitsRead(limits) => {
                 let before = self.limits.clone();
                 self.limits.extend(limits);
@@ -90,6 +78,22 @@ impl Facts {
             Fact::LimitsFailed(types) => {
                 self.limits_asked
                     .extend(types.into_iter().map(|kind| (kind, now)));
+                Touched::Nothing
+            }
+            // An answer that comes after the last block of that subnet has gone.
+            Fact::SubnetRead(id, _)
+            | Fact::SubnetFailed(id, _)
+            | Fact::InventoryBegun(id)
+            | Fact::InventoryDone(id, _)
+            | Fact::InventoryFailed(id, _)
+                if !self.subnets_wanted().contains(&id) =>
+            {
+                Touched::Nothing
+            }
+            Fact::SubnetRead(id, cidrs) => self.see_cidrs(&id, cidrs, now),
+            Fact::SubnetFailed(id, outcome) => {
+                let subnet = self.subnets.entry(id.clone()).or_default();
+                subnet.read_failed(&id, Some(outcome), now);
                 Touched::Nothing
             }
             Fact::InventoryBegun(id) => {
@@ -124,13 +128,14 @@ impl Facts {
             self.unreadable.remove(&ip.name);
         }
         let known = before.filter(|before| before.uid == ip.uid);
+        let missed = self.missed.remove(&ip.name).is_some();
         let memory = self.memory.entry(ip.name.clone()).or_default();
         if known.is_none() {
             // What was read of the name before is no word on this one. And a watch that lags shows an earlier
             // one after its successor, or its end, was read.
             *memory = super::Memory {
                 round: now,
-                stale: memory.stale || before.is_some(),
+                stale: missed || before.is_some(),
                 ..super::Memory::default()
             };
         }
@@ -227,6 +232,7 @@ impl Facts {
 
     fn lose_ip(&mut self, name: &IpName, now: Millis) -> Touched {
         self.memory.remove(name);
+        self.missed.remove(name);
         self.absent.remove(name);
         self.uncount_coming(name);
         let gone = self.ips.remove(name);
@@ -332,6 +338,21 @@ impl Facts {
         Touched::All
     }
 
+    /// Whatever was learnt of its type goes with the last Node of it.
+    fn lose_node(&mut self, name: &NodeName) -> bool {
+        let Some(gone) = self.nodes.remove(name) else {
+            return false;
+        };
+        let of_type = |seen: &NodeSeen| seen.node.instance_type == gone.node.instance_type;
+        if let Some(kind) = &gone.node.instance_type
+            && !self.nodes.values().any(of_type)
+        {
+            self.limits.remove(kind);
+            self.limits_asked.remove(kind);
+        }
+        true
+    }
+
     fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Touched {
         let before = self.reservations.get(&reservation.address);
         if before.is_some_and(|before| {
@@ -365,46 +386,6 @@ impl Facts {
             .values()
             .find(|ip| uid == Some(&ip.uid) || reservation.parent.as_ref() == Some(&ip.name))
             .map_or(Touched::Nothing, |ip| Touched::One(ip.name.clone()))
-    }
-
-    fn take_inventory(
-        &mut self,
-        id: SubnetId,
-        list: Vec<Interface>,
-        begun: Millis,
-        now: Millis,
-    ) -> Touched {
-        let of_interest = OfInterest::to(self.ips.values());
-        let inventory = Inventory::new(begun, list);
-        let subnet = self.subnets.entry(id).or_default();
-        subnet.done(inventory, &of_interest);
-        let held: BTreeSet<&PodUid> = self
-            .ips
-            .values()
-            .filter_map(|ip| ip.status.claim.as_ref())
-            .map(|claim| &claim.uid)
-            .collect();
-        self.witnessed
-            .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
-        self.note_ownerless(now);
-        Touched::All
-    }
-
-    /// A detach that has just begun while an Assign may be on its way waits for looks that are begun when
-    /// none can land any more: they follow as soon as they can, and not when the interval has them.
-    pub(in crate::facts) fn want_proof(&mut self, name: &IpName, now: Millis) {
-        let memory = self.memory.get(name);
-        let begun = memory.is_some_and(|memory| memory.detaching == Some((now, false)));
-        if let Some(subnet) = self.subnet_of(name).filter(|_| begun) {
-            let subnet = self.subnets.entry(subnet).or_default();
-            subnet.want_proof(now.plus(LATE_CALL));
-        }
-    }
-
-    /// The subnet that an IP's address lies in.
-    pub(crate) fn subnet_of(&self, name: &IpName) -> Option<SubnetId> {
-        let block = self.ips.get(name)?.status.block.as_ref()?;
-        Some(self.blocks.get(block)?.spec.as_ref().ok()?.subnet.clone())
     }
 }
 

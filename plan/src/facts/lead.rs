@@ -26,6 +26,7 @@ impl Facts {
             nodes: before.nodes,
             reservations: before.reservations,
             witnessed: before.witnessed,
+            missed: before.missed,
             led_since: now,
             ..Self::new(self.settings)
         };

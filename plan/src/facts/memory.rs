@@ -137,6 +137,10 @@ impl Memory {
             }
             _ => self.detaching = None,
         }
+        // An address that moves for ever is taken off ever more places: only those that may have it are asked.
+        let place = |on: &InterfaceId| ip.interfaces().any(|of| of == on);
+        self.unassigned.retain(|(on, _)| place(on));
+        self.missing.retain(place);
         let named = |uid: &PodUid| {
             claim.is_some_and(|claim| &claim.uid == uid)
                 || ip

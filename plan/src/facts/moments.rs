@@ -86,6 +86,7 @@ impl Facts {
             change(at);
         }
         self.limits_asked.values_mut().for_each(&mut *change);
+        self.missed.values_mut().for_each(&mut *change);
         for subnet in self.subnets.values_mut() {
             subnet.tried.iter_mut().for_each(&mut *change);
             let failures = [&mut subnet.unread, &mut subnet.failed];
@@ -122,6 +123,8 @@ impl Facts {
             .chain(reads.reservations.values().map(|(begun, _)| begun))
             .chain(reads.own_reservations.values().map(|(begun, _)| begun));
         let oldest = begun.min().copied();
+        // How long it is kept is longer than a checker looks.
+        self.missed.values_mut().for_each(|at| *at = now);
         for memory in self.memory.values_mut() {
             if !memory.assign_may_land(now) {
                 memory.unanswered = None;

@@ -95,7 +95,7 @@ fn a_holder_that_is_gone_is_forgotten_once_no_place_names_it() {
     sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
     sim.pod_goes("a");
     sim.relist(0);
-    sim.settle();
+    sim.wait(Millis::seconds(5));
     sim.expect_attached("partner", "b");
     assert!(knows(&sim, gone.as_str()));
     sim.pod("c").on("n1").replica_set("rs2", 2, "dep");

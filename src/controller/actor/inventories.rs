@@ -40,7 +40,10 @@ impl Inventories {
 
 impl<C: Cloud> Actor<C> {
     pub(super) fn launch_inventories(&mut self, now: Millis) {
-        for subnet in self.facts.subnets_wanted() {
+        let wanted = self.facts.subnets_wanted();
+        let no_token = &mut self.inventories.no_token;
+        no_token.retain(|subnet, _| wanted.contains(subnet));
+        for subnet in wanted {
             if self.inventories.running.contains(&subnet)
                 || now < self.inventories.due(&subnet, &self.facts)
             {

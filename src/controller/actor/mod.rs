@@ -174,6 +174,10 @@ impl<C: Cloud> Actor<C> {
         let now = self.now();
         let begun = begun.unwrap_or(now);
         let fact = self.gone.filter(fact, begun, &self.facts);
+        // What is remembered here of one that is gone goes with it, at its turn.
+        if let Fact::IpGone(name, _) | Fact::IpRead(name, None) = &fact {
+            self.queue.push(name.clone());
+        }
         match self.facts.apply(fact, begun, now) {
             Touched::Nothing => {}
             Touched::One(ip) => {

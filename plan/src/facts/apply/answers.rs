@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::super::{CallError, Facts, Touched, WriteOutcome, Written};
+use super::super::{CallError, Facts, Memory, Touched, WriteOutcome, Written};
 use crate::classify::Outcome;
 use crate::facts::subnet::OwnWrite;
 use crate::names::{IpName, Millis};
@@ -19,7 +19,8 @@ impl Facts {
         now: Millis,
     ) -> Touched {
         let known = self.ips.get(&name).map(|ip| ip.version);
-        let memory = self.memory.entry(name.clone()).or_default();
+        let mut of_none = Memory::default();
+        let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
         memory.round = now;
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
@@ -69,7 +70,7 @@ impl Facts {
             }
             _ => {}
         }
-        let memory = self.memory.entry(name.clone()).or_default();
+        let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
         match outcome {
             WriteOutcome::Done(written) => {
                 memory.stale = false;
@@ -112,7 +113,9 @@ impl Facts {
     ) -> Touched {
         let interval = self.settings.inventory_interval;
         let subnet_id = self.subnet_of(&name);
-        let memory = self.memory.entry(name.clone()).or_default();
+        // The IP may have gone meanwhile, and its memory with it.
+        let mut of_none = Memory::default();
+        let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
         memory.round = now;
         let obeyed = result.is_ok();
         let error = result.err().filter(|error| error.outcome != Outcome::Done);

@@ -12,9 +12,15 @@ use crate::step::Read;
 /// Reads are kept for a little longer than they are good for.
 const KEEP_READS: Millis = Millis(READ_FRESH.0 * 2);
 
+/// Answers of `DescribeInstances` are good for 10 s.
+const KEEP_INSTANCES: Millis = Millis::seconds(20);
+
+/// So long is kept what was read of `ReplicaSet`s, and which IPs were not found: no watch lags so long.
+const KEEP_LONG: Millis = Millis::seconds(600);
+
 impl Facts {
     pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
-        self.reads.forget_before(now);
+        self.forget_what_is_old(now);
         self.read_succeeded(&fact);
         let mut touched = Touched::Nothing;
         match fact {
@@ -54,7 +60,7 @@ impl Facts {
                     None if self.is_of_known(&name, begun) => {
                         touched = self.lose_ip(&name, now);
                         // A watch that lags may show it once more, in any state that it was in.
-                        self.memory.entry(name.clone()).or_default().stale = true;
+                        self.missed.insert(name.clone(), now);
                     }
                     None => {
                         let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);
@@ -66,7 +72,7 @@ impl Facts {
             Fact::NodeRead(name, node) => {
                 touched = match node {
                     Some(node) => self.see_node(node, now),
-                    None => changed(self.nodes.remove(&name).is_some()),
+                    None => changed(self.lose_node(&name)),
                 };
                 self.reads.nodes.insert(name, begun);
             }
@@ -118,6 +124,17 @@ impl Facts {
     pub fn is_of_known(&self, name: &IpName, begun: Millis) -> bool {
         let memory = self.memory.get(name);
         memory.is_none_or(|memory| begun >= memory.round)
+    }
+
+    /// What was read is good for a while. It goes then, although nothing is read in its place.
+    pub(super) fn forget_what_is_old(&mut self, now: Millis) {
+        let within = |at: &Millis, length| now.since(*at) < length;
+        self.reads.forget_before(now);
+        self.instances
+            .retain(|_, (begun, _)| within(begun, KEEP_INSTANCES));
+        self.replica_sets
+            .retain(|_, (begun, _)| within(begun, KEEP_LONG));
+        self.missed.retain(|_, at| within(at, KEEP_LONG));
     }
 
     /// Whoever waited for such an answer need not wait any longer.
@@ -183,10 +200,8 @@ impl Facts {
             .iter()
             .find(|set| set.uid == of)
             .and_then(|set| set.deployment.clone());
-        self.replica_sets.retain(|uid, (at, set)| {
-            uid != &of
-                && (deployment.is_none() || set.deployment != deployment)
-                && begun.since(*at) < Millis::seconds(600)
+        self.replica_sets.retain(|uid, (_, set)| {
+            uid != &of && (deployment.is_none() || set.deployment != deployment)
         });
         self.reads.replica_sets.insert(of, begun);
         self.replica_sets

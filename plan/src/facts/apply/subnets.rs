@@ -1,0 +1,74 @@
+//! How what EC2 says of a subnet changes what is known.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use ipnet::Ipv4Net;
+
+use super::super::subnet::OfInterest;
+use super::super::{Facts, Inventory, LATE_CALL, Touched};
+use super::changed;
+use crate::cloud::Interface;
+use crate::names::{IpName, Millis, PodUid, SubnetId};
+
+impl Facts {
+    pub(super) fn see_cidrs(&mut self, id: &SubnetId, cidrs: Vec<Ipv4Net>, now: Millis) -> Touched {
+        let unknown = cidrs.is_empty();
+        let subnet = self.subnets.entry(id.clone()).or_default();
+        let before = core::mem::replace(&mut subnet.cidrs, cidrs);
+        let touched = changed(before != subnet.cidrs);
+        if unknown {
+            subnet.read_failed(id, None, now);
+        } else {
+            subnet.unread = None;
+        }
+        touched
+    }
+
+    /// What is known of a subnet goes with the last block that names it.
+    pub(super) fn forget_subnets(&mut self) {
+        let wanted = self.subnets_wanted();
+        self.subnets.retain(|id, _| wanted.contains(id));
+    }
+
+    pub(super) fn take_inventory(
+        &mut self,
+        id: SubnetId,
+        list: Vec<Interface>,
+        begun: Millis,
+        now: Millis,
+    ) -> Touched {
+        let of_interest = OfInterest::to(self.ips.values());
+        let inventory = Inventory::new(begun, list);
+        let subnet = self.subnets.entry(id).or_default();
+        subnet.done(inventory, &of_interest);
+        let held: BTreeSet<&PodUid> = self
+            .ips
+            .values()
+            .filter_map(|ip| ip.status.claim.as_ref())
+            .map(|claim| &claim.uid)
+            .collect();
+        self.witnessed
+            .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
+        self.forget_what_is_old(now);
+        self.note_ownerless(now);
+        Touched::All
+    }
+
+    /// A detach that has just begun while an Assign may be on its way waits for looks that are begun when
+    /// none can land any more: they follow as soon as they can, and not when the interval has them.
+    pub(in crate::facts) fn want_proof(&mut self, name: &IpName, now: Millis) {
+        let memory = self.memory.get(name);
+        let begun = memory.is_some_and(|memory| memory.detaching == Some((now, false)));
+        if let Some(subnet) = self.subnet_of(name).filter(|_| begun) {
+            let subnet = self.subnets.entry(subnet).or_default();
+            subnet.want_proof(now.plus(LATE_CALL));
+        }
+    }
+
+    /// The subnet that an IP's address lies in.
+    pub(crate) fn subnet_of(&self, name: &IpName) -> Option<SubnetId> {
+        let block = self.ips.get(name)?.status.block.as_ref()?;
+        Some(self.blocks.get(block)?.spec.as_ref().ok()?.subnet.clone())
+    }
+}

@@ -1,0 +1,177 @@
+//! A process that runs for a year knows no more than one that has just begun: where every name is used once,
+//! what was known of them goes with them.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome};
+use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
+use mooring_plan::step::{Call, Read, Write};
+
+use crate::sim::{Sim, address, instance_of, interface_of};
+
+/// Long enough for all that is remembered for a while.
+const LONG: Millis = Millis::seconds(1500);
+
+/// What is known, whenever it was learnt.
+fn known(sim: &Sim) -> Facts {
+    let mut facts = sim.controllers[0].facts.clone();
+    facts.each_moment(&mut |moment| *moment = Millis(0));
+    facts
+}
+
+/// A node with an interface in a subnet of its own.
+fn node(sim: &mut Sim, name: &str, subnet: &str) {
+    sim.node(name);
+    let interface = sim.ec2.interfaces.get_mut(&interface_of(name)).unwrap();
+    interface.subnet = SubnetId::from(subnet);
+    let node = sim.kube.nodes.get_mut(&name.into()).unwrap();
+    node.instance_type = Some(format!("type-of-{name}").as_str().into());
+}
+
+fn node_goes(sim: &mut Sim, name: &str) {
+    sim.node_goes(name);
+    sim.ec2.remember(sim.now);
+    sim.ec2.interfaces.remove(&interface_of(name));
+    sim.ec2.instances.remove(&instance_of(name));
+}
+
+/// An address is attached, handed over, lost by failover and let go, of names that are used this once.
+fn a_life(sim: &mut Sim, number: u32) {
+    let named = |what: &str| format!("{what}{number}");
+    let (ip, block, subnet) = (named("ip"), named("block"), named("subnet-of-block"));
+    let (one, other) = (named("one"), named("other"));
+    let (first, second, third) = (named("first"), named("second"), named("third"));
+    sim.block(&block, "203.0.113.128/25");
+    sim.change_block(&block, |block| {
+        block.spec.as_mut().unwrap().subnet = SubnetId::from(subnet.as_str());
+    });
+    node(sim, &one, &subnet);
+    node(sim, &other, &subnet);
+    sim.ip_of_block(&ip, &block);
+    sim.settle();
+    let (old, new, of) = (named("rs-old"), named("rs-new"), named("dep"));
+    sim.pod(&first).on(&one).replica_set(&old, 1, &of).asks(&ip);
+    sim.wait(Millis::seconds(10));
+    sim.expect_attached(&ip, &first);
+    sim.pod(&second)
+        .on(&other)
+        .replica_set(&new, 2, &of)
+        .asks(&ip);
+    sim.containers_ready(&second);
+    sim.wait(Millis::seconds(10));
+    sim.expect_attached(&ip, &second);
+    sim.pod_goes(&first);
+    sim.pod(&third).on(&one).replica_set(&new, 2, &of).asks(&ip);
+    sim.change_node(&other, |node| node.ready = false);
+    sim.delete_pod(&second);
+    sim.wait(Millis::seconds(70));
+    sim.expect_attached(&ip, &third);
+    for pod in [second, third] {
+        sim.pod_goes(&pod);
+    }
+    sim.delete_ip(&ip);
+    sim.settle();
+    sim.expect_gone(&ip);
+    sim.kube.replica_sets.clear();
+    node_goes(sim, &one);
+    node_goes(sim, &other);
+    sim.kube.blocks.remove(&BlockName::from(block.as_str()));
+    sim.kube.bump();
+}
+
+#[test]
+fn what_was_known_of_names_that_are_gone_is_forgotten() {
+    let mut sim = Sim::new();
+    sim.settle();
+    sim.wait(LONG);
+    let before = known(&sim);
+    for number in 0..3 {
+        a_life(&mut sim, number);
+    }
+    sim.wait(LONG);
+    assert_eq!(known(&sim), before);
+}
+
+#[test]
+fn an_answer_that_comes_after_the_ip_has_gone_leaves_nothing() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.settle();
+    sim.wait(LONG);
+    let before = known(&sim);
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    let (name, version) = (IpName::from("partner"), sim.the_ip("partner").version);
+    // Its finalizer is taken off by hand, and its reservation deleted.
+    sim.kube.ips.clear();
+    sim.kube.reservations.clear();
+    sim.kube.bump();
+    sim.tell(0);
+    let lost = CallError {
+        outcome: Outcome::Unknown,
+        code: "Timeout".to_owned(),
+        message: String::new(),
+    };
+    let call = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
+    let write = Write::RemoveFinalizer(name.clone(), version);
+    let answers = [
+        Fact::IpRead(name.clone(), None),
+        Fact::ReadFailed(name.clone(), Read::Ip(name.clone()), None),
+        Fact::Called(name.clone(), call.clone(), Ok(())),
+        Fact::Called(name.clone(), call, Err(lost)),
+        Fact::Wrote(name.clone(), write.clone(), WriteOutcome::Conflict),
+        Fact::Wrote(name, write, WriteOutcome::NotFound),
+    ];
+    for answer in answers {
+        let now = sim.now;
+        sim.controllers[0].facts.apply(answer, now, now);
+    }
+    sim.wait(LONG);
+    assert_eq!(known(&sim), before);
+}
+
+#[test]
+fn an_answer_about_a_subnet_that_no_block_names_any_more_leaves_nothing() {
+    let mut sim = Sim::new();
+    sim.settle();
+    let before = known(&sim);
+    let subnet = SubnetId::from("subnet-of-a-block-that-is-gone");
+    let answers = [
+        Fact::InventoryBegun(subnet.clone()),
+        Fact::InventoryDone(subnet.clone(), Vec::new()),
+        Fact::InventoryFailed(subnet.clone(), Outcome::Denied),
+        Fact::SubnetRead(subnet.clone(), Vec::new()),
+        Fact::SubnetFailed(subnet, Outcome::Denied),
+    ];
+    for answer in answers {
+        let now = sim.now;
+        sim.controllers[0].facts.apply(answer, now, now);
+    }
+    assert_eq!(known(&sim), before);
+}
+
+#[test]
+fn an_ip_that_moves_for_ever_remembers_no_place_that_its_status_does_not_name() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    let round = |sim: &mut Sim, from: u32| {
+        for number in from..from + 6 {
+            let holder = sim.the_ip("partner").status.claim.clone().unwrap();
+            let node = format!("node-{number}");
+            sim.node(&node);
+            sim.wait(Millis::seconds(70));
+            sim.pod(&format!("pod-{number}")).on(&node);
+            sim.pod_goes(&holder.pod.name);
+            sim.settle();
+            sim.expect_attached("partner", &format!("pod-{number}"));
+            let left = holder.target().unwrap().node.to_string();
+            node_goes(sim, &left);
+            sim.settle();
+        }
+        sim.wait(LONG);
+        format!("{:#?}", known(sim)).len()
+    };
+    round(&mut sim, 0);
+    let before = round(&mut sim, 100);
+    let after = round(&mut sim, 200);
+    let grown = after.saturating_sub(before);
+    assert!(grown < 100, "{before} {after}\n{:#?}", known(&sim));
+}
