@@ -24,8 +24,9 @@ pub struct Interface {
     pub primary: Option<Ipv4Addr>,
     /// All its IPv4 addresses, the primary one among them.
     pub addresses: BTreeSet<Ipv4Addr>,
-    /// IPv4 prefixes delegated to it (the CNI's prefix mode): each takes a slot, as an address does.
-    pub prefixes: u32,
+    /// IPv4 prefixes delegated to it (the CNI's prefix mode): each takes a slot, as an address does, and every
+    /// address in it is this interface's.
+    pub prefixes: Vec<Ipv4Net>,
     /// Its tags.
     pub tags: BTreeMap<String, String>,
     /// AWS manages it for one of its own services: addresses on it are not ours to touch.

@@ -63,7 +63,7 @@ async fn an_interface_is_read_with_all_that_decisions_need() {
     assert_eq!(found.instance, Some(InstanceId::from(instance.as_str())));
     assert!(found.attached);
     assert_eq!(found.device_index, Some(1));
-    assert_eq!(found.prefixes, 0);
+    assert!(found.prefixes.is_empty());
     assert_eq!(found.tags["node.k8s.amazonaws.com/no_manage"], "true");
     let primary = found.primary.unwrap();
     assert!(found.addresses.contains(&primary) && found.addresses.contains(&address(20)));
@@ -72,6 +72,33 @@ async fn an_interface_is_read_with_all_that_decisions_need() {
         interface.device_index == Some(0) && interface.instance == found.instance
     });
     assert!(first.is_some(), "{interfaces:?}");
+}
+
+#[tokio::test]
+async fn a_delegated_prefix_is_read_and_an_address_of_it_is_refused() {
+    let world = World::start("prefixes").await;
+    let [one, other] = [&world.interfaces[0], &world.interfaces[1]];
+    let delegate = world.sdk.assign_private_ip_addresses();
+    let delegate = delegate.network_interface_id(one.as_str());
+    let delegated = delegate.ipv4_prefixes("203.0.113.32/28").send().await;
+    let delegated = delegated.unwrap();
+    let prefixes = delegated.assigned_ipv4_prefixes();
+    assert_eq!(prefixes[0].ipv4_prefix(), Some("203.0.113.32/28"));
+    let interfaces = world.ec2.interfaces(&world.subnet).await.unwrap();
+    let found = interfaces.iter().find(|interface| &interface.id == one);
+    let found = found.unwrap();
+    assert_eq!(found.prefixes, ["203.0.113.32/28".parse().unwrap()]);
+    assert_eq!(found.addresses.len(), 1, "none of its addresses by itself");
+    let within = [address(40)];
+    let refusal = world.ec2.assign(other, &within, Reassign::Refuse).await;
+    assert_eq!(refused(refusal).0, Outcome::AssignedElsewhere);
+    let take_off = world.sdk.unassign_private_ip_addresses();
+    let take_off = take_off.network_interface_id(one.as_str());
+    let taken_off = take_off.ipv4_prefixes("203.0.113.32/28").send().await;
+    taken_off.unwrap();
+    let assigned = world.ec2.assign(other, &within, Reassign::Refuse).await;
+    assigned.unwrap();
+    assert_eq!(world.holder(address(40)).await.as_ref(), Some(other));
 }
 
 #[tokio::test]

@@ -78,13 +78,17 @@ pub(crate) fn foreign(world: &World<'_>, address: Ipv4Addr, on: &InterfaceId) ->
 /// No call of anybody's gets the address off that interface.
 pub(crate) fn kept_for_good(address: Ipv4Addr, kept: Immovable<'_>) -> Trouble {
     let on = kept.on;
-    Trouble::new(
-        Reason::AddressInUse,
-        format!(
+    let message = match kept.prefix {
+        None => format!(
             "{address} is the primary address of {on}, which EC2 neither moves nor takes off: choose another address, \
              or delete {on}. An EC2 subnet CIDR reservation keeps AWS from giving the block's addresses to new interfaces"
         ),
-    )
+        Some(prefix) => format!(
+            "{address} lies in prefix {prefix}, which is delegated to {on} as a whole: choose another address, or take \
+             the prefix off {on}. An EC2 subnet CIDR reservation keeps prefixes out of the block's addresses"
+        ),
+    };
+    Trouble::new(Reason::AddressInUse, message)
 }
 
 /// What the last refusal was, as a condition. Throttling is an Event only: it is no state.

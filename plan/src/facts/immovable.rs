@@ -1,24 +1,35 @@
-//! Addresses that EC2 neither moves nor takes off an interface, whatever it is asked: primary ones.
+//! Addresses that EC2 neither moves nor takes off an interface: its primary one, and those of its delegated
+//! prefixes.
 
 use core::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
 
 use super::SubnetFacts;
 use crate::names::InterfaceId;
 
-/// Why an address stays on its interface for as long as that exists.
+/// Why an address stays on its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Immovable<'a> {
     /// The interface.
     pub(crate) on: &'a InterfaceId,
+    /// The delegated prefix that it lies in; None: it is the primary address.
+    pub(crate) prefix: Option<Ipv4Net>,
 }
 
 impl SubnetFacts {
-    /// The interface that keeps the address for good, as the last inventory shows it. An Assign never makes
-    /// a primary address: where it is one, nothing of ours has put it.
+    /// The interface that keeps the address, as the last inventory shows it. An Assign makes neither a primary
+    /// address nor a prefix: where it is one or lies in one, nothing of ours has put it.
     pub(crate) fn immovable(&self, address: Ipv4Addr) -> Option<Immovable<'_>> {
         let inventory = self.inventory()?;
         let on = inventory.holder_of(address)?;
         let interface = inventory.interfaces.get(on)?;
-        (interface.primary == Some(address)).then_some(Immovable { on })
+        if interface.addresses.contains(&address) {
+            let primary = interface.primary == Some(address);
+            return primary.then_some(Immovable { on, prefix: None });
+        }
+        let (prefix, on) = inventory.prefix_of(address)?;
+        let prefix = Some(prefix);
+        Some(Immovable { on, prefix })
     }
 }

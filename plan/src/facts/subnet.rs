@@ -31,6 +31,8 @@ pub struct Inventory {
     /// The interfaces.
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     at: BTreeMap<Ipv4Addr, InterfaceId>,
+    /// Delegated prefixes by their first address. They have no address in common.
+    prefixes: BTreeMap<Ipv4Addr, (Ipv4Net, InterfaceId)>,
 }
 
 impl Inventory {
@@ -44,6 +46,13 @@ impl Inventory {
                     .map(|address| (*address, interface.id.clone()))
             })
             .collect();
+        let prefixes = list
+            .iter()
+            .flat_map(|interface| {
+                let of = |prefix: &Ipv4Net| (prefix.network(), (*prefix, interface.id.clone()));
+                interface.prefixes.iter().map(of)
+            })
+            .collect();
         let interfaces = list
             .into_iter()
             .map(|interface| (interface.id.clone(), interface))
@@ -52,16 +61,24 @@ impl Inventory {
             begun,
             interfaces,
             at,
+            prefixes,
         }
     }
 
-    /// The interface that it shows the address on.
+    /// The interface that it shows the address on, by itself or in a delegated prefix.
     #[must_use]
     pub fn holder_of(&self, address: Ipv4Addr) -> Option<&InterfaceId> {
-        self.at.get(&address)
+        let in_prefix = || self.prefix_of(address).map(|(_, on)| on);
+        self.at.get(&address).or_else(in_prefix)
     }
 
-    /// Every address that it shows, with its interface.
+    /// The delegated prefix that the address lies in, and the interface that has it.
+    pub(crate) fn prefix_of(&self, address: Ipv4Addr) -> Option<(Ipv4Net, &InterfaceId)> {
+        let (_, (prefix, on)) = self.prefixes.range(..=address).next_back()?;
+        prefix.contains(&address).then_some((*prefix, on))
+    }
+
+    /// Every address that it shows by itself, with its interface.
     pub fn addresses(&self) -> impl Iterator<Item = (&Ipv4Addr, &InterfaceId)> {
         self.at.iter()
     }
@@ -307,7 +324,7 @@ impl SubnetFacts {
             addresses
                 .filter(|address| !self.own.contains_key(*address))
                 .count()
-                + usize::try_from(interface.prefixes).unwrap_or(usize::MAX)
+                + interface.prefixes.len()
         });
         shown
             + self

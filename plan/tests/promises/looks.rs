@@ -194,7 +194,9 @@ fn a_delegated_prefix_takes_a_slot_as_an_address_does() {
     for (prefixes, room) in [(7, true), (8, true), (9, false)] {
         let mut sim = world();
         let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
-        interface.prefixes = prefixes;
+        interface.prefixes = (0..prefixes)
+            .map(|n| format!("203.0.112.{}/28", 16 * n).parse().unwrap())
+            .collect();
         sim.wait(INTERVAL);
         sim.pod("a").on("n1");
         sim.settle();

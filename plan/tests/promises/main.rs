@@ -39,6 +39,7 @@ mod moments;
 mod moves;
 mod once;
 mod places;
+mod prefixes;
 mod primary;
 mod repeated;
 mod replicas;

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use aws_sdk_ec2::types::{AttachmentStatus, Filter, NetworkInterface};
+use ipnet::Ipv4Net;
 use mooring_plan::classify::Action;
 use mooring_plan::cloud::{Interface, Reassign};
 use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
@@ -106,6 +107,15 @@ fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, Cl
         })
         .collect::<Result<std::collections::BTreeSet<_>, _>>()?;
     addresses.extend(primary);
+    let prefixes = interface
+        .ipv4_prefixes
+        .unwrap_or_default()
+        .into_iter()
+        .map(|prefix| {
+            let text = answer.has(prefix.ipv4_prefix, "prefix in a set of prefixes")?;
+            answer.reads::<Ipv4Net, _>(&text, "prefix")
+        })
+        .collect::<Result<Vec<_>, _>>()?;
     let attachment = interface
         .attachment
         .filter(|attachment| attachment.status != Some(AttachmentStatus::Detached));
@@ -126,8 +136,7 @@ fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, Cl
             .and_then(|index| u32::try_from(index).ok()),
         primary,
         addresses,
-        prefixes: u32::try_from(interface.ipv4_prefixes.unwrap_or_default().len())
-            .unwrap_or(u32::MAX),
+        prefixes,
         tags: interface
             .tag_set
             .unwrap_or_default()

@@ -136,7 +136,7 @@ impl Sim {
             device_index: Some(u32::try_from(taken).unwrap() + 1),
             primary: Some(primary),
             addresses: BTreeSet::from([primary]),
-            prefixes: 0,
+            prefixes: Vec::new(),
             tags: BTreeMap::from([(
                 "node.k8s.amazonaws.com/no_manage".to_owned(),
                 "true".to_owned(),

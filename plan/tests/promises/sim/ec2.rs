@@ -70,6 +70,14 @@ impl Ec2 {
         first.map(|interface| &interface.id)
     }
 
+    fn in_a_prefix(&self, address: Ipv4Addr) -> bool {
+        let mut interfaces = self.interfaces.values();
+        interfaces.any(|interface| {
+            let mut prefixes = interface.prefixes.iter();
+            prefixes.any(|prefix| prefix.contains(&address))
+        })
+    }
+
     /// Answers a call, with the fault that is its turn.
     pub fn answer(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
         match self.faults.pop_front().unwrap_or(Fault::None) {
@@ -118,7 +126,12 @@ impl Ec2 {
                 Ok(())
             }
             Call::Assign(id, ..) if on.as_ref() == Some(id) => Ok(()),
-            Call::Assign(..) if interface.addresses.len() >= limit => Err(refused(Outcome::NoRoom)),
+            Call::Assign(..) if self.in_a_prefix(address) => {
+                Err(refused(Outcome::AssignedElsewhere))
+            }
+            Call::Assign(..) if interface.addresses.len() + interface.prefixes.len() >= limit => {
+                Err(refused(Outcome::NoRoom))
+            }
             Call::Assign(id, _, reassign) => match on {
                 Some(on) if self.interfaces[&on].primary == Some(address) => {
                     Err(refused(Outcome::Primary))

@@ -69,11 +69,13 @@ async fn state(State(emulator): State<Emulator>) -> Json<Value> {
 fn dump(ec2: &Ec2) -> Value {
     let interfaces = ec2.interfaces().map(|interface| {
         let tie = interface.attachment.as_ref();
+        let prefixes = interface.prefixes.iter();
         json!({
             "network_interface_id": interface.id.to_string(),
             "subnet_id": interface.subnet.to_string(),
             "primary": interface.primary,
             "secondary": interface.secondary,
+            "prefixes": prefixes.map(ToString::to_string).collect::<Vec<_>>(),
             "instance_id": tie.map(|tie| tie.instance.to_string()),
             "attachment_id": tie.map(|tie| tie.id.to_string()),
             "device_index": tie.map(|tie| tie.device_index),

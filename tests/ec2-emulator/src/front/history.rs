@@ -149,6 +149,9 @@ impl Entry {
                 self.network_interface_id = Some(interface.to_string());
                 self.addresses = addresses.iter().copied().collect();
             }
+            Change::UnassignPrefixes { interface, .. } => {
+                self.network_interface_id = Some(interface.to_string());
+            }
             Change::AttachNetworkInterface {
                 interface,
                 instance,
@@ -189,7 +192,11 @@ impl Entry {
             Changed::Assigned { addresses, .. } => {
                 self.addresses = addresses.iter().copied().collect();
             }
-            Changed::Vpc(_) | Changed::Subnet(_) | Changed::States(_) | Changed::Done => {}
+            Changed::Vpc(_)
+            | Changed::Subnet(_)
+            | Changed::AssignedPrefixes { .. }
+            | Changed::States(_)
+            | Changed::Done => {}
         }
     }
 }

@@ -25,10 +25,12 @@ impl Ec2 {
         let addresses = match wanted {
             Wanted::Addresses(addresses) => addresses,
             Wanted::Count(count) => self.free_addresses(subnet, count)?,
+            Wanted::Prefixes(prefixes) => return self.assign_prefixes(id, prefixes),
         };
         let mut losers = BTreeSet::new();
         for address in &addresses {
             check_range(subnet, *address)?;
+            self.outside_prefixes(subnet.id, *address)?;
             let Some(holder) = self.holder(subnet.id, *address) else {
                 continue;
             };
@@ -47,7 +49,7 @@ impl Ec2 {
         }
         // What is on it already needs no room, so that a repeated call succeeds on a full interface.
         let added = addresses.difference(&interface.secondary).count();
-        if interface.addresses().count() + added > self.address_limit(interface)? {
+        if interface.slots() + added > self.address_limit(interface)? {
             return Err(no_room());
         }
 

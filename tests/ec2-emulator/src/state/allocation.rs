@@ -7,6 +7,7 @@ use super::Ec2;
 use super::error::{Code, Ec2Error};
 use super::id::SubnetId;
 use super::objects::{NetworkInterface, Subnet};
+use super::prefixes::addresses_of;
 
 impl Ec2 {
     /// The interface that has the address in this subnet. Addresses are unique within a VPC, whose
@@ -33,6 +34,7 @@ impl Ec2 {
                 .ok_or_else(full);
         };
         check_range(subnet, address)?;
+        self.outside_prefixes(subnet.id, address)?;
         if self.holder(subnet.id, address).is_some() {
             return Err(Ec2Error::new(
                 Code::AddressInUse,
@@ -73,7 +75,10 @@ impl Ec2 {
         self.interfaces
             .values()
             .filter(move |interface| interface.subnet == subnet)
-            .flat_map(NetworkInterface::addresses)
+            .flat_map(|interface| {
+                let in_prefixes = interface.prefixes.iter().flat_map(addresses_of);
+                interface.addresses().chain(in_prefixes)
+            })
     }
 }
 

@@ -54,6 +54,7 @@ impl Ec2 {
             subnet: launch.subnet,
             primary,
             secondary: BTreeSet::new(),
+            prefixes: BTreeSet::new(),
             attachment: Some(Attachment {
                 id: AttachmentId(self.next()),
                 instance: instance.id,

@@ -24,6 +24,7 @@ impl Ec2 {
             subnet,
             primary,
             secondary: BTreeSet::new(),
+            prefixes: BTreeSet::new(),
             attachment: None,
             description,
             tags,
@@ -84,7 +85,7 @@ impl Ec2 {
             ));
         }
         // Not confirmed on a real account: an interface with more than the instance may have.
-        if interface.addresses().count() > instance.kind.addresses_per_interface() {
+        if interface.slots() > instance.kind.addresses_per_interface() {
             return Err(no_room());
         }
         let attachment = AttachmentId(self.next());

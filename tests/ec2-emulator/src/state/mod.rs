@@ -14,6 +14,7 @@ mod instances;
 mod interfaces;
 mod networks;
 pub mod objects;
+mod prefixes;
 mod read;
 pub mod request;
 
@@ -99,6 +100,10 @@ impl Ec2 {
                 interface,
                 addresses,
             } => self.unassign(interface, &addresses),
+            Change::UnassignPrefixes {
+                interface,
+                prefixes,
+            } => self.unassign_prefixes(interface, &prefixes),
             Change::StartInstances(ids) => self.start(&ids),
             Change::StopInstances(ids) => self.stop(&ids),
             Change::TerminateInstances(ids) => self.terminate(&ids),

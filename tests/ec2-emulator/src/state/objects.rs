@@ -108,6 +108,8 @@ pub struct NetworkInterface {
     pub primary: Ipv4Addr,
     /// The addresses that come and go.
     pub secondary: BTreeSet<Ipv4Addr>,
+    /// Prefixes delegated to it, each as a whole.
+    pub prefixes: BTreeSet<Ipv4Net>,
     /// What it is attached to.
     pub attachment: Option<Attachment>,
     /// Free text.
@@ -120,6 +122,18 @@ impl NetworkInterface {
     /// Every address on it, the primary one first.
     pub fn addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
         std::iter::once(self.primary).chain(self.secondary.iter().copied())
+    }
+
+    /// Whether the address lies in a prefix of it.
+    #[must_use]
+    pub fn has_in_prefix(&self, address: Ipv4Addr) -> bool {
+        self.prefixes.iter().any(|prefix| prefix.contains(&address))
+    }
+
+    /// The slots that are taken: a prefix takes one, as an address does.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.addresses().count() + self.prefixes.len()
     }
 
     /// Whether the address is on it, as primary or as secondary.

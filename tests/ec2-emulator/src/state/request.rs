@@ -33,6 +33,8 @@ pub enum Response {
 pub enum Wanted {
     /// These.
     Addresses(BTreeSet<Ipv4Addr>),
+    /// These prefixes, each as a whole (`Ipv4Prefix`).
+    Prefixes(BTreeSet<Ipv4Net>),
     /// So many, whichever are free (`SecondaryPrivateIpAddressCount`).
     Count(usize),
 }
@@ -121,6 +123,13 @@ pub enum Change {
         /// Secondary addresses on it.
         addresses: BTreeSet<Ipv4Addr>,
     },
+    /// `UnassignPrivateIpAddresses` with `Ipv4Prefix`
+    UnassignPrefixes {
+        /// The interface that has them.
+        interface: NetworkInterfaceId,
+        /// Prefixes delegated to it.
+        prefixes: BTreeSet<Ipv4Net>,
+    },
     /// `StartInstances`
     StartInstances(BTreeSet<InstanceId>),
     /// `StopInstances`
@@ -186,6 +195,13 @@ pub enum Changed {
         interface: NetworkInterfaceId,
         /// The addresses asked for.
         addresses: BTreeSet<Ipv4Addr>,
+    },
+    /// The interface has these prefixes now.
+    AssignedPrefixes {
+        /// The interface.
+        interface: NetworkInterfaceId,
+        /// The prefixes asked for.
+        prefixes: BTreeSet<Ipv4Net>,
     },
     /// Instances went from one state to another, or stayed.
     States(Vec<StateChange>),

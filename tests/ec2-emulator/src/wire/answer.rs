@@ -96,6 +96,14 @@ fn write_changed(xml: &mut Xml, ec2: &Ec2, done: &Changed) {
             );
             xml.leaf("return", true);
         }
+        Changed::AssignedPrefixes {
+            interface,
+            prefixes,
+        } => {
+            xml.leaf("networkInterfaceId", interface);
+            describe::prefixes(xml, "assignedIpv4PrefixSet", prefixes);
+            xml.leaf("return", true);
+        }
         Changed::States(changes) => xml.items("instancesSet", changes, |xml, change| {
             let state = |xml: &mut Xml, name: &str, state: InstanceState| {
                 xml.within(name, |xml| describe::state(xml, state));

@@ -1,6 +1,9 @@
 //! Each object as EC2 describes it.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
 
 use crate::state::Ec2;
 use crate::state::objects::{Attachment, Instance, InstanceState, NetworkInterface, Subnet, Tags};
@@ -15,6 +18,13 @@ pub fn tags(xml: &mut Xml, tags: &Tags) {
     xml.items("tagSet", tags, |xml, (key, value)| {
         xml.leaf("key", key);
         xml.leaf("value", value);
+    });
+}
+
+/// A set of prefixes.
+pub fn prefixes(xml: &mut Xml, name: &str, prefixes: &BTreeSet<Ipv4Net>) {
+    xml.items(name, prefixes, |xml, prefix| {
+        xml.leaf("ipv4Prefix", prefix);
     });
 }
 
@@ -73,6 +83,7 @@ fn interface_body(xml: &mut Xml, ec2: &Ec2, interface: &NetworkInterface) {
     xml.leaf("interfaceType", "interface");
     xml.within("groupSet", |_| ());
     xml.within("ipv6AddressesSet", |_| ());
+    prefixes(xml, "ipv4PrefixSet", &interface.prefixes);
     xml.items(
         "privateIpAddressesSet",
         interface.addresses(),

@@ -108,6 +108,12 @@ fn change(action: Action, form: &Form) -> Result<Change, Refusal> {
             wanted: wanted(form)?,
             allow_reassignment: form.flag("AllowReassignment")?,
         },
+        Action::UnassignPrivateIpAddresses if form.mentions("Ipv4Prefix") => {
+            Change::UnassignPrefixes {
+                interface: form.id("NetworkInterfaceId")?,
+                prefixes: form.values("Ipv4Prefix")?,
+            }
+        }
         Action::UnassignPrivateIpAddresses => Change::UnassignPrivateIpAddresses {
             interface: form.id("NetworkInterfaceId")?,
             addresses: some("PrivateIpAddress", form.values("PrivateIpAddress")?)?,
@@ -179,13 +185,14 @@ fn run_instances(form: &Form) -> Result<Change, Refusal> {
 }
 
 fn wanted(form: &Form) -> Result<Wanted, Refusal> {
-    for unsupported in ["Ipv4Prefix", "Ipv4PrefixCount"] {
-        if form.mentions(unsupported) {
-            return Err(Refusal::new(
-                "UnsupportedOperation",
-                "Prefixes are not modelled here.",
-            ));
-        }
+    if form.mentions("Ipv4PrefixCount") {
+        return Err(Refusal::new(
+            "UnsupportedOperation",
+            "Name the prefixes: a choice of EC2's is not modelled here.",
+        ));
+    }
+    if form.mentions("Ipv4Prefix") {
+        return Ok(Wanted::Prefixes(form.values("Ipv4Prefix")?));
     }
     let count: Option<usize> = form.value("SecondaryPrivateIpAddressCount")?;
     match (count, form.mentions("PrivateIpAddress")) {

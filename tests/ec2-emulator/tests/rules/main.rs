@@ -8,6 +8,7 @@
 
 mod a_batch_is_all_or_nothing;
 mod a_describe_shows_what_its_filters_say;
+mod a_prefix_is_delegated_as_a_whole;
 mod a_refused_call_says_why;
 mod a_terminated_instance_lets_its_interfaces_go;
 mod an_address_is_on_one_interface;

@@ -129,7 +129,7 @@ impl Cluster {
                 .and_then(|index| u32::try_from(index).ok()),
             primary,
             addresses: listed.chain(primary).collect(),
-            prefixes: 0,
+            prefixes: Vec::new(),
             tags: serde_json::from_value(document["tags"].clone()).unwrap_or_default(),
             requester_managed: document["requesterManaged"] == true,
         };

@@ -197,7 +197,7 @@ impl Cloud {
             device_index: interface.attachment.map(|tie| tie.device_index),
             primary: Some(interface.primary),
             addresses: interface.addresses().collect(),
-            prefixes: 0,
+            prefixes: interface.prefixes.iter().copied().collect(),
             tags: interface.tags.clone(),
             requester_managed: false,
         }

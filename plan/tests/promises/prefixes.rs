@@ -1,0 +1,106 @@
+//! A prefix that is delegated to an interface is the interface's as a whole: no address of it is ours.
+
+use mooring_plan::names::InterfaceId;
+use mooring_plan::reason::Reason;
+
+use crate::sim::{INTERVAL, Sim, address, interface_of};
+
+fn delegate(sim: &mut Sim, node: &str, prefix: &str) {
+    sim.ec2.remember(sim.now);
+    let interface = sim.ec2.interfaces.get_mut(&interface_of(node)).unwrap();
+    interface.prefixes.push(prefix.parse().unwrap());
+}
+
+/// 203.0.113.0/28 and 203.0.113.32/28 are delegated to the interface of n1.
+fn delegated() -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    delegate(&mut sim, "n1", "203.0.113.0/28");
+    delegate(&mut sim, "n1", "203.0.113.32/28");
+    sim
+}
+
+fn said(sim: &Sim, message: &str) {
+    for part in ["203.0.113.32/28", "eni-n1"] {
+        assert!(message.contains(part), "{message}\n{}", sim.story());
+    }
+    assert!(!message.contains("take-from"), "{message}");
+}
+
+#[test]
+fn allocation_passes_them_over() {
+    let mut sim = delegated();
+    sim.ip_of_block("partner", "block");
+    sim.pod("a").on("n2");
+    sim.settle();
+    let given = sim.the_ip("partner").status.address;
+    assert_eq!(given, Some(address("203.0.113.16")), "{}", sim.story());
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn one_that_is_asked_for_is_not_reserved_until_the_prefix_is_taken_off() {
+    let mut sim = delegated();
+    sim.ip("partner", "203.0.113.40");
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    let conditions = sim.the_ip("partner").status.conditions.clone();
+    said(&sim, &conditions.reserved.unwrap().message);
+    sim.ec2.remember(sim.now);
+    let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+    interface.prefixes.clear();
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn one_that_came_to_lie_in_a_prefix_is_not_taken_and_holds_up_no_deletion() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.edit("partner", "203.0.113.40");
+    sim.settle();
+    delegate(&mut sim, "n1", "203.0.113.32/28");
+    sim.take_from("partner", "eni-n1");
+    sim.settle();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_reason("partner", Reason::AddressInUse);
+    let conditions = sim.the_ip("partner").status.conditions.clone();
+    said(&sim, &conditions.attached.unwrap().message);
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+}
+
+#[test]
+fn an_edit_to_one_leaves_the_pod_its_address() {
+    let mut sim = Sim::attached(&["n1"]);
+    delegate(&mut sim, "n1", "203.0.113.32/28");
+    sim.edit("partner", "203.0.113.40");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn an_assign_that_ec2_refuses_for_a_prefix_no_inventory_showed_ends_in_the_same_words() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.edit("partner", "203.0.113.40");
+    sim.settle();
+    delegate(&mut sim, "n1", "203.0.113.32/28");
+    sim.pod("a").on("n2");
+    sim.wait(INTERVAL);
+    sim.expect_reason("partner", Reason::AddressInUse);
+    let conditions = sim.the_ip("partner").status.conditions.clone();
+    said(&sim, &conditions.attached.unwrap().message);
+    assert_eq!(sim.counts.assigns, 1, "{}", sim.story());
+    assert!(
+        sim.ec2
+            .interfaces
+            .contains_key(&InterfaceId::from("eni-n2"))
+    );
+}
