@@ -7,6 +7,7 @@ use crate::scene::{Ip, SOON, Scene};
 scenes![
     shared a_free_address_takes_the_old_ones_place,
     shared a_taken_address_changes_nothing,
+    shared an_address_that_is_on_an_interface_changes_nothing_until_it_is_off,
     shared an_address_of_another_block_is_refused,
 ];
 
@@ -88,6 +89,42 @@ async fn a_taken_address_changes_nothing(scene: &Scene) {
     }
     scene.expect_attached(&ip, "web").await;
     assert_eq!(scene.mutations().await.len(), before);
+}
+
+/// Also on the holder's own interface: there it is the CNI's, or somebody's.
+async fn an_address_that_is_on_an_interface_changes_nothing_until_it_is_off(scene: &Scene) {
+    let old = attached(scene).await;
+    let object = scene.expect_attached(&old, "web").await;
+    let eni = object["status"]["networkInterfaceID"].as_str();
+    let eni = eni.expect("it is attached");
+    let new = Ip {
+        address: scene.address(11),
+        ..old.clone()
+    };
+    scene.foreign_assign(eni, &new.address).await;
+    let before = scene.mutations().await.len();
+    let change = json!({"spec": {"address": new.address}});
+    scene.patch("IP", &new.name, &change).await;
+    let message = scene
+        .expect_reason("IP", &new.name, "Reserved", "False", "AddressInUse")
+        .await;
+    assert!(message.contains(eni), "the interface is named: {message}");
+    scene.expect_attached(&old, "web").await;
+    scene.expect_pod_ready("web").await;
+    assert_eq!(scene.mutations().await.len(), before);
+    scene.foreign_unassign(eni, &new.address).await;
+    scene
+        .eventually("the new address is attached", SOON, async || {
+            let status = scene.attached(&new, "web").await?["status"].clone();
+            let there = status["address"] == new.address.as_str();
+            if there {
+                Ok(())
+            } else {
+                Err(status.to_string())
+            }
+        })
+        .await;
+    scene.expect_pod_ready("web").await;
 }
 
 async fn an_address_of_another_block_is_refused(scene: &Scene) {
