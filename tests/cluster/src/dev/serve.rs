@@ -7,20 +7,34 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::world::World;
 
+/// Where the files of `up` lie: `MOORING_DEV`, or `dev` in the build folder.
+pub(crate) fn folder() -> PathBuf {
+    std::env::var_os("MOORING_DEV").map_or_else(|| target().join("dev"), PathBuf::from)
+}
+
 /// Where the environment is written once everything is ready.
 pub(crate) fn environment_file() -> PathBuf {
-    target().join("dev/env")
+    folder().join("env")
 }
 
 /// Where the process id is.
 pub(crate) fn pid_file() -> PathBuf {
-    target().join("dev/pid")
+    folder().join("pid")
 }
+
+/// Where it is written what was started again.
+pub(crate) fn revived_file() -> PathBuf {
+    folder().join("revived")
+}
+
+/// What was started again, or why not all of it could be.
+pub(crate) type Revived = Result<Vec<String>, String>;
 
 pub(crate) async fn serve() -> Result<(), String> {
     let listen = |kind| signal(kind).map_err(|error| format!("listening for a signal: {error}"));
     let mut terminate = listen(SignalKind::terminate())?;
     let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut revive = listen(SignalKind::hangup())?;
     let world = tokio::select! {
         world = World::start(ClusterOptions::default()) => world,
         _ = terminate.recv() => return Ok(()),
@@ -31,21 +45,28 @@ pub(crate) async fn serve() -> Result<(), String> {
         .try_apply(&world.sample("ipblock.yaml", None)?)
         .await
         .map_err(|error| error.to_string())?;
-    write(&world)?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+    write_whole(environment_file(), &environment(&world))?;
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = revive.recv() => {
+                let revived: Revived = world.revive().await;
+                let text = serde_json::to_string(&revived).map_err(|error| error.to_string())?;
+                write_whole(revived_file(), &text)?;
+            }
+        }
     }
     world.stop().await;
-    for file in [environment_file(), pid_file()] {
+    for file in [environment_file(), pid_file(), revived_file()] {
         // Somebody may have been quicker.
         let _ = std::fs::remove_file(file);
     }
     Ok(())
 }
 
-/// Writes the environment in one piece: whoever sees the file sees all of it.
-fn write(world: &World) -> Result<(), String> {
+/// What a shell needs to look around.
+fn environment(world: &World) -> String {
     let kubectl = control_plane_binary("kubernetes", "kubectl");
     let folders: Vec<String> = [kubectl.parent(), Some(target().join("debug").as_path())]
         .into_iter()
@@ -68,9 +89,13 @@ fn write(world: &World) -> Result<(), String> {
         lines.push(format!("export {key}='{value}'"));
     }
     lines.push(format!("# logs: {}/logs", world.cluster.folder().display()));
-    let path = environment_file();
+    lines.join("\n") + "\n"
+}
+
+/// Writes a file in one piece: whoever sees it sees all of it.
+fn write_whole(path: PathBuf, text: &str) -> Result<(), String> {
     let draft = path.with_extension("draft");
-    std::fs::write(&draft, lines.join("\n") + "\n")
+    std::fs::write(&draft, text)
         .and_then(|()| std::fs::rename(&draft, &path))
         .map_err(|error| format!("writing {}: {error}", path.display()))
 }

@@ -4,18 +4,58 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use mooring_cluster::{run, target};
+use mooring_cluster::run;
 
 use crate::down::running;
 use crate::screen::Screen;
-use crate::serve::{environment_file, pid_file};
+use crate::serve::{Revived, environment_file, folder, pid_file, revived_file};
+
+/// How long the supervisor may take to start again what has ended.
+const REVIVAL: Duration = Duration::from_mins(2);
+
+/// Has the supervisor start again what has ended: it alone knows, being the parent of all.
+fn revive(supervisor: u32) -> Result<(), String> {
+    // It is told only when it listens.
+    if !environment_file().exists() {
+        println!("being started already (process {supervisor})");
+        return Ok(());
+    }
+    let answer = revived_file();
+    let _ = std::fs::remove_file(&answer);
+    let told = Command::new("kill")
+        .args(["-HUP", &supervisor.to_string()])
+        .status();
+    if !told.is_ok_and(|status| status.success()) {
+        return Err(format!("process {supervisor} could not be asked"));
+    }
+    let screen = Screen::new();
+    let sentence = "whatever has ended is started again";
+    let said = run(screen.until(sentence, REVIVAL, || async {
+        match std::fs::read_to_string(&answer) {
+            Ok(text) => Ok(Ok(text)),
+            Err(_) if running() == Some(supervisor) => Err("no answer yet"),
+            Err(_) => Ok(Err(format!("process {supervisor} ended: `make up` again"))),
+        }
+    }))??;
+    let revived: Revived = serde_json::from_str(&said).map_err(|error| error.to_string())?;
+    let revived = revived?;
+    for sentence in &revived {
+        println!("{sentence}");
+    }
+    let already = if revived.is_empty() {
+        "already"
+    } else {
+        "all is"
+    };
+    println!("{already} up (process {supervisor}); `make down` ends it");
+    Ok(())
+}
 
 pub(crate) fn up() -> Result<(), String> {
     if let Some(pid) = running() {
-        println!("already up (process {pid}); `make down` ends it");
-        return Ok(());
+        return revive(pid);
     }
-    let folder = target().join("dev");
+    let folder = folder();
     let said = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(said)?;
     // Left by a supervisor that was killed.

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use mooring_cluster::{
-    Cluster, ClusterOptions, Mooring, MooringOptions, NodeSpec, Subnet, repository,
+    Cluster, ClusterOptions, Mooring, MooringOptions, NodeSpec, Subnet, http_get, repository, wait,
 };
+
+/// How long what was started again may take until it is ready.
+const READY: Duration = Duration::from_mins(1);
 
 /// A cluster with three nodes on emulated instances, and Mooring in it.
 pub(crate) struct World {
@@ -36,6 +39,46 @@ impl World {
             subnet,
             cluster,
         }
+    }
+
+    /// Starts again what has ended, and waits until Mooring is ready; what that was, in a sentence each.
+    pub(crate) async fn revive(&self) -> Result<Vec<String>, String> {
+        if let Some(status) = self.cluster.ec2().process().ended() {
+            return Err(format!(
+                "the EC2 emulator has ended ({status}), and what it knew is gone: `make down`, then `make up`"
+            ));
+        }
+        let control_plane = [
+            "etcd",
+            "kube-apiserver",
+            "kube-controller-manager",
+            "kube-scheduler",
+            "kwok",
+        ]
+        .map(|name| (name, self.cluster.process(name)));
+        let mut revived = Vec::new();
+        for (name, process) in control_plane
+            .into_iter()
+            .chain([("Mooring", self.mooring.process())])
+        {
+            if let Some(status) = process.ended() {
+                process.restart();
+                revived.push(format!("{name} had ended ({status}) and was started again"));
+            }
+        }
+        let readyz = format!("{}/readyz", self.mooring.http_url());
+        let ready = wait(READY, || async {
+            let answer = http_get(&readyz).await?;
+            if answer.code == 200 {
+                Ok(())
+            } else {
+                Err(answer.body)
+            }
+        });
+        ready
+            .await
+            .map_err(|seen| format!("Mooring is not ready after {READY:?}: {seen}"))?;
+        Ok(revived)
     }
 
     /// Ends everything, Mooring first.

@@ -1,0 +1,115 @@
+//! `mooring-dev up`, again, starts what has ended since, and says so.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use mooring_cluster::{eventually, run, target};
+
+/// What is up, in a folder of its own; ended when dropped.
+struct Dev(PathBuf);
+
+impl Dev {
+    fn new() -> Self {
+        let folder = target().join(format!("dev-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn run(&self, command: &str) -> Output {
+        let mut dev = Command::new(env!("CARGO_BIN_EXE_mooring-dev"));
+        let dev = dev.arg(command).env("MOORING_DEV", &self.0);
+        dev.output().unwrap()
+    }
+
+    /// What a command prints; it has to succeed.
+    #[track_caller]
+    fn says(&self, command: &str) -> String {
+        let output = self.run(command);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let cried = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {said}\n{cried}");
+        said
+    }
+
+    fn supervisor(&self) -> u32 {
+        let pid = std::fs::read_to_string(self.0.join("pid")).unwrap();
+        pid.parse().unwrap()
+    }
+
+    /// The supervisor's child of this name that runs.
+    fn child(&self, name: &str) -> Option<u32> {
+        let parent = self.supervisor().to_string();
+        std::fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .find_map(|entry| {
+                let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+                let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+                // pid (name) state parent ...
+                let (before, after) = stat.rsplit_once(") ")?;
+                let (state, after) = after.split_once(' ')?;
+                let found = before.ends_with(&format!("({name}"))
+                    && state != "Z"
+                    && after.split(' ').next() == Some(&parent);
+                found.then_some(pid)
+            })
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        let _ = self.run("down");
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn kill(pid: u32) {
+    let mut kill = Command::new("kill");
+    let killed = kill.args(["-KILL", &pid.to_string()]).status();
+    assert!(killed.unwrap().success());
+}
+
+fn is_gone(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
+    stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z "))
+}
+
+#[test]
+fn what_has_ended_is_started_again_and_named_and_the_rest_stays() {
+    let dev = Dev::new();
+    dev.says("up");
+    let supervisor = dev.supervisor();
+    assert!(dev.says("up").contains("already up"), "nothing has ended");
+    for (name, process) in [("Mooring", "mooring"), ("kwok", "kwok")] {
+        let dead = dev.child(process).expect("it runs");
+        kill(dead);
+        run(eventually(
+            "it has ended",
+            Duration::from_secs(10),
+            || async { is_gone(dead) },
+        ));
+        let said = dev.says("up");
+        let told = format!("{name} had ended (signal: 9 (SIGKILL)) and was started again");
+        assert!(said.contains(&told) && !said.contains("already"), "{said}");
+        assert!(dev.child(process).is_some_and(|pid| pid != dead), "{said}");
+        assert_eq!(dev.supervisor(), supervisor, "the rest stays");
+    }
+    assert!(dev.says("up").contains("already up"), "all of it runs");
+    // Its memory is what the addresses are on: a new one would be another cloud.
+    let emulator = dev.child("ec2-emulator").expect("it runs");
+    kill(emulator);
+    run(eventually(
+        "it has ended",
+        Duration::from_secs(10),
+        || async { is_gone(emulator) },
+    ));
+    let output = dev.run("up");
+    let cried = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && cried.contains("`make down`, then `make up`"),
+        "{cried}"
+    );
+    assert!(dev.says("down").contains("down after"));
+}
