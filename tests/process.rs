@@ -108,6 +108,8 @@ async fn a_certificate_that_comes_later_is_taken_and_counted() {
         (!body.contains("certificate")).then_some(())
     })
     .await;
+    let log = running.process.log();
+    assert!(log.contains("2040-01-01T00:00:00Z"), "a date: {log}");
     let (_, metrics) = running.get("/metrics").await;
     let expiry = "mooring_webhook_certificate_expiry_timestamp_seconds 2208988800";
     assert!(metrics.contains(expiry), "{metrics}");

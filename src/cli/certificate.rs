@@ -114,7 +114,8 @@ impl Args {
         let told = Told::new(client, namespace);
         let notice = move |notice| match notice {
             Notice::Loaded { not_after } => {
-                tracing::info!(not_after, "serving the webhook's certificate");
+                let until = date(not_after);
+                tracing::info!(not_after = until, "serving the webhook's certificate");
                 counted.certificate_expiry(not_after);
                 ready.set(Part::Certificate, true);
             }
@@ -186,5 +187,23 @@ impl Args {
             clients: Box::pin(clients),
             believed: Box::pin(believed),
         })
+    }
+}
+
+/// The moment as a date; what no calendar has stays as it is, in seconds since 1970.
+fn date(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds)
+        .map_or_else(|_| seconds.to_string(), |moment| moment.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn a_certificates_end_is_told_as_a_date() {
+        assert_eq!(date(67_090_118_400), "4096-01-01T00:00:00Z");
+        assert_eq!(date(0), "1970-01-01T00:00:00Z");
+        assert_eq!(date(i64::MAX), i64::MAX.to_string());
     }
 }
