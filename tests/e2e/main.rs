@@ -58,6 +58,7 @@ mod one_file;
 mod outage;
 mod pod_additions;
 mod pod_refusals;
+mod primary;
 mod process;
 mod quiet;
 mod readme;
@@ -121,6 +122,7 @@ fn trials() -> Vec<Trial> {
         outage::scenes(),
         pod_additions::scenes(),
         pod_refusals::scenes(),
+        primary::scenes(),
         process::scenes(),
         quiet::scenes(),
         readme::scenes(),

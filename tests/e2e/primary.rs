@@ -1,0 +1,105 @@
+//! An address that EC2 has given to a new interface as its primary one: no call gets it off, so nothing waits for one.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::objects::on;
+use crate::scene::{SOON, Scene};
+
+scenes![
+    shared take_from_gets_no_primary_address_and_the_ip_can_still_be_deleted,
+    shared an_ip_whose_address_is_primary_waits_and_goes_on_when_the_interface_is_gone,
+];
+
+/// A new interface with this address as its primary one.
+async fn interface_with(scene: &Scene, address: &str) -> String {
+    let parameters = [
+        ("SubnetId", scene.subnet.id.as_str()),
+        ("PrivateIpAddress", address),
+    ];
+    scene
+        .ec2()
+        .call("CreateNetworkInterface", &parameters)
+        .await;
+    let interfaces = scene.ec2().state().await.network_interfaces;
+    let made = interfaces.into_iter().find(|made| made.primary == address);
+    made.expect("it was just made").network_interface_id
+}
+
+async fn delete_interface(scene: &Scene, interface: &str) {
+    let parameters = [("NetworkInterfaceId", interface)];
+    scene
+        .ec2()
+        .call("DeleteNetworkInterface", &parameters)
+        .await;
+}
+
+/// The message says who has the address and what to do, and nothing that cannot help.
+fn has_a_way_out(message: &str, interface: &str) {
+    for part in [interface, "primary address", "choose another address"] {
+        assert!(message.contains(part), "{part:?} is not in: {message}");
+    }
+    assert!(!message.contains("take-from"), "of no use: {message}");
+}
+
+async fn take_from_gets_no_primary_address_and_the_ip_can_still_be_deleted(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    // Reserved while EC2 had it nowhere, which is all that AWS looks at.
+    let ip = scene.ip("web", 10).await;
+    let interface = interface_with(scene, &ip.address).await;
+    scene.pod_with("web", &ip, &on(&node)).await;
+    let message = scene
+        .expect_reason("IP", &ip.name, "Attached", "False", "AddressInUse")
+        .await;
+    has_a_way_out(&message, &interface);
+    let taken = json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": interface}}});
+    scene.patch("IP", &ip.name, &taken).await;
+    // Two inventories and more.
+    let period = Duration::from_secs(3);
+    scene
+        .remains("nothing is claimed there", period, async || {
+            let object = scene.get("IP", &ip.name).await.ok_or("no such IP")?;
+            let status = &object["status"];
+            if status["previous"].to_string().contains(&interface) {
+                return Err(format!("it was put into previous: {status}"));
+            }
+            match scene.mutations().await.last() {
+                Some(mutation) if mutation.result == "Success" => Err(mutation.to_string()),
+                _ => Ok(()),
+            }
+        })
+        .await;
+    scene
+        .expect_reason("IP", &ip.name, "Attached", "False", "AddressInUse")
+        .await;
+    scene.delete("IP", &ip.name).await;
+    scene.expect_gone(&ip).await;
+    let kept = scene.ec2().state().await.network_interfaces;
+    assert!(
+        kept.iter().any(|kept| kept.primary == ip.address),
+        "EC2's own is left"
+    );
+    delete_interface(scene, &interface).await;
+}
+
+async fn an_ip_whose_address_is_primary_waits_and_goes_on_when_the_interface_is_gone(
+    scene: &Scene,
+) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let interface = interface_with(scene, &scene.address(10)).await;
+    let spec = json!({"address": scene.address(10)});
+    let ip = scene.ip_unreserved("web", &spec).await;
+    scene.pod("web", &ip).await;
+    // Whether an inventory has shown it before the address was reserved, or not.
+    let message = scene
+        .expect_reason("IP", &ip.name, "Ready", "False", "AddressInUse")
+        .await;
+    has_a_way_out(&message, &interface);
+    delete_interface(scene, &interface).await;
+    scene.expect_attached(&ip, "web").await;
+}
