@@ -318,3 +318,39 @@ fn failover_after_is_a_length_of_time() {
         );
     }
 }
+
+#[test]
+fn an_allowed_namespace_is_a_namespaces_name() {
+    let of_ip = |names: Value| {
+        ip(
+            "web",
+            &json!({"block": "office", "allowedNamespaces": names}),
+        )
+    };
+    let of_block = |names: Value| block("office", &with(good_block(), "allowedNamespaces", names));
+    for names in [json!([]), json!(["default"]), json!(["a", "a-1"])] {
+        accepts(&of_ip(names.clone()));
+        accepts(&of_block(names));
+    }
+    for name in ["Default", "*", "a_b", "-a", "a-", "a.b"] {
+        for object in [of_ip(json!(["a", name])), of_block(json!(["a", name]))] {
+            rejects(&object, "each must be a namespace's name");
+        }
+    }
+}
+
+#[test]
+fn a_node_selector_is_of_labels_and_of_none_of_ours() {
+    let chosen = |key: &str, value: &str| {
+        let selector = json!({"matchLabels": {"zone": "a", key: value}});
+        block("office", &with(good_block(), "nodeSelector", selector))
+    };
+    accepts(&chosen("role", "edge"));
+    accepts(&chosen("node-role.kubernetes.io/edge", ""));
+    for key in ["block.ip.wgtwo.com/office", "ip.wgtwo.com/ip"] {
+        rejects(&chosen(key, ""), "by labels of your own");
+    }
+    for value in ["a b", "-a", "a_"] {
+        rejects(&chosen("role", value), "each value must be a label's");
+    }
+}

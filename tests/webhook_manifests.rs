@@ -181,7 +181,7 @@ fn matches(name: &str, operation: &str, old: &Value, new: &Value) -> bool {
 }
 
 fn pod(annotations: &Value, labels: &Value) -> Value {
-    let mut pod = json!({"metadata": {"name": "web"}});
+    let mut pod = json!({"metadata": {"name": "web"}, "spec": {}});
     for (field, value) in [("annotations", annotations), ("labels", labels)] {
         if !value.is_null() {
             pod["metadata"][field] = value.clone();
@@ -206,6 +206,29 @@ fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
         assert!(!asked(json!({"example.com/ip": "partner-a"})));
         assert!(!asked(json!({})));
         assert!(!asked(Value::Null));
+        // What only resembles one of ours would be passed over, and the pod run without its address.
+        for resembles in [
+            "ip.wgtwo.com/IP",
+            "ip.wgtwo.com/Ip",
+            "IP.wgtwo.com/ip",
+            "ip.wgtwo.com/hand-over",
+            "ip.wgtwo.com/take-from",
+        ] {
+            assert!(
+                asked(json!({"a": "b", resembles: "partner-a"})),
+                "{resembles}"
+            );
+        }
+        for other in [
+            names::IP_UID_ANNOTATION,
+            names::HANDOVER_ANNOTATION,
+            "ip.wgtwo.com/denied-at",
+            "block.ip.wgtwo.com/x",
+            "xip.wgtwo.com/ip",
+            "ip.wgtwo.com",
+        ] {
+            assert!(!asked(json!({other: "partner-a"})), "{other}");
+        }
     }
 }
 
@@ -241,6 +264,29 @@ fn a_live_pod_comes_only_when_our_marks_change() {
     for old in [&none, &empty, &labelled("other")] {
         assert!(changed(old, &labelled("")) && changed(&labelled(""), old));
     }
+}
+
+#[test]
+fn an_ip_comes_when_another_interface_is_given_to_take_from() {
+    let changed = |old: &Value, new: &Value| matches("ip.ip.wgtwo.com", "UPDATE", old, new);
+    let (none, empty) = (pod(&Value::Null, &Value::Null), pod(&json!({}), &json!({})));
+    let from = |value: &str| {
+        let annotations = json!({"a": "b", names::TAKE_FROM_ANNOTATION: value});
+        pod(&annotations, &Value::Null)
+    };
+    for old in [&none, &empty, &from("eni-1")] {
+        assert!(changed(old, &from("eni-2")), "{old}");
+        // Mooring itself takes it off, and must not wait for its webhook.
+        for new in [&none, &empty] {
+            assert!(
+                !changed(old, new) && !changed(&from(""), new),
+                "{old} {new}"
+            );
+        }
+    }
+    let mut released = from("eni-1");
+    released["metadata"]["finalizers"] = json!([]);
+    assert!(!changed(&from("eni-1"), &released) && !changed(&from(""), &from("")));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The rules for `IP`s.
 
 use mooring_plan::admission::address::check;
+use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Because, Denial};
 
 use super::catalog::asked;
@@ -10,16 +11,20 @@ use crate::api::{Ip, IpSpec};
 /// An `IP` is created, changed or deleted.
 ///
 /// # Errors
-/// It cannot have the address that it asks for.
+/// It cannot have the address that it asks for, or says what cannot be meant.
 pub fn validate_ip(change: &Change<Ip>, catalog: &Catalog) -> Verdict {
     match change {
         Change::Create(ip) => {
+            named(None, ip)?;
             readable(ip)?;
             place(ip, catalog)
         }
         // One that is on its way out must not be held up.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
-        Change::Update { old, new } => changed(old, new, catalog),
+        Change::Update { old, new } => {
+            named(Some(old), new)?;
+            changed(old, new, catalog)
+        }
         Change::Delete(ip) => Ok(Allowed::silently().warning(leaving(ip))),
     }
 }
@@ -38,6 +43,21 @@ pub fn address_wanted(change: &Change<Ip>) -> Option<std::net::Ipv4Addr> {
 
 fn name(ip: &Ip) -> &str {
     ip.metadata.name.as_deref().unwrap_or_default()
+}
+
+/// What it names can be there. What it has named before stays: it may be from before this was looked at.
+fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
+    let called = format!("IP \"{}\"", name(new));
+    let allowed = new.spec.allowed_namespaces.as_ref();
+    if old.is_none_or(|old| old.spec.allowed_namespaces.as_ref() != allowed) {
+        check_namespaces(&called, allowed.into_iter().flatten().map(String::as_str))?;
+    }
+    match new.take_from() {
+        Some(interface) if old.and_then(Ip::take_from).as_ref() != Some(&interface) => {
+            check_take_from(&called, interface.as_str())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn readable(ip: &Ip) -> Result<(), Denial> {
@@ -109,7 +129,7 @@ fn exchange(ip: &Ip, wished: Option<std::net::Ipv4Addr>) -> Option<String> {
     (from != to).then(|| {
         format!(
             "{from} will be taken off pod {} and {to} put in its place: connections over {from} break, and the pod \
-             is not ready meanwhile",
+             is NotReady meanwhile",
             status.pod.as_deref().unwrap_or_default()
         )
     })
@@ -119,7 +139,7 @@ fn leaving(ip: &Ip) -> Option<String> {
     let holder = ip.holder()?;
     let address = ip.status.as_ref()?.address.as_deref().unwrap_or_default();
     Some(format!(
-        "IP \"{}\" is held by pod {holder}: address {address} is taken off it, and the pod is not ready any more",
+        "IP \"{}\" is held by pod {holder}: address {address} will be taken off, and the pod becomes NotReady",
         name(ip)
     ))
 }

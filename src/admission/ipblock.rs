@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink, narrows};
+use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
 use mooring_plan::admission::{Because, Denial};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, listed};
@@ -14,10 +15,11 @@ use crate::api::IpBlock;
 /// An `IPBlock` is created, changed or deleted.
 ///
 /// # Errors
-/// It cannot be read, overlaps another, or an `IP` would lose its address.
+/// It cannot be read, says what cannot be meant, overlaps another, or an `IP` would lose its address.
 pub fn validate_ipblock(change: &Change<IpBlock>, catalog: &Catalog) -> Verdict {
     match change {
         Change::Create(block) => {
+            named(None, block)?;
             let range = readable(block)?;
             check_range(&name(block), &range, &catalog.plan_blocks())?;
             Ok(Allowed::silently().warning(useless(block, &range)))
@@ -51,6 +53,22 @@ fn name(block: &IpBlock) -> BlockName {
     BlockName::from(block.metadata.name.as_deref().unwrap_or_default())
 }
 
+/// What it names can be there. What it has named before stays: it may be from before this was looked at.
+fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
+    let name = name(new);
+    let allowed = new.spec.allowed_namespaces.as_ref();
+    if old.is_none_or(|old| old.spec.allowed_namespaces.as_ref() != allowed) {
+        let called = format!("IPBlock \"{name}\"");
+        check_namespaces(&called, allowed.into_iter().flatten().map(String::as_str))?;
+    }
+    match new.node_labels() {
+        Some(labels) if old.and_then(IpBlock::node_labels) != Some(labels) => {
+            check_node_labels(&name, labels)
+        }
+        _ => Ok(()),
+    }
+}
+
 fn readable(block: &IpBlock) -> Result<BlockRange, Denial> {
     let name = name(block);
     block.spec.failover_after().map_err(|error| {
@@ -71,6 +89,7 @@ fn readable(block: &IpBlock) -> Result<BlockRange, Denial> {
 
 fn changed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Verdict {
     let name = name(new);
+    named(Some(old), new)?;
     let range = readable(new)?;
     if old.spec.subnet_id != new.spec.subnet_id {
         return Err(Denial::new(

@@ -95,7 +95,12 @@ pub struct IpSpec {
     /// allows. An empty list: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
-    #[x_kube(merge_strategy = ListMerge::Set)]
+    #[x_kube(
+        merge_strategy = ListMerge::Set,
+        validation = Rule::new("self.all(n, n.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))").message(
+            "each must be a namespace's name, of lower-case letters, digits and '-'; leave the field out to allow all"
+        )
+    )]
     pub allowed_namespaces: Option<Vec<String>>,
 }
 

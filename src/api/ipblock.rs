@@ -107,7 +107,12 @@ pub struct IpBlockSpec {
     /// list: none. Narrowing it does not take an address from a pod that has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
-    #[x_kube(merge_strategy = ListMerge::Set)]
+    #[x_kube(
+        merge_strategy = ListMerge::Set,
+        validation = Rule::new("self.all(n, n.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))").message(
+            "each must be a namespace's name, of lower-case letters, digits and '-'; leave the field out to allow all"
+        )
+    )]
     pub allowed_namespaces: Option<Vec<String>>,
 
     /// How long a node may be away before an address leaves a pod that is being deleted there, such
@@ -135,7 +140,19 @@ fn failover_after() -> String {
 #[serde(rename_all = "camelCase")]
 pub struct NodeSelector {
     /// The labels that a node must have, all of them.
-    #[schemars(extend("minProperties" = 1, "maxProperties" = 16))]
+    #[schemars(extend(
+        "minProperties" = 1, "maxProperties" = 16,
+        "additionalProperties" = {"type": "string", "maxLength": 63}
+    ))]
+    #[x_kube(
+        // The syntax of keys is left to the webhook: they have no limit of length, which makes a pattern too costly.
+        validation = Rule::new(
+            "self.all(k, !k.startsWith('ip.wgtwo.com/') && !k.startsWith('block.ip.wgtwo.com/'))"
+        ).message("must choose nodes by labels of your own: leave nodeSelector out, and Mooring labels the nodes"),
+        validation = Rule::new(
+            "self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))"
+        ).message("each value must be a label's: letters, digits, '-', '_' and '.', with a letter or digit at both ends")
+    )]
     pub match_labels: BTreeMap<String, String>,
 }
 

@@ -9,6 +9,7 @@ scenes![
     shared a_block_is_canonical_and_overlaps_no_other,
     shared a_block_does_not_shrink_or_go_below_its_ips,
     shared fewer_namespaces_evict_nobody_and_warn,
+    shared nodes_are_chosen_by_labels_that_they_can_have,
 ];
 
 async fn a_block_is_canonical_and_overlaps_no_other(scene: &Scene) {
@@ -102,4 +103,19 @@ async fn fewer_namespaces_evict_nobody_and_warn(scene: &Scene) {
         .would_create(&next)
         .await
         .rejected(&["may not use it"]);
+}
+
+async fn nodes_are_chosen_by_labels_that_they_can_have(scene: &Scene) {
+    let block = scene.block().await;
+    let choose = async |key: &str| {
+        let change = json!({"spec": {"nodeSelector": {"matchLabels": {key: "edge"}}}});
+        scene.would_change("IPBlock", &block, &change).await
+    };
+    // The keys' syntax is the webhook's alone to say.
+    let said = choose("a b").await;
+    said.rejected(&["the key \"a b\", which no label can have", &block]);
+    choose(&format!("block.ip.wgtwo.com/{block}"))
+        .await
+        .rejected(&["of your own"]);
+    choose("role").await.accepted_silently();
 }

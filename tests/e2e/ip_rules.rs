@@ -11,6 +11,7 @@ scenes![
     shared a_services_address_is_refused_and_the_service_named,
     shared an_attached_ips_changes_and_deletion_are_warned_of,
     shared an_attached_ip_cannot_go_to_another_block,
+    shared what_an_ip_names_has_to_be_able_to_be_there,
     alone the_block_of_an_ip_must_exist_and_be_clear,
 ];
 
@@ -145,14 +146,36 @@ async fn an_attached_ip_cannot_go_to_another_block(scene: &Scene) {
         .await;
 }
 
+async fn what_an_ip_names_has_to_be_able_to_be_there(scene: &Scene) {
+    scene.block().await;
+    let web = scene.ip("web", 10).await;
+    let from =
+        |value: Value| json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": value}}});
+    let wrong = from("yes".into());
+    let mut asking = asking(scene, &scene.address(11));
+    let said = ["take-from", "\"yes\"", "such as eni-0123456789abcdef0"];
+    asking["metadata"]["annotations"] = wrong["metadata"]["annotations"].clone();
+    scene.would_create(&asking).await.rejected(&said);
+    // By `kubectl annotate` too, which leaves the spec alone.
+    let would = async |change: &Value| scene.would_change("IP", &web.name, change).await;
+    would(&wrong).await.rejected(&said);
+    would(&from("eni-0123456789abcdef0".into()))
+        .await
+        .accepted_silently();
+    would(&from(Value::Null)).await.accepted_silently();
+    let change = json!({"spec": {"allowedNamespaces": ["Default"]}});
+    would(&change).await.rejected(&["namespace's name"]);
+}
+
 async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
     scene.mooring().await;
     let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
-    said.rejected(&["lies in no IPBlock", "there is no IPBlock yet"]);
+    said.rejected(&["lies in no IPBlock. There is no IPBlock yet."]);
     let block = scene.block().await;
     let listed = format!("{block} ({})", scene.subnet.cidr);
     let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
-    said.rejected(&["192.0.2.1", "lies in no IPBlock", &listed]);
+    let exist = format!("Existing blocks: {listed}. Use an address of one of them");
+    said.rejected(&["192.0.2.1", "lies in no IPBlock", &exist]);
     let missing = json!({"address": scene.address(10), "block": "nowhere"});
     let said = scene.would_create(&ip_named("asking", &missing)).await;
     said.rejected(&["IPBlock \"nowhere\", which does not exist", &listed]);

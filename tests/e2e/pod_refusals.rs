@@ -12,6 +12,7 @@ scenes![
     shared a_pod_that_cannot_run_on_the_blocks_nodes_is_refused,
     shared daemon_set_and_mirror_pods_are_refused,
     shared an_unknown_handover_is_refused,
+    shared an_annotation_that_only_resembles_ours_is_refused_where_its_owner_looks,
     shared a_live_pods_marks_are_guarded,
     shared an_annotation_cannot_come_to_a_live_pod,
 ];
@@ -172,6 +173,37 @@ async fn an_unknown_handover_is_refused(scene: &Scene) {
             said.rejected(&["ip.wgtwo.com/handover", "containers-ready", "running"]);
         }
     }
+}
+
+async fn an_annotation_that_only_resembles_ours_is_refused_where_its_owner_looks(scene: &Scene) {
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    for (key, meant) in [
+        ("ip.wgtwo.com/IP", "ip"),
+        ("IP.wgtwo.com/ip", "ip"),
+        ("ip.wgtwo.com/hand-over", "handover"),
+    ] {
+        let mut pod = scene.pod_asking("web", &ip.name, &json!({}));
+        pod["metadata"]["annotations"] = json!({key: ip.name});
+        let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
+        scene.would_create(&pod).await.rejected(&[&said]);
+    }
+    // A Deployment is accepted, and has no pods: `kubectl describe rs` shows why.
+    let resembling = json!({IP: null, "ip.wgtwo.com/IP": ip.name});
+    let template = json!({"template": {"metadata": {"annotations": resembling}}});
+    scene.deployment_with("web", &ip, &template).await;
+    scene
+        .eventually("the ReplicaSet's Events say why", SOON, async || {
+            let shown = scene.kubectl("describe rs").await.success();
+            let told = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
+            if shown.contains(told) {
+                Ok(())
+            } else {
+                Err(shown)
+            }
+        })
+        .await;
+    scene.delete("Deployment", "web").await;
 }
 
 fn marked(key: &str, value: impl Into<Value>) -> Value {

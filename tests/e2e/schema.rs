@@ -50,6 +50,11 @@ async fn bad_ips_are_refused_without_the_webhook(scene: &Scene) {
         ("web", json!({"block": long}), "spec.block"),
         (
             "web",
+            json!({"block": "partners", "allowedNamespaces": ["a", "Default"]}),
+            "each must be a namespace's name",
+        ),
+        (
+            "web",
             json!({"address": "203.0.113.7", "nonsense": 1}),
             "unknown field",
         ),
@@ -103,6 +108,9 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
     let excluded = "each must be an IPv4 address or a canonical IPv4 CIDR";
     let time = "must be a length of time";
     let id = "must be the id of a subnet";
+    let chosen =
+        |key: &str, value: &str| with(json!({"nodeSelector": {"matchLabels": {key: value}}}));
+    let own = "by labels of your own";
     let bad: &[(Value, &str)] = &[
         // The canonical form is in the message.
         (with(json!({"cidr": "203.0.113.5/24"})), "203.0.113.0/24"),
@@ -141,6 +149,14 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
         (
             with(json!({"nodeSelector": {}})),
             "matchLabels: Required value",
+        ),
+        (chosen("block.ip.wgtwo.com/partners", ""), own),
+        (chosen("ip.wgtwo.com/x", ""), own),
+        (chosen("role", "a b"), "each value must be a label's"),
+        (chosen("role", &"x".repeat(64)), "Too long"),
+        (
+            with(json!({"allowedNamespaces": ["Default"]})),
+            "each must be a namespace's name",
         ),
     ];
     for (spec, message) in bad {

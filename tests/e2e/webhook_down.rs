@@ -19,6 +19,24 @@ fn plain(scene: &Scene, name: &str) -> Value {
             "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
 }
 
+/// As many annotations as the API server takes, 256 KiB, none of them ours. A condition that could not look at all of
+/// them, within what the API server spends on one, would refuse the pod.
+fn annotated(scene: &Scene) -> Value {
+    let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
+    let digit = |number: usize| letters[number % letters.len()];
+    let key = |n: usize| {
+        [n / 62 / 62, n / 62, n]
+            .map(digit)
+            .iter()
+            .collect::<String>()
+    };
+    let annotations: serde_json::Map<_, _> = (0..87_000).map(|n| (key(n), "".into())).collect();
+    assert_eq!(annotations.len(), 87_000);
+    let mut pod = plain(scene, "annotated");
+    pod["metadata"]["annotations"] = annotations.into();
+    pod
+}
+
 /// Starts Mooring with a Lease that is given up soon: nobody gives it back after a SIGKILL.
 async fn start(scene: &Scene) -> std::sync::Arc<Mooring> {
     let arguments = [
@@ -67,6 +85,11 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene
         .changes("Pod", "web", &removed)
         .await
         .rejected(&[unanswered]);
+    let from = |interface: Value| json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": interface}}});
+    scene
+        .changes("IP", &ip.name, &from("eni-0123456789abcdef0".into()))
+        .await
+        .rejected(&[unanswered]);
 
     // What it would not be asked about is done: another pod, and its end.
     scene
@@ -75,6 +98,10 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene
         .accepted_silently();
     scene.expect_pod_ready("plain").await;
     scene.deletes("Pod", "plain").await.accepted();
+    scene
+        .would_create(&annotated(scene))
+        .await
+        .accepted_silently();
     // Finalizers, owner references, other labels and annotations, and status, of a pod with an address...
     let configmap = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "owner", "namespace": scene.name}});
@@ -115,6 +142,10 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene
         let at = format!("{name}/status");
         scene.changes(kind, &at, &same).await.accepted_silently();
     }
+    scene
+        .changes("IP", &ip.name, &from(Value::Null))
+        .await
+        .accepted_silently();
     // A pod with an address can be deleted, and is gone.
     scene.deletes("Pod", "web").await.accepted();
     scene.expect_pod_gone("web").await;

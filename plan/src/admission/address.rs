@@ -69,13 +69,14 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
             .iter()
             .find(|block| block.name == *name)
             .ok_or_else(|| {
+                let (exist, way_out) = existing(blocks, "Name one of them, or create it first.");
                 Denial::from_others(
                     Because::Invalid,
                     format!(
-                        "IP \"{}\" names IPBlock \"{name}\", which does not exist",
+                        "IP \"{}\" names IPBlock \"{name}\", which does not exist. {exist}",
                         asked.name
                     ),
-                    existing(blocks),
+                    way_out,
                 )
             });
     }
@@ -89,14 +90,20 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
     let mut around = blocks.iter().filter(|block| block.range.contains(address));
     match (around.next(), around.next()) {
         (Some(block), None) => Ok(block),
-        (None, _) => Err(Denial::from_others(
-            Because::Invalid,
-            format!(
-                "address {address} of IP \"{}\" lies in no IPBlock",
-                asked.name
-            ),
-            existing(blocks),
-        )),
+        (None, _) => {
+            let (exist, way_out) = existing(
+                blocks,
+                "Use an address of one of them, or create a block first.",
+            );
+            Err(Denial::from_others(
+                Because::Invalid,
+                format!(
+                    "address {address} of IP \"{}\" lies in no IPBlock. {exist}",
+                    asked.name
+                ),
+                way_out,
+            ))
+        }
         (Some(one), Some(another)) => Err(Denial::from_others(
             Because::Invalid,
             format!(
@@ -108,18 +115,16 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
     }
 }
 
-/// The way out where no block fits: those that there are.
-fn existing(blocks: &[Block]) -> String {
+/// Which blocks there are, and the way out where none of them fits.
+fn existing(blocks: &[Block], way_out: &'static str) -> (String, &'static str) {
     if blocks.is_empty() {
-        return "there is no IPBlock yet: create one whose spec.cidr has the address first".into();
+        let first = "Create one first, whose spec.cidr has the address.";
+        return ("There is no IPBlock yet.".into(), first);
     }
     let names = blocks
         .iter()
         .map(|block| format!("{} ({})", block.name, block.range));
-    format!(
-        "choose from the blocks that exist, or create one first: {}",
-        listed(names)
-    )
+    (format!("Existing blocks: {}.", listed(names)), way_out)
 }
 
 /// Whether the `IP` may have what it asks for, and in which block. `parent` is whose the `IPAddress`

@@ -104,6 +104,8 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.way_out)
+        // What ends as a sentence is followed by another.
+        let between = if self.what.ends_with('.') { "" } else { ":" };
+        write!(f, "{}{between} {}", self.what, self.way_out)
     }
 }

@@ -7,6 +7,7 @@ pub mod block;
 pub mod denial;
 pub mod placement;
 pub mod pod;
+pub mod syntax;
 pub mod tolerations;
 pub mod usage;
 

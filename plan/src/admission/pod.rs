@@ -1,6 +1,7 @@
 //! What may be changed on a pod that has, or had, an address.
 
 use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 use super::{Because, Denial};
@@ -14,6 +15,47 @@ pub struct Marks<'a> {
     pub ip_uid: Option<&'a str>,
     /// The label.
     pub label: Option<&'a str>,
+}
+
+/// The prefix of annotations that are meant for Mooring.
+const PREFIX: &str = "ip.wgtwo.com/";
+/// What a user may write behind it on a pod.
+const WRITTEN: [&str; 2] = ["ip", "handover"];
+/// What Mooring writes there; a pod that is created from another's manifest may have it.
+const OURS: [&str; 2] = ["ip-uid", "denied-at"];
+
+/// Whether all of a new pod's annotations that are meant for Mooring are known: one that is spelled otherwise would be
+/// passed over, and the pod would run without its address.
+///
+/// # Errors
+/// The first that is not known.
+pub fn check_annotations<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<(), Denial> {
+    for key in keys {
+        let prefix = key.get(..PREFIX.len());
+        if !prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(PREFIX)) {
+            continue;
+        }
+        let known = key.strip_prefix(PREFIX);
+        if known.is_some_and(|name| WRITTEN.contains(&name) || OURS.contains(&name)) {
+            continue;
+        }
+        let letters: String = key
+            .chars()
+            .skip(PREFIX.len())
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect();
+        let way_out = WRITTEN.iter().find(|name| **name == letters).map_or_else(
+            || format!("use {PREFIX}ip or {PREFIX}handover, or take it off"),
+            |meant| format!("did you mean {PREFIX}{meant}?"),
+        );
+        return Err(Denial::new(
+            Because::Invalid,
+            format!("annotation {key} is not known"),
+            way_out,
+        ));
+    }
+    Ok(())
 }
 
 const TEMPLATE: &str = "put the annotation into the pod's template, so that a new pod gets the address: a pod that \

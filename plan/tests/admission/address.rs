@@ -35,18 +35,21 @@ fn an_ip_without_a_block_to_lie_in_is_told_which_there_are() {
     refused(
         block_of(&named, &blocks()),
         Invalid,
-        &["\"c\", which does not exist", there_are],
+        &["\"c\", which does not exist.", there_are],
     );
     let outside = asked("198.51.100.7", "");
     refused(
         block_of(&outside, &blocks()),
         Invalid,
-        &["lies in no IPBlock", there_are],
+        &[
+            "lies in no IPBlock. Existing blocks: a (203.0.113.0/25), b (203.0.113.128/25). Use an address of one of \
+             them, or create a block first.",
+        ],
     );
     refused(
         block_of(&outside, &[]),
         Invalid,
-        &["there is no IPBlock yet"],
+        &["lies in no IPBlock. There is no IPBlock yet. Create one first,"],
     );
     let twice = [blocks(), vec![block("all", "203.0.113.0/24")]].concat();
     refused(
@@ -68,12 +71,8 @@ fn a_message_names_five_and_counts_the_rest() {
         .map(|n| block(&format!("b{n}"), &format!("10.0.{n}.0/24")))
         .collect();
     let named = |count| refused(block_of(&asked("", "c"), &many[..count]), Invalid, &[]);
-    assert!(named(5).to_string().ends_with("b4 (10.0.4.0/24)"));
-    assert!(
-        named(7)
-            .to_string()
-            .ends_with("b4 (10.0.4.0/24) and 2 more")
-    );
+    assert!(named(5).what().ends_with("b4 (10.0.4.0/24)."));
+    assert!(named(7).what().ends_with("b4 (10.0.4.0/24) and 2 more."));
 }
 
 #[test]

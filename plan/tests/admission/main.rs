@@ -5,6 +5,7 @@ mod address;
 mod block;
 mod placement;
 mod pod;
+mod syntax;
 mod usage;
 
 use mooring_plan::admission::address::{Block, Other};
@@ -64,6 +65,8 @@ fn a_refusal_says_what_is_wrong_and_then_the_way_out() {
         ("it is too small", "make it larger")
     );
     assert!(!own.is_hearsay(), "the request alone says so");
+    let sentences = Denial::new(Because::Invalid, "It is too small.", "Make it larger.");
+    assert_eq!(sentences.to_string(), "It is too small. Make it larger.");
     let others = Denial::from_others(Because::Forbidden, "it is taken", "take another");
     assert!(others.is_hearsay(), "a cache may be behind");
     assert_eq!(others.because(), Because::Forbidden);

@@ -1,7 +1,7 @@
 //! What may be changed on a pod that lives.
 
-use mooring_plan::admission::Because::Forbidden;
-use mooring_plan::admission::pod::{Marks, check_update};
+use mooring_plan::admission::Because::{Forbidden, Invalid};
+use mooring_plan::admission::pod::{Marks, check_annotations, check_update};
 
 use super::refused;
 
@@ -90,4 +90,44 @@ fn the_label_stays_while_the_pod_asks() {
         ..ASKING
     };
     allowed(unlabelled, ASKING);
+}
+
+#[test]
+fn an_annotation_that_is_meant_for_us_and_not_known_is_refused_with_what_was_meant() {
+    let check = |key: &'static str| check_annotations(["example.com/ip", key]);
+    for (key, meant) in [
+        ("ip.wgtwo.com/IP", "ip"),
+        ("ip.wgtwo.com/Ip", "ip"),
+        ("IP.wgtwo.com/ip", "ip"),
+        ("ip.wgtwo.com/i-p", "ip"),
+        ("ip.wgtwo.com/hand-over", "handover"),
+        ("ip.wgtwo.com/handOver", "handover"),
+    ] {
+        let denial = refused(check(key), Invalid, &[]);
+        let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
+        assert_eq!(denial.to_string(), said);
+        assert!(!denial.is_hearsay(), "the request alone says so");
+    }
+    for key in [
+        "ip.wgtwo.com/address",
+        "ip.wgtwo.com/take-from",
+        "ip.wgtwo.com/",
+        "IP.WGTWO.COM/ip-uid",
+        "ip.wgtwo.com/\u{131}p",
+    ] {
+        refused(check(key), Invalid, &[key, "use ip.wgtwo.com/ip or"]);
+    }
+    for key in [
+        "ip.wgtwo.com/ip",
+        "ip.wgtwo.com/ip-uid",
+        "ip.wgtwo.com/handover",
+        "ip.wgtwo.com/denied-at",
+        "block.ip.wgtwo.com/IP",
+        "ip.wgtwo.comx/IP",
+        "ip.wgtwo.com",
+        "\u{1f6a2}\u{1f6a2}\u{1f6a2}\u{1f6a2}",
+        "",
+    ] {
+        assert_eq!(check(key), Ok(()), "{key}");
+    }
 }

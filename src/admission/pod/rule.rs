@@ -1,7 +1,7 @@
 //! The rules for pods.
 
 use k8s_openapi::api::core::v1::Pod;
-use mooring_plan::admission::pod::{Marks, check_update};
+use mooring_plan::admission::pod::{Marks, check_annotations, check_update};
 use mooring_plan::admission::usage::{ServiceAccount, Use};
 use mooring_plan::admission::{Because, Denial};
 use mooring_plan::names::IpName;
@@ -18,6 +18,7 @@ use crate::api::names;
 /// # Errors
 /// It cannot have the address that it asks for.
 pub fn mutate_pod(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) -> Verdict {
+    known(pod)?;
     let Some(asked) = asks_for(pod) else {
         return Ok(Allowed::silently());
     };
@@ -57,7 +58,14 @@ pub fn validate_pod(
     }
 }
 
+/// What a pod that lives says is left as it is.
+fn known(pod: &Pod) -> Result<(), Denial> {
+    let annotations = pod.metadata.annotations.iter().flatten();
+    check_annotations(annotations.map(|(key, _)| key.as_str()))
+}
+
 fn created(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) -> Verdict {
+    known(pod)?;
     let Some(asked) = asks_for(pod) else {
         return Ok(Allowed::silently());
     };

@@ -3,7 +3,9 @@
 use mooring_plan::admission::address::Parent;
 use serde_json::{Value, json};
 
-use super::{accepts_silently, block, catalog_of, ip, office, partner_a, read, rejects, warns};
+use super::{
+    accepts_silently, block, catalog_of, held, ip, office, partner_a, read, rejects, warns,
+};
 use crate::admission::ip::{address_wanted, validate_ip};
 use crate::admission::{Catalog, Change, Verdict};
 use crate::api::Ip;
@@ -26,11 +28,12 @@ fn an_address_lies_in_a_block() {
     accepts_silently(create(json!({"block": "office"}), &office()));
     rejects(
         create(json!({"address": "198.51.100.8"}), &office()),
-        "choose from the blocks that exist, or create one first: office (203.0.113.0/24)",
+        "lies in no IPBlock. Existing blocks: office (203.0.113.0/24). Use an address of one of them, or create a \
+         block first.",
     );
     rejects(
         create(json!({"address": "198.51.100.8"}), &catalog_of([], [])),
-        "there is no IPBlock yet",
+        "There is no IPBlock yet.",
     );
     rejects(
         create(
@@ -41,7 +44,7 @@ fn an_address_lies_in_a_block() {
     );
     rejects(
         create(json!({"block": "home"}), &office()),
-        "names IPBlock \"home\", which does not exist",
+        "names IPBlock \"home\", which does not exist. Existing blocks: office (203.0.113.0/24). Name one of them,",
     );
 }
 
@@ -50,7 +53,7 @@ fn a_message_lists_five_blocks_and_counts_the_rest() {
     let blocks = (0..7).map(|n| block(&format!("block-{n}"), &format!("10.0.{n}.0/24")));
     rejects(
         create(json!({"address": "198.51.100.8"}), &catalog_of([], blocks)),
-        "block-4 (10.0.4.0/24) and 2 more",
+        "block-4 (10.0.4.0/24) and 2 more.",
     );
 }
 
@@ -175,11 +178,6 @@ fn ipv6_is_refused_in_a_sentence() {
     );
 }
 
-fn held(address: &str) -> Ip {
-    let status = json!({"address": "203.0.113.7", "block": "office", "claimed": true, "assigned": true, "pod": "shop/web"});
-    ip("partner-a", "uid-a", json!({"address": address}), status)
-}
-
 fn edit(new: Ip, catalog: &Catalog) -> Verdict {
     validate_ip(
         &Change::Update {
@@ -242,7 +240,7 @@ fn naming_the_block_that_it_lies_in_changes_nothing() {
 fn deleting_a_held_one_names_the_pod() {
     warns(
         validate_ip(&Change::Delete(held("203.0.113.7")), &office()),
-        "is held by pod shop/web",
+        "is held by pod shop/web: address 203.0.113.7 will be taken off, and the pod becomes NotReady",
     );
     accepts_silently(validate_ip(&Change::Delete(partner_a()), &office()));
 }

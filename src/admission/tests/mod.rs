@@ -8,6 +8,7 @@ mod authorize;
 mod http;
 mod ip;
 mod ipblock;
+mod named;
 mod pod_create;
 mod pod_refused;
 mod pod_update;
@@ -52,6 +53,12 @@ fn partner_a() -> Ip {
         json!({"address": "203.0.113.7"}),
         json!({"address": "203.0.113.7", "block": "office"}),
     )
+}
+
+/// One that a pod holds, and that asks for this address.
+fn held(address: &str) -> Ip {
+    let status = json!({"address": "203.0.113.7", "block": "office", "claimed": true, "assigned": true, "pod": "shop/web"});
+    ip("partner-a", "uid-a", json!({"address": address}), status)
 }
 
 fn catalog_of(

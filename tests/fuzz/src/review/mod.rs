@@ -130,7 +130,7 @@ fn well_formed(path: &str, asked: Option<&Value>, response: &Value) {
     // What is wrong, and what to do next.
     let message = status["message"].as_str().unwrap_or_default();
     assert!(
-        message.len() > 20 && message.contains(": "),
+        message.len() > 20 && (message.contains(": ") || message.contains(". ")),
         "{path}: {status}"
     );
 }

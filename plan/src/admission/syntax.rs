@@ -1,0 +1,136 @@
+//! What the names in an object must look like, so that they can name anything at all.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use super::{Because, Denial};
+use crate::names::BlockName;
+
+/// The longest label, and the longest value or name part of a node's label (RFC 1123; Kubernetes, "Labels").
+const LABEL: usize = 63;
+/// The longest prefix of a label's key: a DNS name.
+const DNS_NAME: usize = 253;
+
+/// Whether the text is a part of a DNS name, of whatever length.
+fn is_dns_word(text: &str) -> bool {
+    let letter = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    framed(text, letter, |byte| letter(byte) || *byte == b'-')
+}
+
+/// Whether the text is a DNS label, as the name of a namespace is (RFC 1123).
+fn is_dns_label(text: &str) -> bool {
+    is_dns_word(text) && text.len() <= LABEL
+}
+
+/// Whether the text is a label's value, or the name in its key.
+fn is_label_word(text: &str) -> bool {
+    let inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    framed(text, u8::is_ascii_alphanumeric, inside) && text.len() <= LABEL
+}
+
+/// Whether there is a text, its ends are `end` and all of it is `inside`.
+fn framed(text: &str, end: impl Fn(&u8) -> bool, inside: impl Fn(&u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(&end) && bytes.last().is_some_and(&end) && bytes.iter().all(inside)
+}
+
+fn is_label_key(key: &str) -> bool {
+    let Some((prefix, name)) = key.split_once('/') else {
+        return is_label_word(key);
+    };
+    prefix.len() <= DNS_NAME && prefix.split('.').all(is_dns_word) && is_label_word(name)
+}
+
+/// Whether the key's prefix is Mooring's own: `ip.wgtwo.com` or a name below it.
+fn is_ours(key: &str) -> bool {
+    let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
+    prefix == "ip.wgtwo.com" || prefix.ends_with(".ip.wgtwo.com")
+}
+
+/// Whether every one of `spec.allowedNamespaces` can be a namespace: one that cannot would allow nobody.
+///
+/// # Errors
+/// The first that cannot.
+pub fn check_namespaces<'a>(
+    object: &dyn fmt::Display,
+    allowed: impl IntoIterator<Item = &'a str>,
+) -> Result<(), Denial> {
+    let wrong = allowed.into_iter().find(|name| !is_dns_label(name));
+    let Some(name) = wrong else { return Ok(()) };
+    let lower = name.trim().to_ascii_lowercase();
+    let way_out = if name == "*" {
+        "leave the field out to allow all".to_string()
+    } else if is_dns_label(&lower) {
+        format!("write \"{lower}\"")
+    } else {
+        "list namespaces by their names: kubectl get namespaces".to_string()
+    };
+    Err(Denial::new(
+        Because::Invalid,
+        format!(
+            "spec.allowedNamespaces of {object} has \"{name}\", which is no namespace's name (lower-case letters, \
+             digits and \"-\")"
+        ),
+        way_out,
+    ))
+}
+
+/// Whether nodes can have the labels of `spec.nodeSelector`, and whether they are an administrator's.
+///
+/// # Errors
+/// The first that is not.
+pub fn check_node_labels(
+    block: &BlockName,
+    labels: &BTreeMap<String, String>,
+) -> Result<(), Denial> {
+    for (key, value) in labels {
+        let (wrong, way_out) = if is_ours(key) {
+            (
+                format!("the label {key}, which is Mooring's own"),
+                "leave spec.nodeSelector out, and Mooring labels the nodes; or choose them by labels of your own",
+            )
+        } else if !is_label_key(key) {
+            (
+                format!("the key \"{key}\", which no label can have"),
+                "write a label's key as it stands on the nodes: kubectl get nodes --show-labels",
+            )
+        } else if !value.is_empty() && !is_label_word(value) {
+            (
+                format!("{key}: \"{value}\", which is no label's value"),
+                "write at most 63 letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both ends",
+            )
+        } else {
+            continue;
+        };
+        return Err(Denial::new(
+            Because::Invalid,
+            format!("spec.nodeSelector of IPBlock \"{block}\" has {wrong}"),
+            way_out,
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the annotation `take-from` of an IP can name a network interface. Whether there is one of that id, only
+/// EC2 knows.
+///
+/// # Errors
+/// It cannot.
+pub fn check_take_from(ip: &dyn fmt::Display, given: &str) -> Result<(), Denial> {
+    let hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let is_id = given
+        .strip_prefix("eni-")
+        .is_some_and(|id| matches!(id.len(), 8 | 17) && id.bytes().all(hexadecimal));
+    if is_id {
+        return Ok(());
+    }
+    Err(Denial::new(
+        Because::Invalid,
+        format!(
+            "annotation ip.wgtwo.com/take-from of {ip} is \"{given}\", which is no network interface's id"
+        ),
+        "write the id of the interface that the address may be taken from, such as eni-0123456789abcdef0",
+    ))
+}

@@ -1,0 +1,120 @@
+//! What is written into a spec or an annotation can name what it is to name.
+
+use std::collections::BTreeMap;
+
+use mooring_plan::admission::Because::Invalid;
+use mooring_plan::admission::Denial;
+use mooring_plan::admission::syntax::{check_namespaces, check_node_labels, check_take_from};
+use mooring_plan::names::BlockName;
+
+use super::refused;
+
+fn of_ip(names: &[&str]) -> Result<(), Denial> {
+    check_namespaces(&"IP \"partner\"", names.iter().copied())
+}
+
+#[test]
+fn what_is_no_namespaces_name_is_refused_with_what_was_meant() {
+    let long = "a".repeat(64);
+    for (name, way_out) in [
+        ("Default", "write \"default\""),
+        (" shop", "write \"shop\""),
+        ("*", "leave the field out to allow all"),
+        ("shop_a", "kubectl get namespaces"),
+        ("shop.a", "kubectl get namespaces"),
+        ("-shop", "kubectl get namespaces"),
+        ("shop-", "kubectl get namespaces"),
+        ("", "kubectl get namespaces"),
+        (&long, "kubectl get namespaces"),
+    ] {
+        let quoted = format!("spec.allowedNamespaces of IP \"partner\" has \"{name}\"");
+        let denial = refused(of_ip(&["shop", name]), Invalid, &[&quoted, way_out]);
+        assert!(!denial.is_hearsay(), "the request alone says so");
+    }
+    for name in ["default", "s", "0", "a-1", &long[..63]] {
+        assert_eq!(of_ip(&[name]), Ok(()), "{name}");
+    }
+    assert_eq!(of_ip(&[]), Ok(()));
+}
+
+fn label(key: &str, value: &str) -> Result<(), Denial> {
+    let labels = [("zone", "a"), (key, value)].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    check_node_labels(&BlockName::from("office"), &BTreeMap::from(labels))
+}
+
+#[test]
+fn a_node_selector_has_what_can_be_a_label() {
+    let (name, part) = ("a".repeat(63), format!("{}.", "a".repeat(50)));
+    let prefix = format!("{}a", part.repeat(4));
+    for (key, value) in [
+        ("role", "edge"),
+        ("role", ""),
+        ("Role_1.x", "Edge_1.x"),
+        ("node-role.kubernetes.io/edge", ""),
+        (name.as_str(), name.as_str()),
+        (format!("{prefix}/{name}").as_str(), "a"),
+        // Only a prefix as a whole has a limit (Kubernetes, IsDNS1123Subdomain).
+        (format!("{name}a/role").as_str(), "a"),
+        ("notip.wgtwo.com/role", "edge"),
+    ] {
+        assert_eq!(label(key, value), Ok(()), "{key}={value}");
+    }
+    let said = "spec.nodeSelector of IPBlock \"office\" has ";
+    let too_long = format!("{name}a");
+    for key in [
+        "",
+        "a b",
+        "-a",
+        "a.",
+        "/a",
+        "a/",
+        "a/b/c",
+        "Upper.example/a",
+        "a..b/c",
+        too_long.as_str(),
+        format!("{}a/a", part.repeat(5)).as_str(),
+    ] {
+        let words = format!("{said}the key \"{key}\", which no label can have");
+        refused(label(key, "x"), Invalid, &[&words]);
+    }
+    for value in ["a b", "-a", "a_", "a/b", too_long.as_str()] {
+        let words = format!("{said}role: \"{value}\", which is no label's value");
+        refused(label("role", value), Invalid, &[&words]);
+    }
+}
+
+#[test]
+fn a_node_selector_has_none_of_moorings_own_labels() {
+    for key in [
+        "block.ip.wgtwo.com/office",
+        "ip.wgtwo.com/ip",
+        "other.ip.wgtwo.com/x",
+    ] {
+        let words = [key, "Mooring's own", "leave spec.nodeSelector out"];
+        let denial = refused(label(key, ""), Invalid, &words);
+        assert!(!denial.is_hearsay(), "the request alone says so");
+    }
+}
+
+#[test]
+fn take_from_names_a_network_interface() {
+    let check = |given: &str| check_take_from(&"IP \"partner\"", given);
+    for id in ["eni-0123456789abcdef0", "eni-0123abcd"] {
+        assert_eq!(check(id), Ok(()), "{id}");
+    }
+    for given in [
+        "yes",
+        "",
+        "true",
+        "eni-",
+        "eni-0123456789abcdef",
+        "eni-0123456789ABCDEF0",
+        "eni-0123456789abcdefg",
+        " eni-0123abcd",
+        "i-0123456789abcdef0",
+    ] {
+        let quoted = format!("ip.wgtwo.com/take-from of IP \"partner\" is \"{given}\"");
+        let denial = refused(check(given), Invalid, &[&quoted, "such as eni-"]);
+        assert!(!denial.is_hearsay(), "the request alone says so");
+    }
+}

@@ -1,0 +1,167 @@
+//! What an object says that cannot be meant is refused at once, and what it has said before stays as it is.
+
+use serde_json::{Value, json};
+
+use super::pod_create::mutate;
+use super::{accepts, accepts_silently, block, held, ip, office, pod, rejects};
+use crate::admission::ip::validate_ip;
+use crate::admission::ipblock::validate_ipblock;
+use crate::admission::pod::validate_pod;
+use crate::admission::{Allowed, Change, Settings, Verdict};
+use crate::api::{Ip, IpBlock};
+
+fn named(names: &[&str]) -> Option<Vec<String>> {
+    Some(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+/// A new IP, and one that has been so and is changed in another way: the verdicts.
+fn of_ip(change: impl Fn(&mut Ip)) -> (Verdict, Verdict, Verdict) {
+    let spec = json!({"address": "203.0.113.8"});
+    let plain = ip("partner-b", "uid-b", spec, Value::Null);
+    let mut changed = plain.clone();
+    change(&mut changed);
+    let mut later = changed.clone();
+    later.spec.reassign = true;
+    let update = |old: &Ip, new: &Ip| Change::Update {
+        old: old.clone(),
+        new: new.clone(),
+    };
+    let [create, edit, later] = [
+        Change::Create(changed.clone()),
+        update(&plain, &changed),
+        update(&changed, &later),
+    ]
+    .map(|change| validate_ip(&change, &office()));
+    (create, edit, later)
+}
+
+fn of_block(change: impl Fn(&mut IpBlock)) -> (Verdict, Verdict, Verdict) {
+    let plain = block("home", "198.51.100.0/24");
+    let mut changed = plain.clone();
+    change(&mut changed);
+    let mut later = changed.clone();
+    later.spec.failover_after = "60s".to_owned();
+    let update = |old: &IpBlock, new: &IpBlock| Change::Update {
+        old: old.clone(),
+        new: new.clone(),
+    };
+    let [create, edit, later] = [
+        Change::Create(changed.clone()),
+        update(&plain, &changed),
+        update(&changed, &later),
+    ]
+    .map(|change| validate_ipblock(&change, &office()));
+    (create, edit, later)
+}
+
+#[track_caller]
+fn refused_when_it_is_new((create, edit, later): (Verdict, Verdict, Verdict), words: &str) {
+    rejects(create, words);
+    rejects(edit, words);
+    // Written before this was looked at.
+    accepts(later);
+}
+
+#[test]
+fn a_namespace_that_cannot_be_is_not_allowed_to_anybody() {
+    let wrong = named(&["shop", "Default"]);
+    refused_when_it_is_new(
+        of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&wrong)),
+        "spec.allowedNamespaces of IP \"partner-b\" has \"Default\", which is no namespace's name",
+    );
+    refused_when_it_is_new(
+        of_block(|block| block.spec.allowed_namespaces.clone_from(&wrong)),
+        "spec.allowedNamespaces of IPBlock \"home\" has \"Default\"",
+    );
+    let right = named(&["shop", "default"]);
+    let (create, edit, _) = of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&right));
+    accepts_silently(create);
+    accepts_silently(edit);
+}
+
+#[test]
+fn nodes_are_chosen_by_labels_that_they_can_have_and_that_are_not_ours() {
+    let chosen = |key: &str, value: &str| {
+        let selector = json!({"matchLabels": {"zone": "a", key: value}});
+        of_block(move |block| block.spec.node_selector = Some(super::read(selector.clone())))
+    };
+    refused_when_it_is_new(
+        chosen("a b", "x"),
+        "the key \"a b\", which no label can have",
+    );
+    refused_when_it_is_new(
+        chosen("role", "a b"),
+        "role: \"a b\", which is no label's value",
+    );
+    refused_when_it_is_new(
+        chosen("block.ip.wgtwo.com/home", ""),
+        "block.ip.wgtwo.com/home, which is Mooring's own",
+    );
+    let (create, edit, _) = chosen("role", "edge");
+    accepts_silently(create);
+    accepts_silently(edit);
+}
+
+fn taking(interface: &str) -> impl Fn(&mut Ip) {
+    move |ip| {
+        let annotations = ip.metadata.annotations.get_or_insert_default();
+        let key = "ip.wgtwo.com/take-from".to_owned();
+        annotations.insert(key, interface.to_owned());
+    }
+}
+
+#[test]
+fn take_from_names_an_interface() {
+    for wrong in ["yes", ""] {
+        refused_when_it_is_new(
+            of_ip(taking(wrong)),
+            &format!("annotation ip.wgtwo.com/take-from of IP \"partner-b\" is \"{wrong}\""),
+        );
+    }
+    let (create, edit, _) = of_ip(taking("eni-0123456789abcdef0"));
+    accepts_silently(create);
+    accepts_silently(edit);
+    // Once it was used the controller takes it off, whatever it was.
+    let mut old = held("203.0.113.7");
+    let new = old.clone();
+    taking("yes")(&mut old);
+    accepts_silently(validate_ip(&Change::Update { old, new }, &office()));
+}
+
+/// What both webhooks say of a new pod with these annotations.
+#[track_caller]
+fn new_pod(annotations: Value) -> [Verdict; 2] {
+    let pod = pod(annotations, json!({}));
+    let settings = Settings::default();
+    let mutated = mutate(&pod, &office());
+    let change = Change::Create(pod);
+    [mutated, validate_pod(&change, "shop", &office(), settings)]
+}
+
+#[test]
+fn a_pod_whose_annotation_only_resembles_ours_is_refused_with_ours() {
+    let said = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
+    for verdict in new_pod(json!({"ip.wgtwo.com/IP": "partner-a"})) {
+        assert_eq!(rejects(verdict, "is not known"), said);
+    }
+    // So it is beside the right one.
+    let both = json!({"ip.wgtwo.com/ip": "partner-a", "ip.wgtwo.com/hand-over": "running"});
+    for verdict in new_pod(both) {
+        rejects(verdict, "did you mean ip.wgtwo.com/handover?");
+    }
+    for verdict in
+        new_pod(json!({"example.com/IP": "partner-a", "ip.wgtwo.com/handover": "running"}))
+    {
+        assert_eq!(accepts(verdict), Allowed::silently());
+    }
+}
+
+#[test]
+fn a_pod_that_lives_keeps_its_annotations_whatever_they_are() {
+    let old = pod(json!({"ip.wgtwo.com/IP": "partner-a"}), json!({}));
+    let mut new = old.clone();
+    new.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
+    let change = Change::Update { old, new };
+    let verdict = validate_pod(&change, "shop", &office(), Settings::default());
+    accepts_silently(verdict);
+}
