@@ -57,6 +57,7 @@ struct Inner {
     webhook_panics: Counter,
     certificate_expiry: Gauge<f64, AtomicU64>,
     reconcile_errors: Family<Labels<1>, Counter>,
+    describe_lag_exceeded: Counter,
     leader: Gauge,
     brakes: Family<Labels<1>, Gauge>,
 }
@@ -87,7 +88,6 @@ impl Metrics {
         let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let webhook_panics = Counter::default();
         let certificate_expiry = Gauge::<f64, AtomicU64>::default();
-        let reconcile_errors = Family::<Labels<1>, Counter>::default();
         let leader = Gauge::<i64>::default();
         let brakes = Family::<Labels<1>, Gauge>::default();
 
@@ -137,10 +137,16 @@ impl Metrics {
             "When the certificate that the webhook serves ends, in seconds since 1970",
             certificate_expiry.clone(),
         );
-        registry.register(
+        let reconcile_errors = counters(
+            &mut registry,
             "reconcile_errors",
             "Steps of the controller that failed, by why",
-            reconcile_errors.clone(),
+        );
+        let describe_lag_exceeded = Counter::default();
+        registry.register(
+            "describe_lag_exceeded",
+            "Addresses that an inventory does not show where EC2 has put them by an answer of more than 10 s before",
+            describe_lag_exceeded.clone(),
         );
         registry.register(
             "leader",
@@ -169,6 +175,7 @@ impl Metrics {
             webhook_panics,
             certificate_expiry,
             reconcile_errors,
+            describe_lag_exceeded,
             leader,
             brakes,
         }))
@@ -245,6 +252,11 @@ impl Metrics {
             .inc();
     }
 
+    /// A Describe shows less than it should by now.
+    pub fn describe_lag_exceeded(&self) {
+        self.0.describe_lag_exceeded.inc();
+    }
+
     /// Whether this process holds the lease.
     pub fn leader(&self, leading: bool) {
         self.0.leader.set(i64::from(leading));
@@ -276,6 +288,13 @@ impl Metrics {
     }
 }
 
+/// Counters that are told apart by one label.
+fn counters(registry: &mut Registry, name: &str, help: &str) -> Family<Labels<1>, Counter> {
+    let counters = Family::default();
+    registry.register(name, help, Family::clone(&counters));
+    counters
+}
+
 #[cfg(test)]
 mod tests {
     use super::Metrics;
@@ -305,6 +324,7 @@ mod tests {
             "mooring_webhook_panics_total 0",
             "mooring_webhook_certificate_expiry_timestamp_seconds 1800000000",
             "mooring_reconcile_errors_total{reason=\"Conflict\"} 1",
+            "mooring_describe_lag_exceeded_total 0",
             "mooring_leader 1",
             "mooring_brake_engaged{block=\"public\"} 0",
             "mooring_build_info{version=",

@@ -5,12 +5,14 @@
 
 mod apply;
 mod backoff;
+mod bounds;
 mod immovable;
 mod lead;
 mod memory;
 mod moments;
 mod subnet;
 
+pub use bounds::Contradiction;
 pub(crate) use immovable::Immovable;
 pub(crate) use memory::{LATE_CALL, READ_FRESH};
 pub use memory::{Memory, PodSeen};

@@ -16,6 +16,7 @@ mod any_order;
 mod attach;
 mod backoff;
 mod blocks;
+mod bounds;
 mod brake;
 mod delete;
 mod denied;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mooring_plan::classify::Action;
-use mooring_plan::facts::{Fact, Facts};
-use mooring_plan::names::{Millis, SubnetId};
+use mooring_plan::cloud::Interface;
+use mooring_plan::facts::{Contradiction, Fact, Facts};
+use mooring_plan::names::{InterfaceId, Millis, SubnetId};
 
 use super::{Actor, Flight, Landed};
 use crate::cloud::Cloud;
@@ -39,6 +40,23 @@ impl Inventories {
 }
 
 impl<C: Cloud> Actor<C> {
+    /// Counts and logs what an inventory says against EC2's own answers.
+    pub(super) fn compare(&self, subnet: &SubnetId, list: &[Interface], begun: Millis) {
+        for contradiction in self.facts.contradictions(subnet, list, begun) {
+            let Contradiction {
+                address,
+                answered,
+                shown,
+            } = contradiction;
+            self.effects.metrics.describe_lag_exceeded();
+            let (answered, shown) = (said(answered.as_ref()), said(shown.as_ref()));
+            tracing::warn!(
+                %subnet, %address, answered, shown,
+                "DescribeNetworkInterfaces lags for more than 10 s, or somebody else moved the address"
+            );
+        }
+    }
+
     pub(super) fn launch_inventories(&mut self, now: Millis) {
         let wanted = self.facts.subnets_wanted();
         let no_token = &mut self.inventories.no_token;
@@ -67,4 +85,9 @@ impl<C: Cloud> Actor<C> {
             });
         }
     }
+}
+
+/// An interface, for the log.
+fn said(interface: Option<&InterfaceId>) -> &str {
+    interface.map_or("no interface", InterfaceId::as_str)
 }

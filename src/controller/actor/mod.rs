@@ -178,6 +178,9 @@ impl<C: Cloud> Actor<C> {
         if let Fact::IpGone(name, _) | Fact::IpRead(name, None) = &fact {
             self.queue.push(name.clone());
         }
+        if let Fact::InventoryDone(subnet, list) = &fact {
+            self.compare(subnet, list, begun);
+        }
         match self.facts.apply(fact, begun, now) {
             Touched::Nothing => {}
             Touched::One(ip) => {

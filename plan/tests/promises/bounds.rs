@@ -1,0 +1,89 @@
+//! EC2 beyond the bounds that the rules count on: it is noticed, and what follows is safe.
+
+use mooring_plan::facts::Contradiction;
+use mooring_plan::names::Millis;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::Step;
+
+use crate::sim::{Sim, address, interface_of};
+
+const ADDRESS: &str = "203.0.113.10";
+
+/// What an inventory that is begun now says against EC2's answers.
+fn contradictions(sim: &Sim) -> Vec<Contradiction> {
+    let facts = &sim.controllers[0].facts;
+    let subnets = facts.subnets_wanted();
+    let list = sim.ec2.describe(sim.now);
+    let said = subnets
+        .iter()
+        .flat_map(|subnet| facts.contradictions(subnet, &list, sim.now));
+    said.collect()
+}
+
+/// The address is assigned, and a Describe does not show it yet.
+fn assigned_unseen(lag: u64) -> Sim {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1");
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    sim.ec2.lag = Millis::seconds(lag);
+    sim
+}
+
+#[test]
+fn a_describe_that_lags_for_longer_than_ten_seconds_is_noticed() {
+    let mut sim = assigned_unseen(30);
+    sim.wait(Millis::seconds(10));
+    assert_eq!(contradictions(&sim), [], "{}", sim.story());
+    sim.now = sim.now.plus(Millis(500));
+    let expected = [Contradiction {
+        address: address(ADDRESS),
+        answered: Some(interface_of("n1")),
+        shown: None,
+    }];
+    assert_eq!(contradictions(&sim), expected, "{}", sim.story());
+}
+
+#[test]
+fn a_describe_that_lags_for_less_is_not_spoken_of() {
+    let mut sim = assigned_unseen(9);
+    for _ in 0..30 {
+        sim.wait(Millis::seconds(1));
+        assert_eq!(contradictions(&sim), [], "{}", sim.story());
+    }
+}
+
+#[test]
+fn an_address_that_somebody_moves_long_after_the_answer_was_seen_contradicts_nothing() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.found_on(ADDRESS, Some("eni-n2"));
+    assert_eq!(contradictions(&sim), [], "{}", sim.story());
+    sim.found_on(ADDRESS, None);
+    assert_eq!(contradictions(&sim), [], "{}", sim.story());
+}
+
+#[test]
+fn while_a_describe_lags_too_long_the_holder_waits_and_afterwards_has_it() {
+    let mut sim = assigned_unseen(45);
+    sim.wait(Millis::seconds(120));
+    sim.expect_on(ADDRESS, Some("eni-n1"));
+    sim.ec2.lag = Millis(0);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn what_a_call_misplaces_long_after_it_was_sent_is_said_and_can_be_taken_back() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.pod("b").on("n2");
+    sim.pod_goes("a");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    sim.found_on(ADDRESS, Some("eni-n1"));
+    sim.settle();
+    sim.expect_on(ADDRESS, Some("eni-n1"));
+    sim.expect_denied("b", Reason::AddressInUse);
+    sim.expect_event("IP partner", Reason::AddressInUse);
+    sim.take_from("partner", "eni-n1");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
