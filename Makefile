@@ -102,6 +102,8 @@ checkers: need
 	cargo run --profile optimised --package mooring-model -- --quick
 	cargo run --profile optimised --package mooring-simulation -- --seeds 100
 	cargo run --profile optimised --package mooring-simulation -- --seeds 10 --scenario succession
+	cargo run --profile optimised --package mooring-simulation -- --seeds 10 --scenario late
+	cargo run --profile optimised --package mooring-simulation -- --seeds 1 --scenario many
 
 verify: tools build
 	@.ci/verify $(SLICES)

@@ -6,7 +6,7 @@ use futures::{StreamExt as _, stream};
 use mooring_plan::names::{BlockName, Millis};
 use mooring_plan::step::BlockStep;
 
-use super::{Actor, Flight, Landed};
+use super::{Actor, Flight, Landed, decided};
 use crate::cloud::Cloud;
 use crate::controller::effects::{Answer, action_of_block};
 use crate::metrics::Metrics;
@@ -143,6 +143,7 @@ impl<C: Cloud> Actor<C> {
     /// A few at a time, beside everything else: a block with a thousand nodes has a thousand labels.
     fn begin_block(&mut self, block: BlockName, steps: Vec<BlockStep>) {
         tracing::debug!(%block, ?steps, "for the block");
+        steps.iter().for_each(decided::by_block);
         self.blocks.running.insert(block.clone());
         let effects = self.effects.clone();
         let begun = self.now();

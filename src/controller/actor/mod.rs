@@ -4,6 +4,7 @@
 //! takes time happens in other tasks, so that this one is never late for a fact.
 
 mod blocks;
+mod decided;
 mod gone;
 mod inventories;
 mod news;

@@ -3,7 +3,7 @@
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::step::{StatusWrite, Step, Write};
 
-use super::{Actor, Flight, Landed, SOON};
+use super::{Actor, Flight, Landed, SOON, decided};
 use crate::api::read::Moved;
 use crate::cloud::Cloud;
 
@@ -96,6 +96,9 @@ impl<C: Cloud> Actor<C> {
 }
 
 fn trace(ip: &IpName, step: &Step) {
+    if let Step::Write(write) = step {
+        decided::by_ip(write);
+    }
     match step {
         Step::Read(read) => tracing::debug!(%ip, ?read, "reading"),
         Step::Write(Write::Status(_, version, what, status)) => {

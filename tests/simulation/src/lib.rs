@@ -13,6 +13,7 @@
 pub mod api_server;
 pub mod chance;
 pub mod cloud;
+pub mod decisions;
 pub mod judge;
 pub mod log;
 pub mod play;

@@ -8,9 +8,11 @@ use mooring::controller::{self, LeaseTimes};
 use mooring::metrics::Metrics;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::api_server::ApiServer;
 use crate::cloud::{Cloud, configuration};
+use crate::decisions::PROCESS;
 use crate::log::Log;
 
 /// The namespace of the `Lease`.
@@ -23,6 +25,8 @@ pub struct Manner {
     pub processes: usize,
     /// Do they elect a leader?
     pub election: bool,
+    /// Of each process that elects.
+    pub leases: [LeaseTimes; 2],
     /// `--inventory-interval`
     pub interval: Duration,
 }
@@ -106,18 +110,20 @@ impl Replicas {
             stop: stop.clone(),
             namespace: NAMESPACE.to_owned(),
             identity: identity.clone(),
-            election: self.manner.election.then_some(LeaseTimes {
-                duration: Duration::from_secs(15),
-                renew_deadline: Duration::from_secs(10),
-                retry_period: Duration::from_secs(2),
-            }),
+            election: self
+                .manner
+                .leases
+                .get(index)
+                .copied()
+                .filter(|_| self.manner.election),
             inventory_interval: self.manner.interval,
             on_synced: Box::new(|| ()),
         };
         self.log.say(format!("process  {identity} starts"));
         let (died, name) = (Arc::clone(&self.died), identity);
         let task = tokio::spawn(async move {
-            if let Err(error) = controller::run(options).await {
+            let traced = tracing::info_span!(PROCESS, user);
+            if let Err(error) = controller::run(options).instrument(traced).await {
                 let mut died = died
                     .lock()
                     .unwrap_or_else(std::sync::PoisonError::into_inner);

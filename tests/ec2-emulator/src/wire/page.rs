@@ -42,6 +42,13 @@ impl Page {
         Ok(Self { limit, after })
     }
 
+    /// A page holds no more than so many, whatever was asked for.
+    #[must_use]
+    pub fn at_most(mut self, count: usize) -> Self {
+        self.limit = Some(self.limit.map_or(count, |limit| limit.min(count)));
+        self
+    }
+
     /// Cuts the page out of all that matched, which is in the order of the names; the rest's token.
     ///
     /// # Errors

@@ -45,6 +45,8 @@ pub struct Execution {
     pub awaited: bool,
     /// The other interface that had the address.
     pub found_on: Option<String>,
+    /// Something is where it was not before.
+    pub effective: bool,
     /// EC2's code, of a refusal.
     pub refused: Option<String>,
 }

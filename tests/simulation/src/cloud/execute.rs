@@ -197,7 +197,12 @@ impl Cloud {
         if !inside.buckets.draw(Bucket { action, narrowed }, moment.at) {
             return Err(Refusal::throttled());
         }
-        let asked = request::read(action, &call.form)?;
+        let mut asked = request::read(action, &call.form)?;
+        if action == Action::DescribeNetworkInterfaces
+            && let Some(count) = inside.page
+        {
+            asked.page = asked.page.at_most(count);
+        }
         let write = |ec2: &_, response| {
             answer::write(
                 action,
@@ -216,7 +221,9 @@ impl Cloud {
             }
             Request::Change(change) => {
                 let found_on = found_on(&inside.ec2, &change);
+                let before = inside.ec2.clone();
                 let result = inside.ec2.change(change);
+                let effective = before != inside.ec2;
                 let refused = result.as_ref().err().map(|error| error.code.to_string());
                 let said = refused.as_deref().unwrap_or("done");
                 let line = format!("cloud    executed {}: {said}", call.text);
@@ -225,6 +232,7 @@ impl Cloud {
                         moment,
                         awaited,
                         found_on,
+                        effective,
                         refused,
                     });
                 }

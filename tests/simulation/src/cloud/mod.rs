@@ -19,7 +19,10 @@ use crate::log::{Log, Moment};
 
 pub use calls::{Call, Execution};
 pub use connector::configuration;
-pub use weather::{Fate, LATEST, Weather};
+pub use weather::{BEYOND, Fate, LATEST, Weather};
+
+/// The past is kept for so long.
+const LONGEST_LAG: Duration = Duration::from_mins(1);
 
 /// Everything that changes.
 struct Inside {
@@ -35,6 +38,8 @@ struct Inside {
     foreign: Vec<(Moment, Change)>,
     /// Calls whose senders wait for an answer.
     waiting: usize,
+    /// So many interfaces are on a page at most.
+    page: Option<usize>,
     /// Calls of any kind, so far.
     begun: usize,
 }
@@ -67,6 +72,7 @@ impl Cloud {
                 paused: Vec::new(),
                 foreign: Vec::new(),
                 waiting: 0,
+                page: None,
                 begun: 0,
             })),
             log,
@@ -97,6 +103,11 @@ impl Cloud {
         drop(inside);
         self.log.say(text);
         Ok(changed)
+    }
+
+    /// An answer shows so many interfaces at most, whatever is asked for.
+    pub fn set_page(&self, count: Option<usize>) {
+        self.lock().page = count;
     }
 
     /// Looks at everything, as it is.
@@ -142,7 +153,7 @@ impl Cloud {
 impl Inside {
     fn record(&mut self, now: Duration) {
         // Never less than the longest lag, so that one that begins can look back at once.
-        let lag = self.weather.lag.max(Duration::from_secs(10));
+        let lag = self.weather.lag.max(LONGEST_LAG);
         self.seen.record(now, lag, &self.ec2);
     }
 }

@@ -16,6 +16,8 @@ pub struct Weather {
     pub latency: (u64, u64),
     /// How old a Describe's answer is.
     pub lag: Duration,
+    /// How late a call lands that is late, in milliseconds, from and to.
+    pub late: (u64, u64),
     /// Nothing comes through.
     pub away: bool,
     /// Not allowed at present.
@@ -32,6 +34,7 @@ impl Default for Weather {
             trouble: 0,
             latency: (20, 200),
             lag: Duration::ZERO,
+            late: (1000, 7500),
             away: false,
             denied: BTreeSet::new(),
             throttled: 0,
@@ -69,6 +72,8 @@ pub enum Fate {
 
 /// The longest that a call is on its way, beside what a paused process holds back.
 pub const LATEST: Duration = Duration::from_secs(8);
+/// The same where EC2 is beyond the bounds that Mooring counts on.
+pub const BEYOND: Duration = Duration::from_secs(45);
 
 impl Weather {
     /// What becomes of a call of this action.
@@ -97,7 +102,7 @@ impl Weather {
         if !chance.permille(self.trouble) {
             return Fate::Served;
         }
-        let late = |chance: &mut Chance| chance.millis(1000, 7500);
+        let late = |chance: &mut Chance| chance.millis(self.late.0, self.late.1);
         match chance.between(0, 9) {
             0 => Fate::LostBefore,
             1 => Fate::LostAfter,

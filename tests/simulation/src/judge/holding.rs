@@ -19,6 +19,9 @@ type Verdict = Result<(), String>;
 /// its way for longer than a process stands still.
 const LATELY: Duration = Duration::from_mins(1);
 
+/// What is so for so long is shown by a Describe that lags, and by one that was begun when an edit was seen.
+const SEEN: Duration = Duration::from_secs(30);
+
 /// What an IP's status says of who has the address.
 struct Hold<'a> {
     claimed: bool,
@@ -65,6 +68,7 @@ pub(super) fn written(
                 return Ok(());
             };
             left(replay, before, after, outcome.at)?;
+            edited(case, before, after, outcome.at)?;
             given(case, replay, before, after, outcome.at)?;
             let freed = before["status"]["claimed"] == true && after["status"]["claimed"] != true;
             if freed {
@@ -115,6 +119,33 @@ fn left(replay: &Replay<'_>, before: &Value, after: &Value, now: Duration) -> Ve
     ))
 }
 
+/// A holder's address is changed for no other that a stranger has, as long as that can have been seen.
+fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verdict {
+    let (had, has) = (Hold::of(before), Hold::of(after));
+    let edited = had.recorded && has.claimed && address(before) != address(after);
+    let Some(new) = address(after).parse::<Ipv4Addr>().ok().filter(|_| edited) else {
+        return Ok(());
+    };
+    let foreign = case.foreign.iter().filter(|(at, _)| at.at < now);
+    let last = foreign.rev().find_map(|(at, change)| match change {
+        Change::AssignPrivateIpAddresses { wanted, .. } => {
+            matches!(wanted, Wanted::Addresses(of) if of.contains(&new)).then_some((at.at, true))
+        }
+        Change::UnassignPrivateIpAddresses { addresses, .. } => {
+            addresses.contains(&new).then_some((at.at, false))
+        }
+        _ => None,
+    });
+    match last {
+        Some((at, true)) if case.within_bounds && now > at + SEEN => Err(format!(
+            "S5: IP {} gives {} up for {new}, which somebody has had since {at:?}",
+            text(after, "/metadata/name"),
+            address(before)
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// No address is given to a pod whose node is known to be away.
 fn given(
     case: &Case<'_>,
@@ -151,7 +182,9 @@ fn nowhere(
     };
     match replay.put.get(&address) {
         Some((interface, put))
-            if case.one_at_a_time && !was_touched(case, address, interface, put) =>
+            if case.one_at_a_time
+                && case.within_bounds
+                && !was_touched(case, address, interface, put) =>
         {
             Err(format!(
                 "S5: {} lets {address} go, which was put on {interface} and never taken off",

@@ -1,5 +1,6 @@
 //! S1 to S5 of docs/faults.md over the histories of the API server and of EC2, whose common order is known.
 
+mod guards;
 mod holding;
 mod nodes;
 mod objects;
@@ -16,8 +17,10 @@ use serde_json::Value;
 
 use crate::api_server::Entry;
 use crate::cloud::Call;
+use crate::decisions::Decided;
 use crate::log::Moment;
 
+pub use objects::explains;
 pub use replay::{Event, in_order};
 
 /// What is judged.
@@ -27,6 +30,8 @@ pub struct Case<'a> {
     pub history: &'a [Entry],
     /// What EC2 was told, and did.
     pub calls: &'a [Call],
+    /// What each write was decided from.
+    pub decided: &'a [Decided],
     /// What others did to EC2.
     pub foreign: &'a [(Moment, Change)],
     /// One of Mooring's processes at a time may act.
@@ -35,6 +40,8 @@ pub struct Case<'a> {
     pub interval: Duration,
     /// Each backup that was restored.
     pub restored: &'a [Restored],
+    /// Calls landed, and a Describe lagged, for no longer than Mooring counts on (paused processes aside).
+    pub within_bounds: bool,
     /// Nothing stands between the API server and Mooring, so that it hears of everything by then.
     pub news_within: Option<Duration>,
 }
@@ -74,6 +81,7 @@ pub struct Seen {
 /// The first rule that was broken. A history in which nothing happened breaks one.
 pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
     let broken = |at, sentence: String| Err(Broken { at, sentence });
+    guards::from_what_was_decided(case.history, case.decided)?;
     let mut replay = replay::Replay::default();
     let mut seen = Seen::default();
     let mut recorded: BTreeMap<&str, (&str, &str)> = BTreeMap::new();

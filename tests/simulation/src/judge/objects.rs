@@ -40,7 +40,8 @@ pub(super) fn ip_of(pod: &Value) -> &str {
 }
 
 /// Does the status explain the address on that interface?
-pub(super) fn explains(ip: &Value, address: Ipv4Addr, interface: &str) -> bool {
+#[must_use]
+pub fn explains(ip: &Value, address: Ipv4Addr, interface: &str) -> bool {
     let (status, address) = (&ip["status"], address.to_string());
     let at =
         |place: &Value| place["networkInterfaceID"] == interface && place["address"] == *address;

@@ -12,7 +12,7 @@ use super::Case;
 use super::objects::{address, explains, ip_of, says_attached, text};
 use super::replay::Replay;
 use crate::api_server::{Entry, Outcome, Verb};
-use crate::cloud::{Call, Execution};
+use crate::cloud::{BEYOND, Call, Execution};
 use crate::replicas::is_ours;
 
 type Verdict = Result<(), String>;
@@ -55,15 +55,23 @@ pub(super) fn opens(entry: &Entry) -> bool {
 /// S3 and S1: our status writes and the gates that we open are compare-and-swap.
 pub(super) fn guarded(entry: &Entry) -> Verdict {
     let request = &entry.request;
-    if !is_ours(&request.user) || request.verb != Verb::Patch {
+    if !is_ours(&request.user) {
         return Ok(());
     }
-    let meta = &request.body["metadata"];
+    let meta = match request.verb {
+        Verb::Patch => &request.body["metadata"],
+        Verb::Delete => &request.body["preconditions"],
+        _ => return Ok(()),
+    };
     let (uid, version) = (!meta["uid"].is_null(), !meta["resourceVersion"].is_null());
     match (request.resource.as_str(), request.subresource.as_str()) {
         ("ips", _) if !version => Err(format!(
             "S3: IP {} was written without a version to compare with: {}",
             request.name, request.body
+        )),
+        ("ipaddresses" | "ipblocks", _) if !version => Err(format!(
+            "S3: {} {} was written or deleted without a version to compare with: {}",
+            request.resource, request.name, request.body
         )),
         ("pods", _) if !uid => Err(format!(
             "S1: pod {} was written without its UID",
@@ -207,7 +215,12 @@ pub(super) fn executed(
 
 /// Did somebody put the address there so lately that nobody can have seen it?
 fn was_put_there(case: &Case<'_>, address: Ipv4Addr, interface: &str, call: &Call) -> bool {
-    let unseen = case.interval * 2 + Duration::from_secs(20);
+    let beyond = if case.within_bounds {
+        Duration::ZERO
+    } else {
+        BEYOND
+    };
+    let unseen = case.interval * 2 + Duration::from_secs(20) + beyond;
     case.foreign.iter().any(|(moment, change)| match change {
         Change::AssignPrivateIpAddresses {
             interface: to,

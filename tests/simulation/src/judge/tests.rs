@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Case, Seen, judge};
 use crate::api_server::{Entry, Fate, Outcome, RequestInfo, Verb};
 use crate::cloud::{Call, Execution};
+use crate::decisions::Decided;
 use crate::log::Moment;
 
 const ADDRESS: &str = "10.0.1.40";
@@ -103,20 +104,40 @@ fn assign(after: u64, interface: &str, found_on: Option<&str>) -> Call {
             moment: moment(after),
             awaited: true,
             found_on: found_on.map(str::to_owned),
+            effective: true,
             refused: None,
         }],
         answered: Some(moment(after)),
     }
 }
 
+/// Each write as decided from the version that it is guarded by.
+fn rightly(history: &[Entry]) -> Vec<Decided> {
+    let decided = |entry: &Entry| Decided {
+        user: entry.request.user.clone(),
+        resource: entry.request.resource.clone(),
+        namespace: entry.request.namespace.clone(),
+        name: entry.request.name.clone(),
+        version: "1".to_owned(),
+        at: entry.arrived,
+    };
+    history.iter().map(decided).collect()
+}
+
 fn judged(history: &[Entry], calls: &[Call]) -> Result<Seen, String> {
+    judged_by(history, calls, &rightly(history))
+}
+
+fn judged_by(history: &[Entry], calls: &[Call], decided: &[Decided]) -> Result<Seen, String> {
     let case = Case {
         history,
         calls,
+        decided,
         foreign: &[],
         one_at_a_time: true,
         interval: Duration::from_secs(10),
         restored: &[],
+        within_bounds: true,
         news_within: Some(Duration::from_secs(5)),
     };
     judge(&case).map_err(|broken| broken.sentence)
@@ -260,4 +281,44 @@ fn a_write_that_compares_with_nothing_is_found() {
     let conditions = gate.request.body["status"].clone();
     gate.request.body = Arc::new(json!({"metadata": {"uid": "one"}, "status": conditions}));
     found(&[gate], &[], "S1");
+}
+
+#[test]
+fn a_write_that_is_guarded_by_another_version_than_it_was_decided_from_is_found() {
+    let history = [
+        node(),
+        claim(3, "one", "eni-1", false, none()),
+        pod(4, "one", true),
+    ];
+    let found = |decided: &[Decided], what: &str| {
+        let verdict = judged_by(&history, &[], decided);
+        let sentence = verdict.expect_err("it breaks a rule");
+        assert!(
+            sentence.starts_with("S3") && sentence.contains(what),
+            "{sentence}"
+        );
+    };
+    let mut decided = rightly(&history);
+    decided[1].version = "0".to_owned();
+    found(&decided, "is guarded by version 1, and was decided from 0");
+    let mut decided = rightly(&history);
+    decided[2].at += Duration::from_secs(1);
+    found(&decided, "decided from none");
+}
+
+#[test]
+fn the_second_write_of_a_step_is_guarded_by_what_the_first_left() {
+    let reservation = |version, guard: &str| {
+        let answer = json!({"metadata": {"name": ADDRESS, "uid": "r", "resourceVersion": "7"}});
+        let body = json!({"metadata": {"uid": "r", "resourceVersion": guard}});
+        write(version, "ipaddresses", ADDRESS, "", body, answer)
+    };
+    let history = [reservation(3, "1"), reservation(4, "7")];
+    let decided = &rightly(&history)[..1];
+    let verdict = judged_by(&history, &[], decided);
+    // Nothing else happened, which is another fault.
+    assert!(verdict.is_err_and(|sentence| sentence.starts_with("nothing happened")));
+    let history = [reservation(3, "1"), reservation(4, "8")];
+    let verdict = judged_by(&history, &[], decided);
+    assert!(verdict.is_err_and(|sentence| sentence.starts_with("S3")));
 }

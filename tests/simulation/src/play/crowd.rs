@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Stage;
+use super::deeds::PUBLIC;
 use super::storm::RANGE;
 use super::wish::as_wished;
 use crate::replicas::is_ours;
@@ -78,10 +79,10 @@ pub(super) async fn gather(stage: &mut Stage) -> Result<(), String> {
     for name in ["node-a", "node-b", "node-c", "node-d", "node-e"] {
         stage.world.join(name);
     }
-    stage.world.make_block("public", RANGE.0, 27);
+    stage.world.make_block(PUBLIC, RANGE);
     for number in 0..IPS {
         let (name, reassign) = (format!("ip-{number}"), stage.chance.one_in(2));
-        stage.world.want(&name, "public", None, reassign);
+        stage.world.want(&name, PUBLIC, None, reassign);
         let kind = if number < 3 {
             Kind::Rolling
         } else {

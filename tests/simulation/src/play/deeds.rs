@@ -1,9 +1,15 @@
 //! What users, machines and strangers do while it storms.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use crate::chance::Chance;
-use crate::world::{Health, Kind, World};
+use crate::world::{Health, Kind, Wish, World};
+
+/// The block that is always there.
+pub(super) const PUBLIC: &str = "public";
+/// The block that is smaller than what is asked of it.
+pub(super) const FULL: &str = "full";
 
 /// What comes of a deed later.
 #[derive(Clone, Debug)]
@@ -16,24 +22,25 @@ enum Later {
     Open(String),
     /// Strangers take theirs away.
     StrangersLeave,
+    /// Users want nothing of this block any more.
+    Empty(String),
+    /// This block is deleted.
+    Delete(String),
 }
 
 /// Deeds, and what is still to come of them.
 pub struct Deeds {
     chance: Chance,
     later: Vec<(Duration, Later)>,
-    /// The last bytes of the addresses that can be asked for.
-    range: (u8, u8),
 }
 
 impl Deeds {
     /// Those of a seed.
     #[must_use]
-    pub fn new(seed: u64, range: (u8, u8)) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             chance: Chance::new(seed, "deeds"),
             later: Vec::new(),
-            range,
         }
     }
 
@@ -52,16 +59,22 @@ impl Deeds {
                 Later::Wake(name) => world.set_health(&name, |_| Health::Well),
                 Later::Open(name) => world.cordon(&name, false),
                 Later::StrangersLeave => world.strangers_leave(),
+                Later::Empty(block) => world.empty_block(&block),
+                Later::Delete(block) => {
+                    world.delete_block(&block);
+                    self.then(world, 10, 60, Later::Empty(block));
+                }
             }
         }
     }
 
     /// An IP that was told to go and has gone is made again, and its pods with it: they mean the old one.
     fn renew(&mut self, world: &mut World) {
-        for name in world.gone() {
-            let address = self.chance.one_in(2).then(|| self.address());
+        world.renew_blocks();
+        for (name, block) in world.gone() {
+            let address = self.wished(world, &block);
             let reassign = self.chance.one_in(2);
-            world.want(&name, "public", address, reassign);
+            world.want(&name, &block, address, reassign);
             world.restart_pods_of(&name);
         }
     }
@@ -73,7 +86,7 @@ impl Deeds {
 
     /// Something is done.
     pub fn act(&mut self, world: &mut World) {
-        match self.chance.between(0, 26) {
+        match self.chance.between(0, 29) {
             0..=3 => self.roll_out(world),
             4 => self.on_workload(world, World::undo),
             5 | 6 => self.on_pod(world, |world, uid, _| world.delete_pod(uid, false)),
@@ -90,13 +103,16 @@ impl Deeds {
             10..=14 => self.on_machine(world),
             15 | 16 => self.drain(world),
             17 => {
-                let last = self.address();
-                world.occupy(last);
+                let address = self.address(world, PUBLIC);
+                world.occupy(address);
                 self.then(world, 20, 90, Later::StrangersLeave);
             }
             18 | 19 => {
-                let last = self.address();
-                self.on_ip(world, |world, name| world.edit(name, last));
+                let names: Vec<(String, Wish)> = world.wishes.clone().into_iter().collect();
+                if let Some((name, wish)) = self.chance.pick(&names).cloned() {
+                    let address = self.address(world, &wish.block);
+                    world.edit(&name, address);
+                }
             }
             20 => {
                 let reassign = self.chance.one_in(2);
@@ -114,13 +130,42 @@ impl Deeds {
                     world.unlabel(uid);
                 }
             }
-            _ => self.scale(world),
+            24 | 25 => self.scale(world),
+            26 => self.end_block(world),
+            _ => self.on_pod(world, |world, uid, chance| {
+                let until = world.log.now() + chance.millis(5000, 90_000);
+                world.lose_phase(uid, until);
+            }),
         }
     }
 
-    fn address(&mut self) -> u8 {
-        let (first, last) = self.range;
-        u8::try_from(self.chance.between(first.into(), last.into())).unwrap_or(first)
+    /// One of a block's addresses.
+    fn address(&mut self, world: &World, block: &str) -> Ipv4Addr {
+        let addresses: Vec<Ipv4Addr> = world.blocks[block].addresses().collect();
+        *self.chance.pick(&addresses).expect("a block has some")
+    }
+
+    /// One of a block's addresses, or any.
+    pub(super) fn wished(&mut self, world: &World, block: &str) -> Option<Ipv4Addr> {
+        // In one that is smaller than what is asked of it, nobody has a wish for long.
+        (block != FULL && self.chance.one_in(2)).then(|| self.address(world, block))
+    }
+
+    /// A block is deleted with what is in it, or what is in it and then the block.
+    fn end_block(&mut self, world: &mut World) {
+        let blocks = world.blocks.keys();
+        let others = blocks.filter(|block| *block != PUBLIC && !world.leaving.contains(*block));
+        let others: Vec<String> = others.cloned().collect();
+        let Some(block) = self.chance.pick(&others).cloned() else {
+            return;
+        };
+        if self.chance.one_in(2) {
+            world.delete_block(&block);
+            self.then(world, 10, 60, Later::Empty(block));
+        } else {
+            world.empty_block(&block);
+            self.then(world, 0, 5, Later::Delete(block));
+        }
     }
 
     fn roll_out(&mut self, world: &mut World) {
@@ -218,8 +263,9 @@ impl Deeds {
 
     /// Everything that was broken is whole again, and everybody has what they wish for.
     pub fn heal(&mut self, world: &mut World) {
-        self.later
-            .retain(|(_, later)| matches!(later, Later::Join(_)));
+        self.later.retain(|(_, later)| {
+            matches!(later, Later::Join(_) | Later::Empty(_) | Later::Delete(_))
+        });
         world.strangers_leave();
         let names: Vec<String> = world.machines.keys().cloned().collect();
         for name in names {

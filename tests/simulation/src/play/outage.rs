@@ -7,7 +7,6 @@ use super::Stage;
 use super::crowd::{TURN, changed_since, claims, gather, in_place, until};
 use super::deeds::Deeds;
 use super::rest::rest;
-use super::storm::RANGE;
 use crate::world::Health;
 
 /// So long it is away.
@@ -123,5 +122,5 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
     stage.log.say(format!(
         "rest     all is in place after {took:?} and {calls} calls"
     ));
-    rest(stage, &mut Deeds::new(seed, RANGE)).await
+    rest(stage, &mut Deeds::new(seed)).await
 }

@@ -8,7 +8,6 @@ use super::Stage;
 use super::crowd::{Claims, IPS, changed_since, claims, gather, in_place, until};
 use super::deeds::Deeds;
 use super::rest::rest;
-use super::storm::RANGE;
 use super::wish::{as_wished, braked};
 use crate::api_server::Snapshot;
 use crate::judge::Restored;
@@ -171,5 +170,5 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
                 .map_err(|missing| format!("successors wait behind the brake: {missing}"))?;
         }
     }
-    rest(stage, &mut Deeds::new(seed, RANGE)).await
+    rest(stage, &mut Deeds::new(seed)).await
 }

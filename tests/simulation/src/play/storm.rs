@@ -1,34 +1,73 @@
 //! Users, machines, strangers, faults and crashes at once; then everything is well again, and comes to rest.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::Stage;
-use super::deeds::Deeds;
+use super::deeds::{Deeds, FULL, PUBLIC};
 use super::rest::rest;
 use crate::replicas::user;
-use crate::world::Kind;
+use crate::world::{Kind, Range, World};
 
 /// How often the world looks around.
 const TURN: Duration = Duration::from_millis(500);
-/// The addresses that users may ask for.
-pub(super) const RANGE: (u8, u8) = (32, 64);
+/// The block that there is in every scenario.
+pub(super) const RANGE: Range = Range {
+    third: 1,
+    first: 32,
+    prefix: 27,
+};
+
+/// One that is always there, one in another subnet, and one of four addresses of which somebody has one.
+fn make_blocks(world: &mut World) -> Vec<&'static str> {
+    world.make_block(PUBLIC, RANGE);
+    let mut blocks = vec![PUBLIC];
+    if world.shape.subnets.contains(&2) {
+        let range = Range {
+            third: 2,
+            first: 32,
+            prefix: 28,
+        };
+        world.make_block("second", range);
+        blocks.push("second");
+    }
+    if world.shape.full {
+        world.squat(Ipv4Addr::new(10, 0, 1, 65));
+        let range = Range {
+            third: 1,
+            first: 64,
+            prefix: 30,
+        };
+        world.make_block(FULL, range);
+    }
+    blocks
+}
 
 /// What users have made at the start.
-pub(super) fn set_up(stage: &mut Stage) {
+pub(super) fn set_up(stage: &mut Stage, deeds: &mut Deeds) {
     let world = &mut stage.world;
     for name in ["node-a", "node-b", "node-c"] {
         world.join(name);
     }
-    world.make_block("public", RANGE.0, 27);
+    let blocks = make_blocks(world);
+    let mut wished: Vec<&str> = Vec::new();
     let count = stage.chance.between(2, 5);
     for number in 0..count {
+        let block = if number == 0 {
+            PUBLIC
+        } else {
+            stage.chance.pick(&blocks).expect("some")
+        };
+        wished.push(block);
+    }
+    if world.shape.full {
+        wished.extend([FULL; 5]);
+    }
+    for (number, block) in wished.into_iter().enumerate() {
         let name = format!("ip-{number}");
-        let address = stage.chance.one_in(2).then(|| {
-            let (first, last) = RANGE;
-            u8::try_from(stage.chance.between(first.into(), last.into())).unwrap_or(first)
-        });
+        let address = deeds.wished(world, block);
         let reassign = stage.chance.one_in(2);
-        world.want(&name, "public", address, reassign);
+        world.want(&name, block, address, reassign);
         let kinds = [
             Kind::Rolling,
             Kind::Rolling,
@@ -55,9 +94,9 @@ pub(super) fn set_up(stage: &mut Stage) {
 
 /// Plays it.
 pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
-    set_up(stage);
+    let mut deeds = Deeds::new(seed);
+    set_up(stage, &mut deeds);
     stage.replicas.start_all();
-    let mut deeds = Deeds::new(seed, RANGE);
     let calm = stage.chance.millis(10_000, 30_000);
     if stage.chance.one_in(4) {
         stage.troubles.server_errors();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Stage;
 use super::crowd::{TURN, in_place, until};
-use super::deeds::Deeds;
+use super::deeds::{Deeds, PUBLIC};
 use super::rest::rest;
 use super::storm::RANGE;
 use crate::world::{Health, Kind, Pod};
@@ -24,7 +24,7 @@ async fn gather(stage: &mut Stage) -> Result<(), String> {
     for name in ["node-a", "node-b", "node-c", "node-d", "node-e"] {
         stage.world.join(name);
     }
-    stage.world.make_block("public", RANGE.0, 27);
+    stage.world.make_block(PUBLIC, RANGE);
     let kinds = [
         (Kind::Rolling, 2),
         (Kind::Rolling, 2),
@@ -35,7 +35,7 @@ async fn gather(stage: &mut Stage) -> Result<(), String> {
     ];
     for (number, (kind, replicas)) in kinds.into_iter().enumerate() {
         let (name, reassign) = (format!("ip-{number}"), stage.chance.one_in(2));
-        stage.world.want(&name, "public", None, reassign);
+        stage.world.want(&name, PUBLIC, None, reassign);
         let app = format!("app-{number}");
         stage.world.deploy(&app, kind, &name, replicas);
     }
@@ -62,7 +62,7 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
         }
     }
     until(stage, stage.log.now() + MARKED).await;
-    let mut deeds = Deeds::new(seed, RANGE);
+    let mut deeds = Deeds::new(seed);
     deeds.heal(&mut stage.world);
     stage.replicas.start_all();
     rest(stage, &mut deeds).await

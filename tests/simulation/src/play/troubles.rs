@@ -7,7 +7,7 @@ use ec2_emulator::wire::Action;
 
 use crate::api_server::{ApiServer, Fate, RequestInfo, Verb};
 use crate::chance::Chance;
-use crate::cloud::Cloud;
+use crate::cloud::{BEYOND, Cloud};
 use crate::log::Log;
 use crate::replicas::is_ours;
 
@@ -106,6 +106,19 @@ impl Troubles {
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
         self.log.say(format!("trouble  API: {way:?}"));
+    }
+
+    /// EC2 is beyond the bounds that Mooring counts on: calls land later, and a Describe lags for longer.
+    pub fn beyond_bounds(&self, chance: &mut Chance) -> Duration {
+        let lag = chance.millis(25_000, 45_000);
+        let longest = u64::try_from(BEYOND.as_millis()).unwrap_or_default();
+        self.cloud.weather(|weather| {
+            (weather.lag, weather.late, weather.trouble) = (lag, (11_000, longest), 300);
+        });
+        self.log.fault(format!(
+            "trouble  calls land late, and a Describe lags for {lag:?}"
+        ));
+        lag
     }
 
     /// EC2 says that it has failed, whether it has or not.

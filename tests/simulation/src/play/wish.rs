@@ -1,13 +1,14 @@
 //! Is the state what is wished for?
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::api_server::ApiServer;
 use crate::cloud::Cloud;
 use crate::replicas::is_ours;
-use crate::world::{Kind, World};
+use crate::world::{Kind, PLUGIN, World};
 
 /// Is the state what is wished for? If not, what is missing.
 ///
@@ -18,6 +19,9 @@ pub fn as_wished(world: &World) -> Result<(), String> {
     let pods = world.living();
     let mut placed: BTreeMap<String, String> = BTreeMap::new();
     let mut reserved = BTreeSet::new();
+    if let Some(block) = world.leaving.first() {
+        return Err(format!("block {block} is still to go and to be made again"));
+    }
     for ip in &ips {
         let name = text(ip, "/metadata/name");
         let told = || format!("IP {name}: {}", ip["status"]);
@@ -26,16 +30,18 @@ pub fn as_wished(world: &World) -> Result<(), String> {
         }
         let address = text(ip, "/status/address");
         if address.is_empty() {
-            let wished = &ip["spec"]["address"];
-            if ips
-                .iter()
-                .any(|other| &other["status"]["address"] == wished)
-            {
+            if taken(world, &ips, ip) {
                 continue;
             }
             return Err(format!("nothing is reserved for {}", told()));
         }
         reserved.insert(address.to_owned());
+        if ip["status"]["previous"]
+            .as_array()
+            .is_some_and(|places| !places.is_empty())
+        {
+            return Err(format!("places are named that are empty: {}", told()));
+        }
         let asking: Vec<&Value> = pods
             .iter()
             .map(|pod| &**pod)
@@ -59,10 +65,10 @@ pub fn as_wished(world: &World) -> Result<(), String> {
             return Err(format!("{} pods ask for {}", asking.len(), told()));
         };
         let node = text(holder, "/spec/nodeName");
-        let interface = world
-            .machines
-            .get(node)
-            .and_then(|machine| machine.interface);
+        let interface = world.machines.get(node).and_then(|machine| {
+            let range = world.blocks.get(text(ip, "/spec/block"))?;
+            machine.interfaces.get(&range.third)
+        });
         let interface = interface
             .map(|(interface, _)| interface.to_string())
             .unwrap_or_default();
@@ -75,7 +81,10 @@ pub fn as_wished(world: &World) -> Result<(), String> {
         placed.insert(address.to_owned(), interface);
     }
     let there = world.cloud.look(|ec2| {
-        let interfaces = ec2.interfaces().flat_map(|interface| {
+        let interfaces = ec2
+            .interfaces()
+            .filter(|interface| interface.description != PLUGIN);
+        let interfaces = interfaces.flat_map(|interface| {
             let id = interface.id.to_string();
             interface
                 .secondary
@@ -98,6 +107,30 @@ pub fn as_wished(world: &World) -> Result<(), String> {
         ));
     }
     rolled_out(world)
+}
+
+/// Does somebody else have what the IP is to have: its address, or all of its block?
+fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
+    let wished = &ip["spec"]["address"];
+    let had = |address: &Value| {
+        let mut others = ips.iter().map(|other| &other["status"]["address"]);
+        others.any(|other| other == address)
+    };
+    if !wished.is_null() {
+        return had(wished);
+    }
+    let Some(range) = world.blocks.get(text(ip, "/spec/block")) else {
+        return false;
+    };
+    let subnet = world.subnets[&range.third];
+    let on_an_interface = |address| {
+        world
+            .cloud
+            .look(|ec2| ec2.holder(subnet, address).is_some())
+    };
+    range
+        .addresses()
+        .all(|address| had(&json!(address)) || on_an_interface(address))
 }
 
 /// Each workload whose pods have the address for themselves runs as its template says, and only so.

@@ -10,44 +10,104 @@ use serde_json::{Value, json};
 use super::World;
 
 /// An IP that a user wants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
+    /// Its block.
+    pub block: String,
     /// It is told to go.
     pub deleting: bool,
 }
 
+/// The addresses of a block: `10.0.third.first` to `10.0.third.last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Which subnet's.
+    pub third: u8,
+    /// The first one's last byte.
+    pub first: u8,
+    /// As many as the length of the prefix says.
+    pub prefix: u8,
+}
+
+impl Range {
+    /// Each address.
+    pub fn addresses(self) -> impl Iterator<Item = Ipv4Addr> {
+        let size = 1_u16 << (32 - self.prefix);
+        let lasts = u16::from(self.first)..u16::from(self.first) + size;
+        let lasts = lasts.filter_map(|last| u8::try_from(last).ok());
+        lasts.map(move |last| Ipv4Addr::new(10, 0, self.third, last))
+    }
+}
+
 impl World {
-    /// A user makes a block of the addresses from `10.0.1.first` to as many as the prefix says.
-    pub fn make_block(&mut self, name: &str, first: u8, prefix: u8) {
-        let subnet = *self.subnets.values().next().expect("there is one");
+    /// A user makes a block.
+    pub fn make_block(&mut self, name: &str, range: Range) {
+        let Range {
+            third,
+            first,
+            prefix,
+        } = range;
+        let cidr = format!("10.0.{third}.{first}/{prefix}");
+        let subnet = self.subnets[&third];
         let block = json!({
             "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name},
             "spec": {
-                "cidr": format!("10.0.1.{first}/{prefix}"), "subnetID": subnet.to_string(),
+                "cidr": cidr, "subnetID": subnet.to_string(),
                 "failoverAfter": "30s",
             },
         });
         self.cluster
             .create("ipblocks", block)
             .expect("a block is made");
-        let size = 1_u8 << (32 - prefix);
-        self.blocks
-            .insert(name.to_owned(), (first, first + size - 1, prefix));
-        self.say(format!("block {name} is made at 10.0.1.{first}/{prefix}"));
+        self.blocks.insert(name.to_owned(), range);
+        self.say(format!("block {name} is made at {cidr}"));
+    }
+
+    /// A user deletes a block, whatever is in it. It is made again when it is gone.
+    pub fn delete_block(&mut self, name: &str) {
+        self.cluster.delete("ipblocks", "", name, None);
+        self.leaving.insert(name.to_owned());
+        self.log
+            .fault(format!("world    block {name} is told to go"));
+    }
+
+    /// Users want nothing of that block any more.
+    pub fn empty_block(&mut self, block: &str) {
+        let of = |wish: &Wish| wish.block == block && !wish.deleting;
+        let wishes = self.wishes.iter().filter(|(_, wish)| of(wish));
+        let names: Vec<String> = wishes.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            self.unwant(&name);
+        }
+    }
+
+    /// Blocks that were told to go and are gone are made again.
+    pub fn renew_blocks(&mut self) {
+        let gone = |name: &&String| self.cluster.get("ipblocks", "", name).is_none();
+        let gone: Vec<String> = self.leaving.iter().filter(gone).cloned().collect();
+        for name in gone {
+            self.leaving.remove(&name);
+            let range = self.blocks[&name];
+            self.make_block(&name, range);
+        }
     }
 
     /// A user wants an IP; without an address one is allocated.
-    pub fn want(&mut self, name: &str, block: &str, address: Option<u8>, reassign: bool) {
+    pub fn want(&mut self, name: &str, block: &str, address: Option<Ipv4Addr>, reassign: bool) {
         let mut spec = json!({"block": block, "reassign": reassign});
-        if let Some(last) = address {
-            spec["address"] = json!(format!("10.0.1.{last}"));
+        if let Some(address) = address {
+            spec["address"] = json!(address);
         }
         let ip = json!({
             "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP", "metadata": {"name": name}, "spec": spec,
         });
         match self.cluster.create("ips", ip) {
             Ok(_) => {
-                self.wishes.insert(name.to_owned(), Wish::default());
+                let wish = Wish {
+                    block: block.to_owned(),
+                    deleting: false,
+                };
+                self.wishes.insert(name.to_owned(), wish);
                 self.say(format!(
                     "IP {name} is wanted at {address:?}, reassign: {reassign}"
                 ));
@@ -57,10 +117,10 @@ impl World {
     }
 
     /// A user wants another address for an IP.
-    pub fn edit(&mut self, name: &str, last: u8) {
-        let patch = json!({"spec": {"address": format!("10.0.1.{last}")}});
+    pub fn edit(&mut self, name: &str, address: Ipv4Addr) {
+        let patch = json!({"spec": {"address": address}});
         self.cluster.merge("ips", "", name, patch);
-        self.say(format!("IP {name} is to be 10.0.1.{last}"));
+        self.say(format!("IP {name} is to be {address}"));
     }
 
     /// A user changes how it moves.
@@ -79,15 +139,20 @@ impl World {
         self.say(format!("IP {name} is told to go"));
     }
 
-    /// An IP that is told to go and is gone can be made again.
-    pub fn gone(&mut self) -> Vec<String> {
-        let gone: Vec<String> = self
-            .wishes
-            .iter()
-            .filter(|(name, wish)| wish.deleting && self.cluster.get("ips", "", name).is_none())
-            .map(|(name, _)| name.clone())
+    /// An IP that is told to go and is gone can be made again, if its block is there: its name and block.
+    pub fn gone(&mut self) -> Vec<(String, String)> {
+        let gone = |name: &str, wish: &Wish| {
+            wish.deleting
+                && !self.leaving.contains(&wish.block)
+                && self.cluster.get("ips", "", name).is_none()
+        };
+        let wishes = self.wishes.iter().filter(|(name, wish)| gone(name, wish));
+        let gone: Vec<(String, String)> = wishes
+            .map(|(name, wish)| (name.clone(), wish.block.clone()))
             .collect();
-        self.wishes.retain(|name, _| !gone.contains(name));
+        for (name, _) in &gone {
+            self.wishes.remove(name);
+        }
         gone
     }
 
@@ -153,9 +218,8 @@ impl World {
     }
 
     /// A stranger puts an address on an interface of theirs, if nothing has it.
-    pub fn occupy(&mut self, last: u8) {
-        let subnet = *self.subnets.values().next().expect("there is one");
-        let address = Ipv4Addr::new(10, 0, 1, last);
+    pub fn occupy(&mut self, address: Ipv4Addr) {
+        let subnet = self.subnets[&address.octets()[2]];
         if self.cloud.look(|ec2| ec2.holder(subnet, address).is_some()) {
             return;
         }
@@ -176,30 +240,38 @@ impl World {
         ));
     }
 
+    /// An address is the first one of an interface that does not go.
+    pub fn squat(&mut self, address: Ipv4Addr) {
+        let create = Change::CreateNetworkInterface {
+            subnet: self.subnets[&address.octets()[2]],
+            address: Some(address),
+            description: "somebody else's".to_owned(),
+            tags: BTreeMap::new(),
+        };
+        let _ = self.cloud.change(create);
+        self.say(format!(
+            "{address} is the first address of somebody's interface"
+        ));
+    }
+
     /// A stranger fills a machine's interface with addresses of their own.
     pub fn fill(&mut self, name: &str) {
-        let Some((interface, _)) = self
-            .machines
-            .get(name)
-            .and_then(|machine| machine.interface)
-        else {
+        let machine = self.machines.get(name);
+        let interfaces = machine
+            .map(|machine| machine.interfaces.clone())
+            .unwrap_or_default();
+        let interfaces: Vec<_> = interfaces.into_iter().collect();
+        let Some(&(third, (interface, _))) = self.chance.pick(&interfaces) else {
             return;
         };
+        let limit = self.shape.machine.addresses_per_interface();
         let room = self.cloud.look(|ec2| {
             let used = ec2
                 .interface(interface)
-                .map_or(10, |one| one.addresses().count());
-            10_usize.saturating_sub(used)
+                .map_or(limit, |one| one.addresses().count());
+            limit.saturating_sub(used)
         });
-        let subnet = *self.subnets.values().next().expect("there is one");
-        let free = (192..=250_u8).map(|last| Ipv4Addr::new(10, 0, 1, last));
-        let free: Vec<Ipv4Addr> = free
-            .filter(|address| {
-                self.cloud
-                    .look(|ec2| ec2.holder(subnet, *address).is_none())
-            })
-            .take(room)
-            .collect();
+        let free: Vec<Ipv4Addr> = self.free(third, 192..=250).take(room).collect();
         self.put(interface, &free);
         let filled = free
             .into_iter()
@@ -210,7 +282,7 @@ impl World {
         ));
     }
 
-    fn put(&self, interface: NetworkInterfaceId, addresses: &[Ipv4Addr]) {
+    pub(super) fn put(&self, interface: NetworkInterfaceId, addresses: &[Ipv4Addr]) {
         let _ = self.cloud.change(Change::AssignPrivateIpAddresses {
             interface,
             wanted: Wanted::Addresses(addresses.iter().copied().collect()),

@@ -67,6 +67,10 @@ impl World {
             }
             return;
         }
+        if pod.lost.is_some_and(|until| now >= until) {
+            self.set(uid, |pod| pod.lost = None);
+            self.show(uid, pod.containers_ready, pod.ready);
+        }
         match pod.stage {
             Stage::Starting(until) if now >= until => {
                 self.set(uid, |pod| pod.stage = Stage::Running);
@@ -113,6 +117,22 @@ impl World {
         });
         self.cluster
             .merge_conditions(NAMESPACE, &pod.name, uid, status);
+    }
+
+    /// Its phase is not known for a while. It runs on.
+    pub fn lose_phase(&mut self, uid: &str, until: Duration) {
+        let runs = |pod: &&Pod| pod.stage == Stage::Running && pod.ending.is_none();
+        let Some(pod) = self.pods.get(uid).filter(runs) else {
+            return;
+        };
+        let status = json!({"phase": "Unknown", "reason": "NodeLost"});
+        self.cluster
+            .merge_conditions(NAMESPACE, &pod.name, uid, status);
+        self.log.fault(format!(
+            "world    the phase of pod {} is not known",
+            pod.name
+        ));
+        self.set(uid, |pod| pod.lost = Some(until));
     }
 
     /// It ends by itself.

@@ -1,10 +1,10 @@
 //! Machines: instances, their interfaces, and the Nodes that stand for them.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use ec2_emulator::state::id::{AttachmentId, InstanceId, NetworkInterfaceId, SubnetId};
-use ec2_emulator::state::instance_type::InstanceType;
 use ec2_emulator::state::request::{Change, Changed};
 use serde_json::json;
 
@@ -15,6 +15,8 @@ use crate::cloud::Cloud;
 const GRACE: Duration = Duration::from_secs(40);
 /// The cloud's node controller takes the Node of an instance that is gone away after so long.
 const FORGOTTEN: Duration = Duration::from_secs(20);
+/// The description of the network plugin's interfaces, whose addresses are none of ours.
+pub const PLUGIN: &str = "the network plugin's";
 
 /// How a machine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +46,8 @@ impl Health {
 pub struct Machine {
     /// Its instance.
     pub instance: InstanceId,
-    /// The interface that carries addresses, while it has one.
-    pub interface: Option<(NetworkInterfaceId, AttachmentId)>,
+    /// The interfaces that carry addresses, by the third bytes of their subnets.
+    pub interfaces: BTreeMap<u8, (NetworkInterfaceId, AttachmentId)>,
     /// How it is.
     pub health: Health,
     /// New pods do not come here.
@@ -56,8 +58,11 @@ pub struct Machine {
     pub marked: bool,
 }
 
-/// A network with a subnet for the machines and one for the addresses.
-pub(super) fn network(cloud: &Cloud) -> (SubnetId, SubnetId) {
+/// The last bytes of interfaces' first addresses: none lies in a block.
+const FIRST_ADDRESSES: [std::ops::RangeInclusive<u8>; 2] = [4..=31, 100..=127];
+
+/// A network with a subnet for the machines, and those for the addresses.
+pub(super) fn network(cloud: &Cloud, subnets: &[u8]) -> (SubnetId, BTreeMap<u8, SubnetId>) {
     let vpc = Change::CreateVpc {
         cidr: "10.0.0.0/16".parse().expect("a CIDR"),
         tags: BTreeMap::new(),
@@ -65,7 +70,8 @@ pub(super) fn network(cloud: &Cloud) -> (SubnetId, SubnetId) {
     let Ok(Changed::Vpc(vpc)) = cloud.change(vpc) else {
         panic!("no VPC");
     };
-    let subnet = |cidr: &str| {
+    let subnet = |third: u8| {
+        let cidr = format!("10.0.{third}.0/24");
         let subnet = Change::CreateSubnet {
             vpc: vpc.id,
             cidr: cidr.parse().expect("a CIDR"),
@@ -77,15 +83,16 @@ pub(super) fn network(cloud: &Cloud) -> (SubnetId, SubnetId) {
         };
         subnet.id
     };
-    (subnet("10.0.0.0/24"), subnet("10.0.1.0/24"))
+    let addresses = |third: &u8| (*third, subnet(*third));
+    (subnet(0), subnets.iter().map(addresses).collect())
 }
 
 impl World {
-    /// An instance with an interface for addresses.
-    fn launch(&self) -> (InstanceId, (NetworkInterfaceId, AttachmentId)) {
+    /// An instance with an interface for addresses in each subnet.
+    fn launch(&self) -> (InstanceId, BTreeMap<u8, (NetworkInterfaceId, AttachmentId)>) {
         let run = Change::RunInstances {
             subnet: self.primary,
-            kind: InstanceType::C5Large,
+            kind: self.shape.machine,
             count: 1,
             address: None,
             delete_on_termination: true,
@@ -96,32 +103,84 @@ impl World {
             panic!("no instance");
         };
         let instance = instances.first().expect("one was asked for").id;
-        (instance, self.plug(instance))
+        if self.shape.plugin {
+            self.plug_plugins(instance);
+        }
+        let interfaces = self
+            .subnets
+            .keys()
+            .map(|third| (*third, self.plug(instance, *third)));
+        (instance, interfaces.collect())
     }
 
     /// Creates an interface for addresses and attaches it.
-    fn plug(&self, instance: InstanceId) -> (NetworkInterfaceId, AttachmentId) {
-        let subnet = *self.subnets.values().next().expect("there is one");
+    fn plug(&self, instance: InstanceId, third: u8) -> (NetworkInterfaceId, AttachmentId) {
+        let ours = BTreeMap::from([(
+            "node.k8s.amazonaws.com/no_manage".to_owned(),
+            "true".to_owned(),
+        )]);
+        let interface = self.create_interface(third, "", ours);
+        (
+            interface,
+            self.attach(interface, instance, u32::from(third) + 1),
+        )
+    }
+
+    /// An interface of the network plugin's, with addresses of its own, before ours in the order of devices.
+    fn plug_plugins(&self, instance: InstanceId) {
+        let third = *self.subnets.keys().next().expect("there is one");
+        let interface = self.create_interface(third, PLUGIN, BTreeMap::new());
+        self.attach(interface, instance, 1);
+        let free: Vec<Ipv4Addr> = self.free(third, 140..=190).take(2).collect();
+        self.put(interface, &free);
+    }
+
+    /// Addresses of a subnet that are nowhere.
+    pub(super) fn free(
+        &self,
+        third: u8,
+        lasts: impl IntoIterator<Item = u8>,
+    ) -> impl Iterator<Item = Ipv4Addr> {
+        let subnet = self.subnets[&third];
+        let addresses = lasts
+            .into_iter()
+            .map(move |last| Ipv4Addr::new(10, 0, third, last));
+        addresses.filter(move |address| {
+            self.cloud
+                .look(|ec2| ec2.holder(subnet, *address).is_none())
+        })
+    }
+
+    fn create_interface(
+        &self,
+        third: u8,
+        description: &str,
+        tags: BTreeMap<String, String>,
+    ) -> NetworkInterfaceId {
         let create = Change::CreateNetworkInterface {
-            subnet,
-            address: None,
-            description: String::new(),
-            tags: BTreeMap::from([(
-                "node.k8s.amazonaws.com/no_manage".to_owned(),
-                "true".to_owned(),
-            )]),
+            subnet: self.subnets[&third],
+            address: self
+                .free(third, FIRST_ADDRESSES.into_iter().flatten())
+                .next(),
+            description: description.to_owned(),
+            tags,
         };
         let Ok(Changed::NetworkInterface(interface)) = self.cloud.change(create) else {
             panic!("no interface");
         };
-        (interface.id, self.attach(interface.id, instance))
+        interface.id
     }
 
-    fn attach(&self, interface: NetworkInterfaceId, instance: InstanceId) -> AttachmentId {
+    fn attach(
+        &self,
+        interface: NetworkInterfaceId,
+        instance: InstanceId,
+        device_index: u32,
+    ) -> AttachmentId {
         let attach = Change::AttachNetworkInterface {
             interface,
             instance,
-            device_index: 1,
+            device_index,
         };
         let Ok(Changed::Attached(attachment)) = self.cloud.change(attach) else {
             panic!("{interface} was not attached to {instance}");
@@ -131,10 +190,10 @@ impl World {
 
     /// A machine of this name joins the cluster, on an instance of its own.
     pub fn join(&mut self, name: &str) {
-        let (instance, interface) = self.launch();
+        let (instance, interfaces) = self.launch();
         let machine = Machine {
             instance,
-            interface: Some(interface),
+            interfaces,
             health: Health::Well,
             cordoned: false,
             unready_until: None,
@@ -144,7 +203,7 @@ impl World {
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": name, "labels": {
                 "kubernetes.io/hostname": name,
-                "node.kubernetes.io/instance-type": InstanceType::C5Large.as_str(),
+                "node.kubernetes.io/instance-type": self.shape.machine.as_str(),
             }},
             "spec": {"providerID": format!("aws:///eu-north-1a/{instance}")},
             "status": {"conditions": [{"type": "Ready", "status": "True"}]},
@@ -179,7 +238,7 @@ impl World {
                 let _ = self.cloud.change(Change::StopInstances(ids));
             }
             Health::Gone(_) => {
-                machine.interface = None;
+                machine.interfaces.clear();
                 let _ = self.cloud.change(Change::TerminateInstances(ids));
             }
             Health::Well if matches!(before, Health::Stopped(_)) => {
@@ -209,10 +268,12 @@ impl World {
         let Some(machine) = self.machines.get(name) else {
             return;
         };
-        let (instance, Some((interface, attachment))) = (machine.instance, machine.interface)
-        else {
+        let (instance, interfaces) = (machine.instance, machine.interfaces.clone());
+        let thirds: Vec<u8> = interfaces.keys().copied().collect();
+        let Some(third) = self.chance.pick(&thirds).copied() else {
             return;
         };
+        let (interface, attachment) = interfaces[&third];
         let _ = self
             .cloud
             .change(Change::DetachNetworkInterface { attachment });
@@ -221,9 +282,9 @@ impl World {
                 .cloud
                 .change(Change::DeleteNetworkInterface { interface });
         }
-        let plugged = self.plug(instance);
+        let plugged = self.plug(instance, third);
         if let Some(machine) = self.machines.get_mut(name) {
-            machine.interface = Some(plugged);
+            machine.interfaces.insert(third, plugged);
         }
         self.log.fault(format!(
             "world    node {name} has {} instead of {interface}",

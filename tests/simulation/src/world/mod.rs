@@ -9,9 +9,10 @@ mod kubelet;
 mod machines;
 mod pod;
 mod scheduler;
+mod shape;
 mod workloads;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ec2_emulator::state::id::SubnetId;
@@ -21,10 +22,11 @@ use crate::chance::Chance;
 use crate::cloud::Cloud;
 use crate::log::Log;
 
-pub use addresses::Wish;
+pub use addresses::{Range, Wish};
 pub use cluster::Cluster;
-pub use machines::{Health, Machine};
+pub use machines::{Health, Machine, PLUGIN};
 pub use pod::Pod;
+pub use shape::Shape;
 pub use workloads::{Kind, Workload};
 
 /// Where all pods are.
@@ -48,10 +50,15 @@ pub struct World {
     pub workloads: Vec<Workload>,
     /// The IPs that users want, by name.
     pub wishes: BTreeMap<String, Wish>,
-    /// The blocks by name, each with its CIDR's first three bytes and the range of its last.
-    pub blocks: BTreeMap<String, (u8, u8, u8)>,
+    /// The blocks by name.
+    pub blocks: BTreeMap<String, Range>,
+    /// Blocks that are told to go, and are to be made again.
+    pub leaving: BTreeSet<String>,
+    /// How large everything is.
+    pub shape: Shape,
     pub(crate) primary: SubnetId,
-    pub(crate) subnets: BTreeMap<String, SubnetId>,
+    /// By the third bytes of their addresses.
+    pub(crate) subnets: BTreeMap<u8, SubnetId>,
     pub(crate) foreign: Vec<(String, std::net::Ipv4Addr)>,
     /// Nobody acts: the control plane is not back yet.
     pub frozen: bool,
@@ -62,8 +69,9 @@ pub struct World {
 impl World {
     /// A network without machines.
     #[must_use]
-    pub fn new(seed: u64, api: ApiServer, cloud: Cloud, log: Log) -> Self {
-        let (primary, addresses) = machines::network(&cloud);
+    pub fn new(seed: u64, shape: Shape, api: ApiServer, cloud: Cloud, log: Log) -> Self {
+        let (primary, subnets) = machines::network(&cloud, &shape.subnets);
+        cloud.set_page(shape.page);
         Self {
             cluster: Cluster::new(api),
             cloud,
@@ -74,8 +82,10 @@ impl World {
             workloads: Vec::new(),
             wishes: BTreeMap::new(),
             blocks: BTreeMap::new(),
+            leaving: BTreeSet::new(),
+            shape,
             primary,
-            subnets: BTreeMap::from([("10.0.1".to_owned(), addresses)]),
+            subnets,
             foreign: Vec::new(),
             frozen: false,
             made: 0,

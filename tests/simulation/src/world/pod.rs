@@ -42,6 +42,8 @@ pub struct Pod {
     pub stays: Duration,
     /// When it was made.
     pub made: Duration,
+    /// Its phase is not known, until then at least.
+    pub lost: Option<Duration>,
 }
 
 impl Pod {

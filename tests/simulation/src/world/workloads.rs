@@ -142,8 +142,14 @@ impl World {
             return;
         };
         let name = format!("{}-{}", workload.name, template.number);
-        let labels =
-            json!({"app": workload.name, "pod-template-hash": template.number.to_string()});
+        let hash = template.number.to_string();
+        let labels = json!({"app": workload.name, "pod-template-hash": hash});
+        let selector = if self.shape.expressions {
+            let app = json!({"key": "app", "operator": "In", "values": [workload.name]});
+            json!({"matchLabels": {"pod-template-hash": hash}, "matchExpressions": [app]})
+        } else {
+            json!({"matchLabels": labels})
+        };
         let patch = json!({
             "metadata": {"annotations": {"deployment.kubernetes.io/revision": template.revision.to_string()}},
             "spec": {"replicas": template.replicas},
@@ -163,7 +169,7 @@ impl World {
                 "annotations": patch["metadata"]["annotations"],
             },
             "spec": {
-                "replicas": template.replicas, "selector": {"matchLabels": labels},
+                "replicas": template.replicas, "selector": selector,
                 "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "i"}]}},
             },
         });
@@ -325,6 +331,7 @@ impl World {
                     ending: None,
                     stays: Duration::from_secs(30),
                     made: now,
+                    lost: None,
                 };
                 self.say(format!("pod {name} ({uid}) is made"));
                 self.pods.insert(uid, pod);

@@ -1,0 +1,66 @@
+//! How large a world is: a seed's choice, or the plain one.
+
+use ec2_emulator::state::instance_type::InstanceType;
+
+use crate::chance::Chance;
+
+/// The size of everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The subnets of the addresses, by their third bytes. A machine has an interface in each.
+    pub subnets: Vec<u8>,
+    /// A machine has an interface of the cluster's network plugin too, in the first of these subnets.
+    pub plugin: bool,
+    /// So many interfaces are on a page of an inventory.
+    pub page: Option<usize>,
+    /// The Deployments' selectors have expressions only.
+    pub expressions: bool,
+    /// A block is smaller than what is asked of it.
+    pub full: bool,
+    /// The machines' type.
+    pub machine: InstanceType,
+}
+
+impl Shape {
+    /// One subnet with one interface a machine, on one page.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self {
+            subnets: vec![1],
+            plugin: false,
+            page: None,
+            expressions: false,
+            full: false,
+            machine: InstanceType::C5Large,
+        }
+    }
+
+    /// As the seed has it.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let mut chance = Chance::new(seed, "shape");
+        Self {
+            subnets: if chance.one_in(2) {
+                vec![1, 2]
+            } else {
+                vec![1]
+            },
+            plugin: chance.one_in(2),
+            page: chance.one_in(2).then_some(3),
+            expressions: chance.one_in(2),
+            full: chance.one_in(3),
+            machine: InstanceType::C6iXlarge,
+        }
+    }
+
+    /// Two hundred addresses in two subnets.
+    #[must_use]
+    pub fn large() -> Self {
+        Self {
+            subnets: vec![1, 2],
+            page: Some(5),
+            machine: InstanceType::M54xlarge,
+            ..Self::plain()
+        }
+    }
+}
