@@ -184,6 +184,9 @@ fn turn(
     names.dedup();
     for name in names {
         if !state.controllers[which].flights.contains_key(&name) {
+            if !state.leads(which) {
+                continue;
+            }
             let Some(step) = state.controllers[which].next_step(&name) else {
                 continue;
             };
@@ -201,7 +204,7 @@ fn turn(
         state.answer(which, &name);
     }
     let controller = &state.controllers[which];
-    if controller.looking().is_some() || controller.mind.inventory_due {
+    if controller.looking().is_some() || state.leads(which) && controller.mind.inventory_due {
         busy = true;
         if state.controllers[which].looking().is_none() {
             state.look(which, 0);

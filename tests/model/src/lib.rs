@@ -22,6 +22,7 @@ pub mod action;
 pub mod calm;
 pub mod cast;
 pub mod configurations;
+pub mod mark;
 pub mod model;
 pub mod report;
 pub mod rules;

@@ -10,8 +10,9 @@ use stateright::{Model, Property};
 use crate::action::{Action, Befalls, Fault};
 use crate::calm::Calm;
 use crate::cast::Cast;
+use crate::mark::Mark;
 use crate::rules::Rule;
-use crate::state::{Mark, State};
+use crate::state::State;
 use crate::world::events::Event;
 
 /// So long does something take where time passes although something is under way: longer than a read
@@ -58,7 +59,7 @@ impl Configuration {
             if self.may(Befalls::Relist) && !controller.news.is_empty() {
                 befall(Fault::Relist(which));
             }
-            if self.may(Befalls::LookBack) && controller.mind.inventory_due {
+            if self.may(Befalls::LookBack) && state.leads(which) && controller.mind.inventory_due {
                 for of in 1..=state.past.len() {
                     befall(Fault::LookBack(which, of));
                 }
@@ -112,15 +113,16 @@ impl Model for Configuration {
                     Some(_) => Action::Answer(which, ip.clone()),
                 });
             }
+            let leads = state.leads(which);
             let ips: BTreeSet<&IpName> = controller.facts().ip_names().collect();
-            for ip in ips {
+            for ip in ips.into_iter().filter(|_| leads) {
                 if controller.next_step(ip).is_some() {
                     busy.push(Action::Begin(which, ip.clone()));
                 }
             }
             if controller.looking().is_some() {
                 busy.push(Action::Looked(which));
-            } else if controller.mind.inventory_due {
+            } else if leads && controller.mind.inventory_due {
                 busy.push(Action::Look(which));
             }
             rests &= busy.is_empty();

@@ -9,6 +9,7 @@ use mooring_plan::names::{InterfaceId, IpName, Millis};
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 
 use crate::cast::Cast;
+use crate::mark::Mark;
 use crate::rules::{self, Broken};
 use crate::shared::{Shared, fingerprint};
 use crate::world::cloud::Cloud;
@@ -34,6 +35,8 @@ pub struct State {
     /// What EC2 was, and how long ago that changed, the latest last.
     pub past: Vec<(u64, Shared<Cloud>)>,
     pub controllers: Vec<Shared<Controller>>,
+    /// Which of them leads, the others doing nothing; None: all of them do.
+    pub leader: Option<usize>,
     /// Requests that nobody waits for any more and that may still be executed.
     pub late: BTreeSet<Late>,
     /// How far each track of events has come.
@@ -72,50 +75,6 @@ pub struct PastOf {
     /// For how many seconds the last holder has been missing, up to [`PATIENCE`]; that long, too, where
     /// none was lost, or one is there again.
     pub missing_for: u64,
-}
-
-/// What a transition brought about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mark {
-    /// A Record for another pod than before.
-    MoveEnded,
-    /// An Assign of a process that is gone, or gave up waiting, took effect.
-    LateAssign,
-    /// A process ended with a durable claim and no Assign sent.
-    CrashAfterClaim,
-    /// A living holder's address was claimed by the next revision's pod.
-    Handover,
-    /// A claim went back to the holder before.
-    ClaimWentBack,
-    /// Nobody holds the address any more.
-    Cleared,
-    /// An IP's object is gone.
-    IpGone,
-    /// An edited address is recorded.
-    Edited,
-    /// An address that somebody else has was not taken.
-    Refused,
-    /// Two processes wrote at once, and one was told to start over.
-    Conflict,
-}
-
-impl Mark {
-    /// What was reached, in words.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MoveEnded => "a move ended",
-            Self::LateAssign => "a late Assign landed",
-            Self::CrashAfterClaim => "a crash between claim and Assign",
-            Self::Handover => "a handover",
-            Self::ClaimWentBack => "a claim gone back",
-            Self::Cleared => "an address that nobody holds any more",
-            Self::IpGone => "an IP gone",
-            Self::Edited => "an edited address recorded",
-            Self::Refused => "an Assign refused because somebody else has the address",
-            Self::Conflict => "a compare-and-swap lost",
-        }
-    }
 }
 
 /// That nothing is known of what was sent.
@@ -174,6 +133,10 @@ impl State {
             let kept = now.filter(|(_, was)| set.contains(was));
             kept.map(|(now, _)| now).collect()
         };
+        let leads = self
+            .leader
+            .and_then(|leader| order.iter().position(|was| *was == leader));
+        self.leader = leads;
         self.past_of.blind = moved(&self.past_of.blind);
         self.past_of.sets_unread = moved(&self.past_of.sets_unread);
         let were = self.controllers.clone();
@@ -217,6 +180,7 @@ impl State {
         }
         let everybody = || (0..self.controllers.len()).collect();
         match event {
+            Event::LeadChanges => self.change_leader(),
             Event::Revised(..) => self.past_of.sets_unread = everybody(),
             Event::PutByHand(..) => self.past_of.blind = everybody(),
             _ => {}
@@ -232,6 +196,20 @@ impl State {
                 .by_hand
                 .extend(after.difference(&before).cloned());
         }
+    }
+
+    /// Does it lead?
+    pub fn leads(&self, which: usize) -> bool {
+        self.leader.is_none_or(|leader| leader == which)
+    }
+
+    /// The next one begins to lead. What the one before has under way goes on.
+    fn change_leader(&mut self) {
+        let Some(leader) = self.leader else { return };
+        let next = (leader + 1) % self.controllers.len();
+        self.leader = Some(next);
+        self.controllers[next].change(Controller::begin_to_lead);
+        self.mark = Some(Mark::LeadChanged);
     }
 
     /// A controller takes its next step for an IP: a read is answered, a write or a call leaves.
@@ -267,6 +245,9 @@ impl State {
     /// Every controller makes the reads that it wants, until it wants something else.
     pub fn read_what_is_wanted(&mut self, cast: &Cast) {
         for which in 0..self.controllers.len() {
+            if !self.leads(which) {
+                continue;
+            }
             let names: Vec<IpName> = self.controllers[which]
                 .facts()
                 .ip_names()
@@ -331,7 +312,7 @@ impl State {
                 if matches!(outcome, WriteOutcome::Done(_)) {
                     let found = rules::when_written(self, cast, &before, write, by);
                     self.breaks(found);
-                    self.mark = self.mark.or(mark_of(&before, write, &self.kube));
+                    self.mark = self.mark.or(Mark::of(&before, write, &self.kube));
                 } else if outcome == WriteOutcome::Conflict {
                     self.mark = self.mark.or(Some(Mark::Conflict));
                 }
@@ -347,6 +328,9 @@ impl State {
                     self.waits = 0;
                     let address = call.address();
                     self.past_of.by_hand.retain(|(of, _)| *of != address);
+                }
+                if moved && by.is_some_and(|by| !self.leads(by)) {
+                    self.mark = self.mark.or(Some(Mark::FormerLeadersCall));
                 }
                 if matches!(&result, Err(error) if error.outcome == Outcome::AssignedElsewhere) {
                     self.mark = self.mark.or(Some(Mark::Refused));
@@ -467,16 +451,19 @@ impl State {
 
     /// Is there nothing that any controller could do, hear or wait for but time?
     pub fn at_rest(&self) -> bool {
-        self.controllers.iter().all(|controller| {
-            controller.news.is_empty()
-                && controller.flights.is_empty()
-                && controller.looking().is_none()
-                && !controller.mind.inventory_due
-                && controller
-                    .facts()
-                    .ip_names()
-                    .all(|ip| controller.next_step(ip).is_none())
-        })
+        let idle = |controller: &Controller| {
+            let mut ips = controller.facts().ip_names();
+            !controller.mind.inventory_due && ips.all(|ip| controller.next_step(ip).is_none())
+        };
+        self.controllers
+            .iter()
+            .enumerate()
+            .all(|(which, controller)| {
+                controller.news.is_empty()
+                    && controller.flights.is_empty()
+                    && controller.looking().is_none()
+                    && (!self.leads(which) || idle(controller))
+            })
     }
 
     /// Time passes. What has been on its way for too long is lost.
@@ -501,10 +488,10 @@ impl State {
     /// Time passes until a controller has something to do.
     pub fn pass_until_due(&mut self) {
         for _ in 0..200 {
-            let next = self
-                .controllers
-                .iter()
-                .filter_map(|controller| controller.mind.deadline)
+            let controllers = self.controllers.iter().enumerate();
+            let next = controllers
+                .filter(|(which, _)| self.leads(*which))
+                .filter_map(|(_, controller)| controller.mind.deadline)
                 .min();
             let Some(next) = next else { return };
             let length = next.since(crate::world::clock::NOW).0.max(1000);
@@ -513,41 +500,5 @@ impl State {
                 return;
             }
         }
-    }
-}
-
-fn mark_of(before: &Kube, write: &Write, after: &Kube) -> Option<Mark> {
-    if after.ips.len() < before.ips.len() {
-        return Some(Mark::IpGone);
-    }
-    let Write::Status(name, _, what, status) = write else {
-        return None;
-    };
-    let was = &before.ips.get(name)?.status;
-    match what {
-        StatusWrite::Return => Some(Mark::ClaimWentBack),
-        StatusWrite::Clear => Some(Mark::Cleared),
-        StatusWrite::Record => {
-            let holder = &status.claim.as_ref()?.uid;
-            let of = |entry: &mooring_plan::objects::Previous| {
-                let before = entry.holder.as_ref().map(|(_, uid)| uid);
-                before.is_some_and(|uid| uid != holder)
-            };
-            if was.previous.iter().any(of) {
-                return Some(Mark::MoveEnded);
-            }
-            let other = was
-                .previous
-                .iter()
-                .any(|entry| Some(entry.address) != was.address);
-            other.then_some(Mark::Edited)
-        }
-        StatusWrite::Claim => {
-            let (old, new) = (was.claim.as_ref()?, status.claim.as_ref()?);
-            let living = before.pod(&old.pod, &old.uid);
-            let living = living.is_some_and(|pod| pod.deleting.is_none() && pod.annotated);
-            (living && old.uid != new.uid).then_some(Mark::Handover)
-        }
-        _ => None,
     }
 }

@@ -5,8 +5,8 @@ use mooring_plan::cloud::Reassign;
 use super::{EVERYTHING, Plot, held};
 use crate::action::Befalls;
 use crate::cast::{Scene, address, key};
+use crate::mark::Mark;
 use crate::model::Configuration;
-use crate::state::Mark;
 use crate::world::events::Event;
 
 /// `spec.address` is edited while the pod has it, first to one that somebody else has on an interface.

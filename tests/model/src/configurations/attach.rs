@@ -5,8 +5,8 @@ use mooring_plan::cloud::Reassign;
 use super::Plot;
 use crate::action::Befalls;
 use crate::cast::{Scene, address};
+use crate::mark::Mark;
 use crate::model::Configuration;
-use crate::state::Mark;
 use crate::world::events::Event;
 
 /// From nothing: finalizer, reservation, claim, Assign, Record, gate.

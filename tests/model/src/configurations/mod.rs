@@ -2,6 +2,7 @@
 
 mod address;
 mod attach;
+mod leaders;
 mod moves;
 mod nodes;
 mod rollouts;
@@ -14,9 +15,10 @@ use mooring_plan::cloud::Reassign;
 use crate::action::Befalls;
 use crate::calm::Calm;
 use crate::cast::{Scene, address};
+use crate::mark::Mark;
 use crate::model::Configuration;
 use crate::shared::Shared;
-use crate::state::{Mark, PATIENCE, PastOf, State};
+use crate::state::{PATIENCE, PastOf, State};
 use crate::world::controller::Controller;
 use crate::world::events::Event;
 
@@ -33,7 +35,7 @@ const EVERYTHING: [Befalls; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 18] = [
+pub const ALL: [Named; 20] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -49,9 +51,11 @@ pub const ALL: [Named; 18] = [
     ("two-ips", address::two_ips),
     ("node-death", nodes::death),
     ("node-gone", nodes::gone),
-    ("two-leaders", moves::two_leaders),
-    ("two-lagging", moves::two_lagging),
-    ("two-attach", moves::two_attach),
+    ("two-leaders", leaders::two_leaders),
+    ("two-lagging", leaders::two_lagging),
+    ("two-attach", leaders::two_attach),
+    ("lead-back", leaders::back),
+    ("lead-back-early", leaders::back_early),
 ];
 
 /// Names of those that are quick together.
@@ -72,6 +76,8 @@ struct Plot {
     tracks: Vec<Vec<Event>>,
     reaches: Vec<Mark>,
     controllers: usize,
+    /// Does one of them lead at a time?
+    one_leads: bool,
     /// A watch is at most so many events behind.
     behind: usize,
     /// Where nothing happens, time passes so often.
@@ -90,6 +96,7 @@ impl Plot {
             tracks: Vec::new(),
             reaches: Vec::new(),
             controllers: 1,
+            one_leads: false,
             behind: 2,
             waits: 2,
             prompt: false,
@@ -105,6 +112,13 @@ impl Plot {
         self.waits = 1;
         self.prompt = true;
         self
+    }
+
+    /// Two processes of which one leads at a time: it begins with one, comes to the other, and goes back.
+    fn lead_goes_and_comes_back(mut self, behind: usize) -> Self {
+        self = self.two_leaders(behind);
+        self.one_leads = true;
+        self.track([Event::LeadChanges, Event::LeadChanges])
     }
 
     fn track(mut self, events: impl IntoIterator<Item = Event>) -> Self {
@@ -145,6 +159,7 @@ impl Plot {
             cloud: Shared::new(self.scene.cloud.clone()),
             past: Vec::new(),
             controllers: vec![started; self.controllers],
+            leader: self.one_leads.then_some(0),
             late: BTreeSet::new(),
             at: Vec::new(),
             faults: 0,

@@ -6,8 +6,8 @@ use mooring_plan::objects::Pod;
 use super::{Plot, held};
 use crate::action::Befalls;
 use crate::cast::{Scene, key};
+use crate::mark::Mark;
 use crate::model::Configuration;
-use crate::state::Mark;
 use crate::world::events::Event;
 
 /// The node falls silent, its pod is evicted and stays, another takes over elsewhere; in the end the

@@ -6,8 +6,8 @@ use mooring_plan::objects::Pod;
 use super::{EVERYTHING, Plot};
 use crate::action::Befalls;
 use crate::cast::{Scene, address, key};
+use crate::mark::Mark;
 use crate::model::Configuration;
-use crate::state::Mark;
 use crate::world::events::Event;
 
 fn scene() -> Scene {

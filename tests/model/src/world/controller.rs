@@ -32,6 +32,8 @@ pub struct Flight {
     pub sent: Sent,
     /// The answer, once it was executed.
     pub answer: Option<Fact>,
+    /// Was it sent before its sender last began to lead?
+    pub earlier: bool,
 }
 
 /// What was sent, and what it was decided from.
@@ -62,6 +64,15 @@ impl Controller {
     /// Time passes for it.
     pub fn pass(&mut self, elapsed: Millis) {
         self.mind = self.mind.after(&Lesson::Pass(elapsed));
+    }
+
+    /// It leads from now on.
+    pub fn begin_to_lead(&mut self) {
+        self.mind = self.mind.after(&Lesson::Lead);
+        for flight in self.flights.values_mut() {
+            flight.earlier = true;
+        }
+        self.skip_old_news();
     }
 
     fn tell(&mut self, fact: Fact) {
@@ -178,15 +189,27 @@ impl Controller {
 
     /// A write or a call leaves for its way.
     pub fn send(&mut self, sent: Sent) {
-        let flight = Flight { sent, answer: None };
+        let flight = Flight {
+            sent,
+            answer: None,
+            earlier: false,
+        };
         self.flights.insert(flight.sent.ip.clone(), flight);
     }
 
     /// The answer of what is under way.
     pub fn answer(&mut self, ip: &IpName) {
-        let flight = self.flights.remove(ip);
-        if let Some(answer) = flight.and_then(|flight| flight.answer) {
-            self.tell(answer);
+        let Some(flight) = self.flights.remove(ip) else {
+            return;
+        };
+        match flight.answer {
+            Some(answer) if flight.earlier => {
+                let answer = self.still_there(answer);
+                self.mind = self.mind.after(&Lesson::Earlier(answer));
+                self.skip_old_news();
+            }
+            Some(answer) => self.tell(answer),
+            None => {}
         }
     }
 

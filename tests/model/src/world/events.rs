@@ -39,6 +39,8 @@ pub enum Event {
     Revised(String, u64, u64),
     /// Somebody puts an address on an interface.
     PutByHand(Ipv4Addr, InterfaceId),
+    /// Another process begins to lead.
+    LeadChanges,
 }
 
 impl Event {
@@ -110,6 +112,8 @@ impl Event {
                     set.replicas = *replicas;
                 }
             }
+            // The controllers' matter alone.
+            Self::LeadChanges => {}
             Self::PutByHand(address, interface) => {
                 if cloud.has(interface) {
                     cloud.put_by_hand(*address, interface);

@@ -58,6 +58,8 @@ pub struct Look {
 pub enum Lesson {
     /// It is told a fact, which takes a moment.
     Told(Fact),
+    /// It is told the answer to what it asked before it last began to lead.
+    Earlier(Fact),
     /// It is told a fact, and no time passes.
     Known(Fact),
     /// An inventory is taken.
@@ -66,6 +68,8 @@ pub enum Lesson {
     Looked,
     /// Time passes.
     Pass(Millis),
+    /// It begins to lead.
+    Lead,
 }
 
 impl Hash for Mind {
@@ -191,6 +195,11 @@ impl Mind {
                 self.pass(Millis(1));
                 self.prepare();
             }
+            Lesson::Earlier(fact) => {
+                self.facts.apply(fact.clone(), Millis(1), later);
+                self.pass(Millis(1));
+                self.prepare();
+            }
             Lesson::Known(fact) => {
                 self.facts.apply(fact.clone(), NOW, NOW);
             }
@@ -215,6 +224,11 @@ impl Mind {
                 self.pass(Millis(1));
             }
             Lesson::Pass(length) => self.pass(*length),
+            Lesson::Lead => {
+                self.facts.lead_begins();
+                self.pass(Millis(1));
+                self.prepare();
+            }
         }
         self.decide();
     }
