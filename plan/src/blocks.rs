@@ -4,19 +4,16 @@
 mod ownerless;
 mod status;
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::decide::usable_interface;
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
-use crate::names::{BlockName, InstanceType, IpName, Millis};
+use crate::names::{BlockName, IpName, Millis};
 use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{BlockStep, Notice};
-
-/// Limits that EC2 did not name are asked for again after this long: without them EC2 decides.
-const LIMITS_AGAIN: Millis = Millis::seconds(60);
 
 impl Facts {
     /// The block that an IP lies in.
@@ -104,12 +101,16 @@ impl Facts {
         {
             steps.push(BlockStep::ReadSubnet(spec.subnet.clone()));
         }
-        let unknown = self.unknown_types(now);
+        let carriers = self.carriers(spec, subnet);
+        let types = carriers
+            .iter()
+            .filter_map(|(node, _)| node.instance_type.as_ref());
+        let unknown = self.limits_to_ask(types, now);
         if !unknown.is_empty() {
             steps.push(BlockStep::ReadLimits(unknown));
         }
         steps.extend(self.ownerless_step(spec, subnet, now));
-        let (status, notices) = self.block_status(block, spec, subnet, &ips, now);
+        let (status, notices) = self.block_status(block, spec, subnet, &ips, &carriers, now);
         steps.extend(write_status(block, status));
         if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
         {
@@ -119,21 +120,6 @@ impl Facts {
             steps.push(BlockStep::DropReleaseBrake(name.clone(), block.version));
         }
         (steps, notices)
-    }
-
-    /// Instance types of our nodes whose limits are not known.
-    fn unknown_types(&self, now: Millis) -> BTreeSet<InstanceType> {
-        let asked_lately = |kind: &InstanceType| {
-            self.limits_asked
-                .get(kind)
-                .is_some_and(|asked| now.since(*asked) < LIMITS_AGAIN)
-        };
-        self.nodes
-            .values()
-            .filter_map(|seen| seen.node.instance_type.as_ref())
-            .filter(|kind| !self.limits.contains_key(*kind) && !asked_lately(kind))
-            .cloned()
-            .collect()
     }
 
     /// Nodes whose label for this block is not as it should be. With nothing to go by: all off.

@@ -8,12 +8,14 @@ mod backoff;
 mod bounds;
 mod immovable;
 mod lead;
+mod limits;
 mod memory;
 mod moments;
 mod subnet;
 
 pub use bounds::Contradiction;
 pub(crate) use immovable::Immovable;
+use limits::LimitUnanswered;
 pub(crate) use memory::{LATE_CALL, READ_FRESH};
 pub use memory::{Memory, PodSeen};
 pub(crate) use subnet::DESCRIBE_LAG;
@@ -123,8 +125,8 @@ pub enum Fact {
     SubnetFailed(SubnetId, Outcome),
     /// `DescribeInstanceTypes` answered: IPv4 addresses per interface.
     LimitsRead(BTreeMap<InstanceType, u32>),
-    /// `DescribeInstanceTypes` failed for these.
-    LimitsFailed(BTreeSet<InstanceType>),
+    /// `DescribeInstanceTypes` failed for these: [`Outcome::Invalid`] if EC2 does not know one of them.
+    LimitsFailed(BTreeSet<InstanceType>, Outcome),
     /// An inventory of a subnet was begun.
     InventoryBegun(SubnetId),
     /// A complete inventory: every page of it.
@@ -215,8 +217,8 @@ pub struct Facts {
     pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
     pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
     pub(crate) limits: BTreeMap<InstanceType, u32>,
-    /// When the limits of a type were last asked for in vain.
-    pub(crate) limits_asked: BTreeMap<InstanceType, Millis>,
+    /// Types whose limits were asked for in vain.
+    pub(crate) limits_unanswered: BTreeMap<InstanceType, LimitUnanswered>,
     pub(crate) memory: BTreeMap<IpName, Memory>,
     /// IPs that a quorum read did not find, and when: a watch that lags may show them yet.
     pub(crate) missed: BTreeMap<IpName, Millis>,
@@ -271,7 +273,7 @@ impl Facts {
             instances: BTreeMap::new(),
             subnets: BTreeMap::new(),
             limits: BTreeMap::new(),
-            limits_asked: BTreeMap::new(),
+            limits_unanswered: BTreeMap::new(),
             memory: BTreeMap::new(),
             missed: BTreeMap::new(),
             reads: Reads::default(),

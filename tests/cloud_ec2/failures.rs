@@ -9,7 +9,7 @@ use mooring::cloud::ec2::Ec2;
 use mooring::metrics::Metrics;
 use mooring_plan::classify::{Action, Outcome, code};
 use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
 use serde_json::json;
 
 use crate::world::{World, address, config, keys, refused};
@@ -88,6 +88,12 @@ async fn refusals_are_told_apart() {
     assert_eq!(
         refused(world.ec2.subnets(&nowhere).await).0,
         Outcome::SubnetNotFound
+    );
+    let types = ["t3.medium", "z9.huge"].map(InstanceType::from);
+    assert_eq!(
+        refused(world.ec2.address_limits(&types).await),
+        (Outcome::Invalid, "InvalidInstanceType".to_owned()),
+        "one that it does not know, and none is answered"
     );
     assert_eq!(world.holder(address(20)).await.as_ref(), Some(second));
 }

@@ -10,8 +10,8 @@ use ipnet::Ipv4Net;
 
 use crate::decide::usable_interface;
 use crate::facts::{Facts, SubnetFacts};
-use crate::names::{InterfaceId, Millis, NodeName, listed};
-use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip};
+use crate::names::{InterfaceId, Millis, listed};
+use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
 
@@ -32,6 +32,7 @@ impl Facts {
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
         ips: &[&Ip],
+        carriers: &[(&Node, bool)],
         now: Millis,
     ) -> (BlockStatus, Vec<Notice>) {
         let cidrs = subnet
@@ -40,10 +41,9 @@ impl Facts {
         let capacity = spec.range.capacity(&cidrs);
         let reserved = count(ips.iter().filter(|ip| ip.status.address.is_some()));
         let recorded = |ip: &&&Ip| ip.status.claim.as_ref().is_some_and(Claim::recorded);
-        let carriers = self.carriers(spec, subnet);
         let findings = [
             in_subnet(spec, &cidrs),
-            shared_with_cni(&carriers),
+            shared_with_cni(carriers),
             orphaned(&self.orphans(spec, subnet, now)),
             self.braked(block),
         ];
@@ -98,7 +98,11 @@ impl Facts {
     }
 
     /// The nodes that can carry the block's addresses, and whether on an interface of the CNI's.
-    fn carriers(&self, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Vec<(&NodeName, bool)> {
+    pub(super) fn carriers(
+        &self,
+        spec: &BlockSpec,
+        subnet: Option<&SubnetFacts>,
+    ) -> Vec<(&Node, bool)> {
         let Some(subnet) = subnet else {
             return Vec::new();
         };
@@ -106,7 +110,7 @@ impl Facts {
             .values()
             .filter_map(|seen| {
                 let (_, shared) = usable_interface(spec, subnet, seen.node.instance.as_ref()?)?;
-                Some((&seen.node.name, shared))
+                Some((&seen.node, shared))
             })
             .collect()
     }
@@ -199,11 +203,11 @@ fn in_subnet(spec: &BlockSpec, cidrs: &[Ipv4Net]) -> Finding {
     }
 }
 
-fn shared_with_cni(carriers: &[(&NodeName, bool)]) -> Finding {
+fn shared_with_cni(carriers: &[(&Node, bool)]) -> Finding {
     let shared: Vec<&str> = carriers
         .iter()
         .filter(|(_, shared)| *shared)
-        .map(|(name, _)| name.as_str())
+        .map(|(node, _)| node.name.as_str())
         .collect();
     if shared.is_empty() {
         return Finding::none(

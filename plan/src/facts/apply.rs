@@ -72,14 +72,12 @@ impl Facts {
             }
             Fact::LimitsRead(limits) => {
                 let before = self.limits.clone();
+                self.limits_unanswered
+                    .retain(|kind, _| !limits.contains_key(kind));
                 self.limits.extend(limits);
                 changed(before != self.limits)
             }
-            Fact::LimitsFailed(types) => {
-                self.limits_asked
-                    .extend(types.into_iter().map(|kind| (kind, now)));
-                Touched::Nothing
-            }
+            Fact::LimitsFailed(types, outcome) => self.limits_failed(types, outcome, now),
             // An answer that comes after the last block of that subnet has gone.
             Fact::SubnetRead(id, _)
             | Fact::SubnetFailed(id, _)

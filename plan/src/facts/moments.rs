@@ -85,8 +85,10 @@ impl Facts {
         for (_, at) in self.absent.values_mut() {
             change(at);
         }
-        self.limits_asked.values_mut().for_each(&mut *change);
         self.missed.values_mut().for_each(&mut *change);
+        for unanswered in self.limits_unanswered.values_mut() {
+            change(&mut unanswered.again);
+        }
         for subnet in self.subnets.values_mut() {
             subnet.tried.iter_mut().for_each(&mut *change);
             let failures = [&mut subnet.unread, &mut subnet.failed];

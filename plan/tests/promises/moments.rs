@@ -122,7 +122,7 @@ fn while_nothing_is_answered() {
     let kinds = [InstanceType::from("m5.large")].into();
     let now = sim.now;
     let facts = &mut sim.controllers[0].facts;
-    facts.apply(Fact::LimitsFailed(kinds), now, now);
+    facts.apply(Fact::LimitsFailed(kinds, Outcome::Unknown), now, now);
     sim.describe_fails = Some(Outcome::Unknown);
     sim.reads_fail = true;
     sim.refuses = |_| true;

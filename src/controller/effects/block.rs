@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use mooring_plan::classify::Action;
+use mooring_plan::classify::{Action, Outcome};
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, InstanceType, NodeName, ResourceVersion, SubnetId};
 use mooring_plan::objects::BlockStatus;
@@ -63,7 +63,7 @@ impl<C: Cloud> Effects<C> {
             Ok(Some(subnet)) => Fact::SubnetRead(id, subnet.cidrs),
             Ok(None) => {
                 self.failed(&Failure::NoSubnet(id.clone()));
-                Fact::SubnetFailed(id, mooring_plan::classify::Outcome::SubnetNotFound)
+                Fact::SubnetFailed(id, Outcome::SubnetNotFound)
             }
             Err(error) => {
                 let outcome = error.outcome;
@@ -87,14 +87,16 @@ impl<C: Cloud> Effects<C> {
                     .into_iter()
                     .filter(|kind| !limits.contains_key(kind))
                     .collect();
-                let failed = (!missing.is_empty()).then_some(Fact::LimitsFailed(missing));
+                let failed =
+                    (!missing.is_empty()).then_some(Fact::LimitsFailed(missing, Outcome::Unknown));
                 std::iter::once(Fact::LimitsRead(limits))
                     .chain(failed)
                     .collect()
             }
             Err(error) => {
+                let outcome = error.outcome;
                 self.failed(&Failure::Cloud(error));
-                vec![Fact::LimitsFailed(types)]
+                vec![Fact::LimitsFailed(types, outcome)]
             }
         };
         Answer {

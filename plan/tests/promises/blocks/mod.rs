@@ -2,14 +2,13 @@
 //! has to be asked of EC2 for it.
 
 mod labels;
+mod limits;
 mod ownerless;
 mod status;
 
-use std::collections::BTreeSet;
-
 use mooring_plan::classify::Outcome;
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{BlockName, InstanceType, IpName, Millis, SubnetId};
+use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
 use mooring_plan::objects::BlockStatus;
 use mooring_plan::step::{BlockStep, Notice};
 
@@ -180,36 +179,6 @@ fn a_subnet_that_is_not_known_is_asked_for_again_after_its_wait_and_never_once_k
     sim.controllers[0].facts.apply(read, now, now);
     sim.now = sim.now.plus(Millis::seconds(3600));
     assert!(!asks(&mut sim));
-}
-
-#[test]
-fn limits_that_ec2_did_not_name_are_asked_for_again_after_a_minute() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.tell(0);
-    let kinds = BTreeSet::from([InstanceType::from("m5.large")]);
-    let asks = |sim: &mut Sim| {
-        let asked = steps(sim).into_iter().find_map(|step| match step {
-            BlockStep::ReadLimits(kinds) => Some(kinds),
-            _ => None,
-        });
-        asked.unwrap_or_default()
-    };
-    assert_eq!(asks(&mut sim), kinds);
-    let (began, now) = (sim.now, sim.now);
-    let failed = Fact::LimitsFailed(kinds.clone());
-    sim.controllers[0].facts.apply(failed, now, now);
-    assert_eq!(asks(&mut sim), BTreeSet::new());
-    sim.now = began.plus(Millis(59_999));
-    assert_eq!(asks(&mut sim), BTreeSet::new());
-    sim.now = began.plus(Millis::seconds(60));
-    assert_eq!(asks(&mut sim), kinds);
-    let limits = kinds.iter().map(|kind| (kind.clone(), 10)).collect();
-    let now = sim.now;
-    let facts = &mut sim.controllers[0].facts;
-    facts.apply(Fact::LimitsRead(limits), now, now);
-    sim.now = sim.now.plus(Millis::seconds(3600));
-    assert_eq!(asks(&mut sim), BTreeSet::new(), "it is known");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! From a form to a request of the state machine.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use crate::state::filter::{Filter, InstanceField, InterfaceField, SubnetField};
+use crate::state::instance_type::InstanceType;
 use crate::state::request::{Change, Read, Request, Wanted};
 
 use super::page::Page;
@@ -61,7 +63,7 @@ pub fn read(action: Action, form: &Form) -> Result<Call, Refusal> {
         Action::DescribeInstanceTypes => {
             page = Page::read(form, "InstanceType")?;
             Request::Read(Read::InstanceTypes {
-                kinds: form.values("InstanceType")?,
+                kinds: instance_types(form)?,
             })
         }
         _ => Request::Change(change(action, form)?),
@@ -144,6 +146,27 @@ fn change(action: Action, form: &Form) -> Result<Change, Refusal> {
 }
 
 /// The subnet and the primary address stand either at the top or in the interface of device index 0.
+/// One that is not known, and the whole question is refused.
+fn instance_types(form: &Form) -> Result<BTreeSet<InstanceType>, Refusal> {
+    let (mut known, mut unknown) = (BTreeSet::new(), Vec::new());
+    for name in form.list("InstanceType")? {
+        match name.parse() {
+            Ok(kind) => _ = known.insert(kind),
+            Err(_) => unknown.push(name),
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(known);
+    }
+    Err(Refusal::new(
+        "InvalidInstanceType",
+        format!(
+            "The following supplied instance types do not exist: [{}]",
+            unknown.join(", ")
+        ),
+    ))
+}
+
 fn run_instances(form: &Form) -> Result<Change, Refusal> {
     let interfaces = form.parts("NetworkInterface")?;
     let primary = match interfaces.as_slice() {

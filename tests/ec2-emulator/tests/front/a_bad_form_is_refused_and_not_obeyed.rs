@@ -66,8 +66,9 @@ async fn with_the_code_that_ec2_has_for_it() {
             "InvalidParameterValue",
         ),
         (
-            "Action=DescribeInstanceTypes&InstanceType.1=z9.huge".to_owned(),
-            "InvalidParameterValue",
+            "Action=DescribeInstanceTypes&InstanceType.1=m5.large&InstanceType.2=z9.huge"
+                .to_owned(),
+            "InvalidInstanceType",
         ),
         (run.clone(), "MissingParameter"),
         (

@@ -1,0 +1,84 @@
+//! How many addresses an interface of each instance type can have, as far as EC2 says.
+//!
+//! EC2 refuses a question about several types whole if it does not know one of them. So the types of a
+//! refusal are asked for by halves, until the one that it does not know stands alone.
+
+use alloc::collections::BTreeSet;
+
+use super::{Facts, Touched};
+use crate::classify::Outcome;
+use crate::names::{InstanceType, Millis};
+
+/// As many types as EC2 takes in one question.
+const AT_ONCE: usize = 100;
+
+/// A question that failed for another reason than its types is asked again after this long.
+const AGAIN: Millis = Millis::seconds(60);
+
+/// A type that EC2 does not know, after this long: until then EC2 decides what has room there.
+const UNKNOWN_AGAIN: Millis = Millis::seconds(3600);
+
+/// A type that was asked for in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LimitUnanswered {
+    /// When to ask again at the earliest.
+    pub(crate) again: Millis,
+    /// With how many types in all, at most.
+    at_once: usize,
+}
+
+impl Facts {
+    pub(super) fn limits_failed(
+        &mut self,
+        types: BTreeSet<InstanceType>,
+        outcome: Outcome,
+        now: Millis,
+    ) -> Touched {
+        let asked = types.len();
+        let of_types = outcome == Outcome::Invalid;
+        for kind in types {
+            let before = self.limits_unanswered.get(&kind);
+            let at_once = before.map_or(AT_ONCE, |before| before.at_once);
+            let unanswered = match asked {
+                2.. if of_types => LimitUnanswered {
+                    again: now,
+                    at_once: asked.div_ceil(2),
+                },
+                _ if of_types => LimitUnanswered {
+                    again: now.plus(UNKNOWN_AGAIN),
+                    at_once: 1,
+                },
+                _ => LimitUnanswered {
+                    again: now.plus(AGAIN),
+                    at_once,
+                },
+            };
+            self.limits_unanswered.insert(kind, unanswered);
+        }
+        Touched::Nothing
+    }
+
+    /// Of these types, those to ask for in the next question.
+    pub(crate) fn limits_to_ask<'a>(
+        &self,
+        types: impl Iterator<Item = &'a InstanceType>,
+        now: Millis,
+    ) -> BTreeSet<InstanceType> {
+        let unknown: BTreeSet<_> = types
+            .filter(|kind| !self.limits.contains_key(*kind))
+            .collect();
+        let due = unknown.into_iter().filter_map(|kind| {
+            let Some(unanswered) = self.limits_unanswered.get(kind) else {
+                return Some((AT_ONCE, kind));
+            };
+            (unanswered.again <= now).then_some((unanswered.at_once, kind))
+        });
+        let due: BTreeSet<(usize, &InstanceType)> = due.collect();
+        let at_once = due.last().map_or(0, |(at_once, _)| *at_once);
+        let together = due.into_iter().filter(|(of, _)| *of == at_once);
+        together
+            .take(at_once)
+            .map(|(_, kind)| kind.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,173 @@
+//! How EC2 is asked what has room on an interface, and what one type that it does not know leads to.
+
+use std::collections::BTreeSet;
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{InstanceType, Millis, SubnetId};
+use mooring_plan::step::BlockStep;
+
+use super::steps;
+use crate::sim::{SUBNET, Sim, interface_of};
+
+const HOUR: Millis = Millis::seconds(3600);
+
+/// A node of each of these types, looked at once; nothing was asked about the types yet.
+fn nodes_of(types: &[&str]) -> Sim {
+    let mut sim = Sim::new();
+    for (number, kind) in types.iter().enumerate() {
+        let name = format!("n{number}");
+        sim.node(&name);
+        sim.change_node(&name, |node| node.instance_type = Some((*kind).into()));
+    }
+    look(&mut sim);
+    sim
+}
+
+fn look(sim: &mut Sim) {
+    sim.tell(0);
+    let list = sim.ec2.describe(sim.now);
+    let done = Fact::InventoryDone(SubnetId::from(SUBNET), list);
+    tell(sim, done);
+}
+
+fn tell(sim: &mut Sim, fact: Fact) {
+    let now = sim.now;
+    sim.controllers[0].facts.apply(fact, now, now);
+}
+
+fn of(types: &[&str]) -> BTreeSet<InstanceType> {
+    types.iter().map(|kind| InstanceType::from(*kind)).collect()
+}
+
+/// The types that are asked for now.
+fn asked(sim: &mut Sim) -> BTreeSet<InstanceType> {
+    let asked = steps(sim).into_iter().find_map(|step| match step {
+        BlockStep::ReadLimits(types) => Some(types),
+        _ => None,
+    });
+    asked.unwrap_or_default()
+}
+
+/// Asks until nothing is left to ask, of an EC2 that does not know these types: how often, and for which
+/// types there was an answer.
+fn ask(sim: &mut Sim, unknown: &[&str]) -> (usize, BTreeSet<InstanceType>) {
+    let (unknown, mut answered) = (of(unknown), BTreeSet::new());
+    for question in 0..200 {
+        let types = asked(sim);
+        if types.is_empty() {
+            return (question, answered);
+        }
+        let fact = if types.is_disjoint(&unknown) {
+            answered.extend(types.clone());
+            Fact::LimitsRead(types.into_iter().map(|kind| (kind, 2)).collect())
+        } else {
+            Fact::LimitsFailed(types, Outcome::Invalid)
+        };
+        tell(sim, fact);
+    }
+    panic!("asked without end\n{}", sim.story());
+}
+
+#[test]
+fn types_are_asked_for_together_and_never_again_once_known() {
+    let mut sim = nodes_of(&["m5.large", "c5.large", "m5.large"]);
+    assert_eq!(asked(&mut sim), of(&["c5.large", "m5.large"]));
+    assert_eq!(ask(&mut sim, &[]).0, 1);
+    sim.now = sim.now.plus(HOUR);
+    assert_eq!(asked(&mut sim), of(&[]));
+}
+
+#[test]
+fn only_types_of_nodes_that_can_carry_an_address_are_asked_for() {
+    let mut sim = nodes_of(&["m5.large", "fargate"]);
+    sim.ec2.interfaces.remove(&interface_of("n1"));
+    look(&mut sim);
+    assert_eq!(asked(&mut sim), of(&["m5.large"]));
+}
+
+#[test]
+fn before_an_inventory_nothing_is_asked() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    assert_eq!(asked(&mut sim), of(&[]));
+}
+
+#[test]
+fn a_question_that_failed_is_asked_again_after_a_minute() {
+    for outcome in [Outcome::Unknown, Outcome::Denied, Outcome::Throttled] {
+        let mut sim = nodes_of(&["m5.large", "c5.large"]);
+        let types = asked(&mut sim);
+        let began = sim.now;
+        tell(&mut sim, Fact::LimitsFailed(types.clone(), outcome));
+        for (after, then) in [(0, of(&[])), (59_999, of(&[])), (60_000, types)] {
+            sim.now = began.plus(Millis(after));
+            assert_eq!(asked(&mut sim), then, "{outcome}, after {after} ms");
+        }
+    }
+}
+
+#[test]
+fn one_type_that_ec2_does_not_know_hides_no_other() {
+    let known = ["a1", "a2", "a3", "a4", "a6", "a7", "a8", "a9"];
+    let mut all = known.to_vec();
+    all.push("a5-odd");
+    let mut sim = nodes_of(&all);
+    // 9, 5, 3, 2, 1 and what each half leaves.
+    let (questions, answered) = ask(&mut sim, &["a5-odd"]);
+    assert_eq!(answered, of(&known));
+    assert!(questions <= 9, "{questions} questions");
+    // Every interface has its limit: two addresses, and so one pod of ours on each of those nodes.
+    for (ip, address) in [("one", "203.0.113.21"), ("two", "203.0.113.22")] {
+        sim.ip(ip, address);
+        sim.pod(ip).on("n0").asks(ip);
+    }
+    sim.ec2.limit = 2;
+    sim.wait(Millis::seconds(60));
+    sim.expect_attached("one", "one");
+    assert_eq!(sim.ec2.assigned().len(), 1, "{}", sim.story());
+    assert_eq!(
+        sim.counts.assigns, 1,
+        "there is no room for the other, as is known"
+    );
+}
+
+#[test]
+fn a_type_that_ec2_does_not_know_is_asked_for_again_alone_and_seldom() {
+    let mut sim = nodes_of(&["a1", "a2", "odd"]);
+    ask(&mut sim, &["odd"]);
+    let began = sim.now;
+    sim.now = began.plus(Millis(HOUR.0 - 1));
+    assert_eq!(asked(&mut sim), of(&[]));
+    // A node of another type comes: its type is not held up.
+    sim.node("late");
+    sim.change_node("late", |node| node.instance_type = Some("a3".into()));
+    look(&mut sim);
+    assert_eq!(ask(&mut sim, &["odd"]).0, 1);
+    sim.now = began.plus(HOUR);
+    assert_eq!(asked(&mut sim), of(&["odd"]));
+    assert_eq!(ask(&mut sim, &["odd"]).0, 1);
+    sim.now = sim.now.plus(HOUR);
+    assert_eq!(ask(&mut sim, &[]).0, 1);
+    sim.now = sim.now.plus(HOUR);
+    assert_eq!(asked(&mut sim), of(&[]), "it is known");
+}
+
+#[test]
+fn several_types_that_ec2_does_not_know_hide_no_other() {
+    let names: Vec<String> = (0..40).map(|number| format!("t{number:02}")).collect();
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut sim = nodes_of(&all);
+    let (questions, answered) = ask(&mut sim, &["t03", "t17", "t18"]);
+    assert_eq!(answered.len(), 37, "{answered:?}");
+    assert!(questions <= 40, "{questions} questions");
+}
+
+#[test]
+fn no_question_is_longer_than_ec2_takes() {
+    let names: Vec<String> = (0..130).map(|number| format!("t{number:03}")).collect();
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut sim = nodes_of(&all);
+    assert_eq!(asked(&mut sim).len(), 100);
+    assert_eq!(ask(&mut sim, &[]).0, 2);
+}
