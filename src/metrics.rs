@@ -27,9 +27,6 @@ const WAIT_SECONDS: [f64; 12] = [
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 1800.0,
 ];
 
-/// What a block's status counts.
-const BLOCK_STATES: [&str; 4] = ["capacity", "reserved", "attached", "free"];
-
 #[derive(Clone)]
 struct Seconds(&'static [f64]);
 
@@ -48,7 +45,7 @@ pub struct Metrics(Arc<Inner>);
 struct Inner {
     registry: Registry,
     addresses: Family<Labels<2>, Gauge>,
-    block_addresses: Family<Labels<2>, Gauge>,
+    inventories: Family<Labels<1>, Gauge>,
     moves: Histogram,
     attaches: Histogram,
     ec2_requests: Family<Labels<2>, Counter>,
@@ -80,7 +77,7 @@ impl Metrics {
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("mooring");
         let addresses = Family::<Labels<2>, Gauge>::default();
-        let block_addresses = Family::<Labels<2>, Gauge>::default();
+        let inventories = Family::<Labels<1>, Gauge>::default();
         let moves = Seconds(&WAIT_SECONDS).new_metric();
         let attaches = Seconds(&WAIT_SECONDS).new_metric();
         let ec2_requests = Family::<Labels<2>, Counter>::default();
@@ -93,14 +90,15 @@ impl Metrics {
 
         registry.register(
             "addresses",
-            "Addresses that IPs have, by how far each has come: reserved, claimed, attached; deleting: \
-             the IP is being deleted and the address not yet let go",
+            "Addresses of a block, each in one state: free; foreign (others have it); or an IP's: reserved, \
+             claimed, attached, or deleting (the IP is being deleted and the address not yet let go)",
             addresses.clone(),
         );
         registry.register(
-            "block_addresses",
-            "Addresses of a block as its status counts them: capacity, reserved, attached, free",
-            block_addresses.clone(),
+            "inventory_timestamp_seconds",
+            "When the last complete inventory of a subnet's interfaces was begun, in seconds since 1970; 0 \
+             before the first. Until the next nothing that others changed in EC2 is known",
+            inventories.clone(),
         );
         registry.register(
             "move_duration_seconds",
@@ -166,7 +164,7 @@ impl Metrics {
         Self(Arc::new(Inner {
             registry,
             addresses,
-            block_addresses,
+            inventories,
             moves,
             attaches,
             ec2_requests,
@@ -181,7 +179,7 @@ impl Metrics {
         }))
     }
 
-    /// How many IPs' addresses of a block have come so far: `reserved` only, `claimed`, `attached`.
+    /// How many addresses of a block are in this state.
     pub fn addresses(&self, block: &str, state: &'static str, n: u64) {
         self.0
             .addresses
@@ -189,25 +187,26 @@ impl Metrics {
             .set(i64::try_from(n).unwrap_or(i64::MAX));
     }
 
-    /// A block's status: how many addresses of each sort (`capacity`, `reserved`, `attached`, `free`) it has.
-    pub fn block_addresses(&self, block: &str, state: &'static str, n: u64) {
-        self.0
-            .block_addresses
-            .get_or_create(&[("block", block.to_owned()), ("state", state.to_owned())])
-            .set(i64::try_from(n).unwrap_or(i64::MAX));
-    }
-
-    /// A block that is gone is no longer shown in these states, nor its status and its brake.
+    /// A block that is gone is no longer shown in these states, nor its brake.
     pub fn forget_block(&self, block: &str, states: &[&'static str]) {
-        for state in BLOCK_STATES {
-            let labels = [("block", block.to_owned()), ("state", state.to_owned())];
-            self.0.block_addresses.remove(&labels);
-        }
         for state in states {
             let labels = [("block", block.to_owned()), ("state", (*state).to_owned())];
             self.0.addresses.remove(&labels);
         }
         self.0.brakes.remove(&[("block", block.to_owned())]);
+    }
+
+    /// When the last complete inventory of a subnet was begun, in seconds since 1970; 0: there is none yet.
+    pub fn inventory(&self, subnet: &str, begun: i64) {
+        self.0
+            .inventories
+            .get_or_create(&[("subnet", subnet.to_owned())])
+            .set(begun);
+    }
+
+    /// No inventories of this subnet are taken any more.
+    pub fn forget_inventory(&self, subnet: &str) {
+        self.0.inventories.remove(&[("subnet", subnet.to_owned())]);
     }
 
     /// An address was moved: so long from its claim to its record.
@@ -242,6 +241,14 @@ impl Metrics {
     /// Deciding on a review panicked.
     pub fn webhook_panicked(&self) {
         self.0.webhook_panics.inc();
+    }
+
+    /// The reasons that steps of the controller can fail for: each is shown before it first happens.
+    pub fn reconcile_errors_of(&self, reasons: impl Iterator<Item = &'static str>) {
+        for reason in reasons {
+            let labels = [("reason", reason.to_owned())];
+            drop(self.0.reconcile_errors.get_or_create(&labels));
+        }
     }
 
     /// A step of the controller failed.
@@ -303,7 +310,8 @@ mod tests {
     fn every_promised_name_is_written() {
         let metrics = Metrics::new();
         metrics.addresses("public", "attached", 3);
-        metrics.block_addresses("public", "free", 248);
+        metrics.inventory("subnet-1", 1_800_000_000);
+        metrics.reconcile_errors_of(["Conflict", "Throttled"].into_iter());
         metrics.moved_in(1.5);
         metrics.attached_in(0.2);
         metrics.ec2_request("AssignPrivateIpAddresses", "OK", 0.1);
@@ -315,7 +323,8 @@ mod tests {
         let text = metrics.encode().unwrap();
         for line in [
             "mooring_addresses{block=\"public\",state=\"attached\"} 3",
-            "mooring_block_addresses{block=\"public\",state=\"free\"} 248",
+            "mooring_inventory_timestamp_seconds{subnet=\"subnet-1\"} 1800000000",
+            "mooring_reconcile_errors_total{reason=\"Throttled\"} 0",
             "mooring_move_duration_seconds_count 1",
             "mooring_attach_duration_seconds_count 1",
             "mooring_ec2_requests_total{action=\"AssignPrivateIpAddresses\",code=\"OK\"} 1",
@@ -334,12 +343,13 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_gone_is_no_longer_shown() {
+    fn a_block_or_subnet_that_is_gone_is_no_longer_shown() {
         let metrics = Metrics::new();
         metrics.addresses("public", "attached", 3);
-        metrics.block_addresses("public", "capacity", 251);
         metrics.brake("public", true);
+        metrics.inventory("public", 1_800_000_000);
         metrics.forget_block("public", &["attached"]);
+        metrics.forget_inventory("public");
         assert!(!metrics.encode().unwrap().contains("public"));
     }
 }

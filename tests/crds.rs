@@ -103,10 +103,10 @@ fn the_names_are_those_that_kubectl_is_promised() {
         ("ips", Some("ip"))
     );
     assert_eq!(names.short_names.as_deref(), Some(&["sip".to_owned()][..]));
-    assert_eq!(
-        names.categories.as_deref(),
-        Some(&["staticip".to_owned()][..])
-    );
+    for kind in [&ip, &block] {
+        let categories = kind.spec.names.categories.as_deref();
+        assert_eq!(categories, Some(&["staticip".to_owned()][..]));
+    }
     assert_eq!(ip.spec.scope, "Cluster");
     assert_eq!(
         (block.spec.names.plural.as_str(), block.spec.scope.as_str()),

@@ -1,6 +1,7 @@
 //! What is said and done for a block, beside the IPs' own steps: its finalizer, its status, and the
 //! labels of the nodes that can carry its addresses.
 
+mod counts;
 mod ownerless;
 mod status;
 
@@ -14,53 +15,13 @@ use crate::names::{BlockName, IpName, Millis};
 use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{BlockStep, Notice};
+use status::READY;
 
 impl Facts {
     /// The block that an IP lies in.
     #[must_use]
     pub fn block_of(&self, name: &IpName) -> Option<BlockName> {
         self.ips.get(name)?.status.block.clone()
-    }
-
-    /// How many addresses of each block are `reserved`, `claimed` or `attached`, or `deleting`: their IPs are
-    /// being deleted, and wait until it is sure that they are nowhere.
-    #[must_use]
-    pub fn addresses_by_state(&self) -> BTreeMap<(BlockName, &'static str), u64> {
-        let mut counts = BTreeMap::new();
-        for block in self.blocks.keys() {
-            for state in ["reserved", "claimed", "attached", "deleting"] {
-                counts.insert((block.clone(), state), 0);
-            }
-        }
-        for ip in self.ips.values() {
-            let (Some(block), Some(_)) = (&ip.status.block, ip.status.address) else {
-                continue;
-            };
-            let state = match &ip.status.claim {
-                _ if ip.deleting => "deleting",
-                None => "reserved",
-                Some(claim) if claim.recorded() => "attached",
-                Some(_) => "claimed",
-            };
-            *counts.entry((block.clone(), state)).or_default() += 1;
-        }
-        counts
-    }
-
-    /// What each block's status counts: `capacity`, `reserved`, `attached`, `free`.
-    #[must_use]
-    pub fn counts_of_blocks(&self) -> BTreeMap<(BlockName, &'static str), u64> {
-        let counts = self.blocks.values().flat_map(|block| {
-            let status = &block.status;
-            [
-                ("capacity", status.capacity),
-                ("reserved", status.reserved),
-                ("attached", status.attached),
-                ("free", status.free),
-            ]
-            .map(|(state, count)| ((block.name.clone(), state), count))
-        });
-        counts.collect()
     }
 
     /// What is to be done for a block now; each step is independent of the others.
@@ -111,10 +72,14 @@ impl Facts {
         }
         steps.extend(self.ownerless_step(spec, subnet, now));
         let (status, notices) = self.block_status(block, spec, subnet, &ips, &carriers, now);
+        let ready = status.conditions.get(READY).is_some_and(|said| said.status);
         steps.extend(write_status(block, status));
         if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
         {
-            steps.extend(self.node_labels(block, Some((spec, subnet))));
+            let labels = self.node_labels(block, Some((spec, subnet)));
+            // Pods would be sent to nodes for an address that cannot be reserved.
+            let put_on = |step: &BlockStep| matches!(step, BlockStep::Label(_, _, true));
+            steps.extend(labels.into_iter().filter(|step| ready || !put_on(step)));
         }
         if block.release_brake && self.brake_pending(name) == 0 && !self.restored(name) {
             steps.push(BlockStep::DropReleaseBrake(name.clone(), block.version));
@@ -174,7 +139,7 @@ fn invalid(block: &Block) -> BTreeMap<String, Condition> {
         message,
         generation: block.generation,
     };
-    BTreeMap::from([("Ready".to_string(), condition)])
+    BTreeMap::from([(READY.to_string(), condition)])
 }
 
 fn write_status(block: &Block, status: BlockStatus) -> Option<BlockStep> {

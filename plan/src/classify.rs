@@ -108,6 +108,23 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 13] = [
+        Self::Done,
+        Self::AssignedElsewhere,
+        Self::Primary,
+        Self::NotInSubnet,
+        Self::ReservedByAws,
+        Self::NoRoom,
+        Self::InterfaceNotFound,
+        Self::InstanceNotFound,
+        Self::SubnetNotFound,
+        Self::Denied,
+        Self::Throttled,
+        Self::Unknown,
+        Self::Invalid,
+    ];
+
     /// Will this interface refuse the same call again, as long as it is what it is?
     #[must_use]
     pub const fn is_for_good(self) -> bool {

@@ -290,6 +290,8 @@ pub struct BlockStatus {
     pub reserved: u64,
     /// Of these, on an interface.
     pub attached: u64,
+    /// Addresses that others have: on an interface, and reserved by no IP.
+    pub foreign: u64,
     /// Addresses that can still be reserved.
     pub free: u64,
     /// Nodes with a usable interface.

@@ -86,6 +86,8 @@ reasons! {
     NotRequested;
     /// The block does not lie in its subnet.
     SubnetMismatch;
+    /// EC2 knows no such subnet.
+    SubnetNotFound;
     /// The IP's block does not exist.
     BlockMissing;
     /// More than one block could be meant.

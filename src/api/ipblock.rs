@@ -27,6 +27,7 @@ const FAILOVER_AFTER: &str = "30s";
     root = "IpBlock",
     plural = "ipblocks",
     singular = "ipblock",
+    category = "staticip",
     status = "IpBlockStatus",
     derive = "PartialEq",
     doc = "An IPBlock is a range of addresses that IPs are reserved in, and the EC2 subnet whose \
@@ -177,6 +178,11 @@ pub struct IpBlockStatus {
     /// How many of the reserved addresses are on a network interface.
     #[serde(default)]
     pub attached: i64,
+
+    /// How many addresses others have: they are on a network interface, and no IP has reserved them.
+    /// capacity = reserved + foreign + free.
+    #[serde(default)]
+    pub foreign: i64,
 
     /// How many addresses can still be reserved.
     #[serde(default)]

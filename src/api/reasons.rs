@@ -37,6 +37,7 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::PreviousFull
         | Reason::Drifted
         | Reason::SubnetMismatch
+        | Reason::SubnetNotFound
         | Reason::BlockMissing
         | Reason::AmbiguousBlock
         | Reason::Invalid => "Warning",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kube::core::Status;
+use mooring_plan::classify::Outcome;
 use mooring_plan::names::SubnetId;
 use tokio::task::JoinError;
 
@@ -28,6 +29,22 @@ pub enum Error {
         task: &'static str,
     },
 }
+
+/// Why a request to the API server fails, in a word each; EC2's are its outcomes.
+const REASONS: [&str; 12] = [
+    "Conflict",
+    "Event",
+    "Forbidden",
+    "Invalid",
+    "NotFound",
+    "Refused",
+    "ServerError",
+    "Timeout",
+    "TooManyRequests",
+    "Unreachable",
+    "Unreadable",
+    "Watch",
+];
 
 /// Why one request did not do what it was to.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +83,12 @@ pub(super) enum Failure {
 }
 
 impl Failure {
+    /// Every word that [`Self::reason`] gives, and those that failures of watches and Events are counted by.
+    pub(super) fn reasons() -> impl Iterator<Item = &'static str> {
+        let of_ec2 = Outcome::ALL.into_iter().map(Outcome::as_str);
+        REASONS.into_iter().chain(of_ec2)
+    }
+
     /// One word, for the metric.
     pub(super) fn reason(&self) -> &'static str {
         match self {
@@ -105,5 +128,49 @@ impl Failure {
 
     pub(super) fn is_conflict(&self) -> bool {
         self.status().is_some_and(|status| status.code == 409)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use kube::core::Status;
+    use mooring_plan::classify::{Action, Outcome};
+
+    use super::Failure;
+    use crate::cloud::CloudError;
+
+    fn answered(code: u16) -> Failure {
+        let status = Status::failure("as the test has it", "Test").with_code(code);
+        Failure::Api {
+            doing: "a test".to_owned(),
+            source: kube::Error::Api(status.boxed()),
+        }
+    }
+
+    #[test]
+    fn every_reason_is_among_those_that_are_counted_from_the_start() {
+        let known: BTreeSet<_> = Failure::reasons().collect();
+        let of_api = (400..=599).map(answered);
+        let of_ec2 = Outcome::ALL.map(|outcome| {
+            Failure::Cloud(CloudError {
+                action: Action::Assign,
+                object: "a test".to_owned(),
+                outcome,
+                code: "Test".to_owned(),
+                message: String::new(),
+                source: None,
+            })
+        });
+        let late = Failure::Late {
+            doing: "a test".to_owned(),
+            limit: Duration::from_secs(1),
+        };
+        let others = [late, Failure::NoSubnet("subnet-1".into())];
+        for failure in of_api.chain(of_ec2).chain(others) {
+            assert!(known.contains(failure.reason()), "{failure:?}");
+        }
     }
 }

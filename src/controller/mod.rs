@@ -30,6 +30,7 @@ use actor::{Actor, Parts};
 use clock::{Clock, millis};
 use effects::Effects;
 pub use error::Error;
+use error::Failure;
 use events::{Events, Poster};
 use kinds::Kinds;
 use lease::{Keeper, Lead};
@@ -80,6 +81,7 @@ pub struct Options<C> {
 /// A task of it ended or panicked: a fault of ours. The lease is given back then too.
 pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
     let clock = Clock::start();
+    options.metrics.reconcile_errors_of(Failure::reasons());
     let kinds = Kinds::new(options.client.clone());
     let (fact_sender, facts) = mpsc::channel(FACTS);
     let mut watches = JoinSet::new();

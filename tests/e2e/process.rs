@@ -297,13 +297,13 @@ async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
                 mooring.metric(name, &[&labels[0], &labels[1]]).await
             };
             let mut seen = Vec::new();
-            for state in ["capacity", "reserved", "attached", "free"] {
-                seen.push(count("mooring_block_addresses", state).await);
-            }
             for state in ["reserved", "claimed", "attached", "deleting"] {
                 seen.push(count("mooring_addresses", state).await);
             }
-            if seen == [251.0, 1.0, 1.0, 250.0, 0.0, 0.0, 1.0, 0.0] {
+            // What interfaces were made with, nobody can reserve; together they are the block's capacity.
+            let others = count("mooring_addresses", "foreign").await;
+            seen.push(others + count("mooring_addresses", "free").await);
+            if others > 0.5 && seen == [0.0, 0.0, 1.0, 0.0, 250.0] {
                 Ok(())
             } else {
                 Err(format!("{seen:?}"))
@@ -314,7 +314,8 @@ async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
     let families = families(&text);
     for (name, kind) in [
         ("mooring_addresses", "gauge"),
-        ("mooring_block_addresses", "gauge"),
+        ("mooring_inventory_timestamp_seconds", "gauge"),
+        ("mooring_reconcile_errors", "counter"),
         ("mooring_move_duration_seconds", "histogram"),
         ("mooring_attach_duration_seconds", "histogram"),
         ("mooring_ec2_requests", "counter"),
@@ -349,6 +350,12 @@ async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
         let asked = count("mooring_admission_duration_seconds_count", &labels).await;
         assert!(asked > 0.5, "{labels:?} in\n{text}");
     }
+    let looked = count("mooring_inventory_timestamp_seconds", &[]).await;
+    assert!(looked > 1_700_000_000.0, "{looked}");
+    assert!(
+        text.contains("mooring_reconcile_errors_total{reason=\"Denied\"}"),
+        "{text}"
+    );
     // A year's certificate or less, and not one that has ended.
     let expiry = count("mooring_webhook_certificate_expiry_timestamp_seconds", &[]).await;
     assert!(expiry > 1_700_000_000.0, "{expiry}");

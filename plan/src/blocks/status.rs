@@ -8,12 +8,16 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
+use crate::classify::{Action, Outcome};
 use crate::decide::usable_interface;
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, Millis, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
+
+/// The condition that says whether addresses of a block can be reserved.
+pub(super) const READY: &str = "Ready";
 
 /// A condition of a block's, as found.
 struct Finding {
@@ -38,11 +42,9 @@ impl Facts {
         let cidrs = subnet
             .map(|subnet| subnet.cidrs.clone())
             .unwrap_or_default();
-        let capacity = spec.range.capacity(&cidrs);
-        let reserved = count(ips.iter().filter(|ip| ip.status.address.is_some()));
         let recorded = |ip: &&&Ip| ip.status.claim.as_ref().is_some_and(Claim::recorded);
         let findings = [
-            in_subnet(spec, &cidrs),
+            ready(block, spec, subnet),
             shared_with_cni(carriers),
             orphaned(&self.orphans(spec, subnet, now)),
             self.braked(block),
@@ -73,15 +75,20 @@ impl Facts {
             };
             conditions.insert(kind.to_string(), condition);
         }
-        let status = BlockStatus {
-            subnet_cidrs: cidrs.iter().map(ToString::to_string).collect(),
-            capacity,
-            reserved,
-            attached: count(ips.iter().filter(recorded)),
-            free: capacity.saturating_sub(reserved),
-            nodes: count(carriers.iter()),
+        let mut known = BlockStatus {
             conditions,
+            ..block.status.clone()
         };
+        if !cidrs.is_empty() {
+            known.subnet_cidrs = cidrs.iter().map(ToString::to_string).collect();
+        }
+        // What was counted before this process began stays until it can be counted again.
+        let counted = self.counts(spec, subnet);
+        let status = counted.map_or(known.clone(), |counts| BlockStatus {
+            attached: count(ips.iter().filter(recorded)),
+            nodes: count(carriers.iter()),
+            ..counts.into_status(known)
+        });
         (status, notices)
     }
 
@@ -169,37 +176,75 @@ impl Finding {
     }
 }
 
-fn in_subnet(spec: &BlockSpec, cidrs: &[Ipv4Net]) -> Finding {
-    let range = spec.range.cidr();
-    let outside = cidrs
-        .iter()
-        .all(|cidr| !cidr.contains(&range.network()) && !range.contains(&cidr.network()));
-    let (on, reason, message) = if cidrs.is_empty() {
-        let message = format!(
-            "EC2 has not answered yet for subnet {}: if this stays, check the subnet's id and the controller's \
-             permission ec2:DescribeSubnets",
-            spec.subnet
-        );
-        (false, Reason::Waiting, message)
-    } else if outside {
-        let message = format!(
-            "{range} does not lie in subnet {}: correct spec.cidr, or make a block with another spec.subnetID",
-            spec.subnet
-        );
-        (false, Reason::SubnetMismatch, message)
-    } else {
-        (
-            true,
-            Reason::Ready,
-            format!("addresses of {range} can be reserved"),
-        )
-    };
-    Finding {
-        kind: "Ready",
-        on,
+/// Can addresses of the block be reserved? What keeps all of them from it is said with the way out.
+fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Finding {
+    let not = |reason, message: String, heard| Finding {
+        kind: READY,
+        on: false,
         reason,
         message,
-        heard: reason == Reason::SubnetMismatch,
+        heard,
+    };
+    let id = &spec.subnet;
+    let unread_for = subnet.and_then(|subnet| subnet.unread_for);
+    let denied = if unread_for == Some(Outcome::Denied) {
+        Some(Action::DescribeSubnets)
+    } else {
+        let inventory = subnet.is_some_and(|subnet| subnet.denied);
+        inventory.then_some(Action::DescribeInterfaces)
+    };
+    if unread_for == Some(Outcome::SubnetNotFound) {
+        let message = format!(
+            "EC2 knows no subnet {id} in this account and region (InvalidSubnetID.NotFound): make another block with \
+             the right spec.subnetID, and delete this one"
+        );
+        return not(Reason::SubnetNotFound, message, true);
+    }
+    if let Some(action) = denied {
+        let message = format!(
+            "EC2 does not permit ec2:{action}, so that nobody knows what is in subnet {id}: allow it in the \
+             controller's IAM policy"
+        );
+        return not(Reason::AccessDenied, message, true);
+    }
+    let Some((subnet, _)) = subnet.and_then(SubnetFacts::looked_at) else {
+        // A process that has just begun has nothing to say against what was found before.
+        let nothing_heard = subnet.is_none_or(|subnet| !subnet.asked_in_vain());
+        let before = block.status.conditions.get(READY);
+        if let Some(before) =
+            before.filter(|said| nothing_heard && said.generation == block.generation)
+        {
+            return Finding {
+                kind: READY,
+                on: before.status,
+                reason: before.reason,
+                message: before.message.clone(),
+                heard: false,
+            };
+        }
+        let message = format!(
+            "EC2 has not answered yet for subnet {id}: if this stays, check the subnet's id and the controller's \
+             permissions ec2:{} and ec2:{}",
+            Action::DescribeSubnets,
+            Action::DescribeInterfaces
+        );
+        return not(Reason::Waiting, message, false);
+    };
+    let range = spec.range.cidr();
+    let outside =
+        |cidr: &Ipv4Net| !cidr.contains(&range.network()) && !range.contains(&cidr.network());
+    if subnet.cidrs.iter().all(outside) {
+        let message = format!(
+            "{range} does not lie in subnet {id}: correct spec.cidr, or make a block with another spec.subnetID"
+        );
+        return not(Reason::SubnetMismatch, message, true);
+    }
+    Finding {
+        kind: READY,
+        on: true,
+        reason: Reason::Ready,
+        message: format!("addresses of {range} can be reserved"),
+        heard: false,
     }
 }
 

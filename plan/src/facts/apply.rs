@@ -346,7 +346,7 @@ impl Facts {
             && !self.nodes.values().any(of_type)
         {
             self.limits.remove(kind);
-            self.limits_asked.remove(kind);
+            self.limits_unanswered.remove(kind);
         }
         true
     }

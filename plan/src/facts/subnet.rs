@@ -140,6 +140,8 @@ pub struct SubnetFacts {
     pub cidrs: Vec<Ipv4Net>,
     /// `DescribeSubnets` was asked in vain.
     pub(crate) unread: Option<Backoff>,
+    /// EC2's word on that.
+    pub(crate) unread_for: Option<Outcome>,
     pub(crate) last: Option<Inventory>,
     pub(crate) before: Option<Inventory>,
     /// When an inventory is wanted earlier than the interval has it.
@@ -164,6 +166,17 @@ impl SubnetFacts {
     #[must_use]
     pub fn inventory(&self) -> Option<&Inventory> {
         self.last.as_ref()
+    }
+
+    /// Did the last question about it fail, whichever it was?
+    pub(crate) const fn asked_in_vain(&self) -> bool {
+        self.unread.is_some() || self.failed.is_some()
+    }
+
+    /// It and its last inventory, once EC2 has answered both questions.
+    pub(crate) fn looked_at(&self) -> Option<(&Self, &Inventory)> {
+        let inventory = self.inventory().filter(|_| !self.cidrs.is_empty());
+        inventory.map(|inventory| (self, inventory))
     }
 
     /// Asks for an inventory at that moment, if none is due before.
@@ -192,12 +205,15 @@ impl SubnetFacts {
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Millis) {
         let failed = Backoff::after(self.failed.as_ref(), id.as_str(), Some(outcome), now);
         self.failed = Some(failed);
-        self.denied = outcome == Outcome::Denied;
+        self.denied |= outcome == Outcome::Denied;
     }
 
     pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Millis) {
         let unread = Backoff::after(self.unread.as_ref(), id.as_str(), outcome, now);
         self.unread = Some(unread);
+        // No answer, or a throttled call, takes nothing back of what EC2 said before.
+        let said = outcome.filter(|said| !matches!(said, Outcome::Unknown | Outcome::Throttled));
+        self.unread_for = said.or(self.unread_for);
     }
 
     pub(crate) fn done(&mut self, inventory: Inventory, of_interest: &OfInterest<'_>) {

@@ -13,11 +13,12 @@ use crate::api::conditions::{BRAKE_ENGAGED, ORPHANED_ADDRESS, READY, SHARED_WITH
 const CONDITIONS: [&str; 4] = [READY, SHARED_WITH_CNI, ORPHANED_ADDRESS, BRAKE_ENGAGED];
 
 /// Every field of the status.
-pub(super) const FIELDS: [&str; 7] = [
+pub(super) const FIELDS: [&str; 8] = [
     "subnetCIDRs",
     "capacity",
     "reserved",
     "attached",
+    "foreign",
     "free",
     "nodes",
     "conditions",
@@ -32,6 +33,7 @@ pub fn read_block_status(status: &IpBlockStatus) -> BlockStatus {
         capacity: count(status.capacity),
         reserved: count(status.reserved),
         attached: count(status.attached),
+        foreign: count(status.foreign),
         free: count(status.free),
         nodes: count(status.nodes),
         conditions: CONDITIONS
@@ -65,6 +67,7 @@ pub(super) fn write(status: &BlockStatus, before: &IpBlockStatus, now: &Time) ->
         capacity: count(status.capacity),
         reserved: count(status.reserved),
         attached: count(status.attached),
+        foreign: count(status.foreign),
         free: count(status.free),
         nodes: count(status.nodes),
         conditions: conditions::write(

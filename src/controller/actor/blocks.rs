@@ -177,9 +177,6 @@ impl<C: Cloud> Actor<C> {
             metrics.forget_block(block.as_str(), &[state]);
         }
         self.blocks.shown = now;
-        for ((block, state), count) in self.facts.counts_of_blocks() {
-            metrics.block_addresses(block.as_str(), state, count);
-        }
         for block in self.facts.block_names() {
             metrics.brake(block.as_str(), self.facts.brake_engaged(block));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::jiff::Timestamp;
 use mooring_plan::classify::Action;
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Contradiction, Fact, Facts};
@@ -9,17 +10,43 @@ use mooring_plan::names::{InterfaceId, Millis, SubnetId};
 
 use super::{Actor, Flight, Landed};
 use crate::cloud::Cloud;
+use crate::metrics::Metrics;
 
 /// The inventories under way, and those that wait for a token.
 #[derive(Debug, Default)]
 pub(super) struct Inventories {
     running: BTreeSet<SubnetId>,
     no_token: BTreeMap<SubnetId, Millis>,
+    /// Subnets whose last inventory is shown.
+    shown: BTreeSet<SubnetId>,
 }
 
 impl Inventories {
     pub(super) fn landed(&mut self, subnet: &SubnetId) {
         self.running.remove(subnet);
+    }
+
+    /// Those that are wanted, and no others.
+    fn show(&mut self, wanted: &BTreeSet<SubnetId>, metrics: &Metrics) {
+        for subnet in self.shown.difference(wanted) {
+            metrics.forget_inventory(subnet.as_str());
+        }
+        for subnet in wanted.difference(&self.shown) {
+            metrics.inventory(subnet.as_str(), 0);
+        }
+        self.shown.clone_from(wanted);
+    }
+
+    pub(super) fn forget_gauges(&mut self, metrics: &Metrics) {
+        self.show(&BTreeSet::new(), metrics);
+    }
+
+    /// A complete one was begun so long ago.
+    pub(super) fn show_done(&self, subnet: &SubnetId, ago: Millis, metrics: &Metrics) {
+        if self.shown.contains(subnet) {
+            let ago = i64::try_from(ago.0 / 1000).unwrap_or_default();
+            metrics.inventory(subnet.as_str(), Timestamp::now().as_second() - ago);
+        }
     }
 
     /// When the next one is due.
@@ -61,6 +88,7 @@ impl<C: Cloud> Actor<C> {
         let wanted = self.facts.subnets_wanted();
         let no_token = &mut self.inventories.no_token;
         no_token.retain(|subnet, _| wanted.contains(subnet));
+        self.inventories.show(&wanted, &self.effects.metrics);
         for subnet in wanted {
             if self.inventories.running.contains(&subnet)
                 || now < self.inventories.due(&subnet, &self.facts)

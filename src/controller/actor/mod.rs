@@ -211,6 +211,8 @@ impl<C: Cloud> Actor<C> {
             self.settle(*action, *outcome, now);
         }
         let done = news::done(&landed.answer.facts);
+        let looked = |fact: &Fact| matches!(fact, Fact::InventoryDone(..));
+        let complete = landed.answer.facts.iter().any(looked);
         for fact in landed.answer.facts {
             self.hear(fact, Some(landed.begun));
         }
@@ -223,7 +225,13 @@ impl<C: Cloud> Actor<C> {
                 self.queue.push(ip);
             }
             Flight::Block(block) => self.blocks.landed(&block),
-            Flight::Inventory(subnet) => self.inventories.landed(&subnet),
+            Flight::Inventory(subnet) => {
+                self.inventories.landed(&subnet);
+                if complete {
+                    let (ago, metrics) = (now.since(landed.begun), &self.effects.metrics);
+                    self.inventories.show_done(&subnet, ago, metrics);
+                }
+            }
         }
     }
 
@@ -254,6 +262,7 @@ impl<C: Cloud> Actor<C> {
         } else {
             tracing::info!("no longer leading");
             self.blocks.forget_gauges(&self.effects.metrics);
+            self.inventories.forget_gauges(&self.effects.metrics);
         }
     }
 

@@ -21,6 +21,7 @@ impl Facts {
             subnet.read_failed(id, None, now);
         } else {
             subnet.unread = None;
+            subnet.unread_for = None;
         }
         touched
     }

@@ -1,14 +1,16 @@
 //! What is done for a block by itself: its finalizer, its status, the labels of its nodes, and what
 //! has to be asked of EC2 for it.
 
+mod counts;
 mod labels;
 mod limits;
 mod ownerless;
 mod status;
+mod unusable;
 
 use mooring_plan::classify::Outcome;
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
+use mooring_plan::names::{BlockName, Millis, SubnetId};
 use mooring_plan::objects::BlockStatus;
 use mooring_plan::step::{BlockStep, Notice};
 
@@ -179,37 +181,4 @@ fn a_subnet_that_is_not_known_is_asked_for_again_after_its_wait_and_never_once_k
     sim.controllers[0].facts.apply(read, now, now);
     sim.now = sim.now.plus(Millis::seconds(3600));
     assert!(!asks(&mut sim));
-}
-
-#[test]
-fn what_is_reserved_claimed_attached_or_going_can_be_counted() {
-    let mut sim = world();
-    sim.ip("coming", "203.0.113.30");
-    sim.ip("going", "203.0.113.40");
-    sim.settle();
-    sim.pod("b").on("n2").asks("coming");
-    sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
-    sim.delete_ip("going");
-    sim.tell(0);
-    let facts = &sim.controllers[0].facts;
-    let counts = facts.addresses_by_state();
-    let count = |state| counts[&(name(), state)];
-    assert_eq!(["reserved", "claimed", "attached"].map(count), [1, 1, 1]);
-    assert_eq!(facts.block_of(&IpName::from("spare")), Some(name()));
-    assert_eq!(facts.block_of(&IpName::from("nobody")), None);
-}
-
-#[test]
-fn a_block_in_which_nothing_lies_is_counted_too() {
-    let mut sim = Sim::new();
-    sim.settle();
-    mind(&mut sim);
-    let facts = &sim.controllers[0].facts;
-    assert_eq!(facts.addresses_by_state()[&(name(), "attached")], 0);
-    let counts = facts.counts_of_blocks();
-    let count = |state| counts[&(name(), state)];
-    assert_eq!(
-        ["capacity", "reserved", "attached", "free"].map(count),
-        [251, 0, 0, 251]
-    );
 }

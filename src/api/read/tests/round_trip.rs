@@ -168,18 +168,21 @@ fn block_status() -> impl Strategy<Value = BlockStatus> {
     let count = || 0u64..10_000;
     (
         vec("10\\.0\\.[0-9]\\.0/24", 0..3),
-        (count(), count(), count(), count(), count()),
+        [count(), count(), count(), count(), count(), count()],
         btree_map(kinds.prop_map(str::to_owned), condition(), 0..4),
     )
         .prop_map(
-            |(subnet_cidrs, (capacity, reserved, attached, free, nodes), conditions)| BlockStatus {
-                subnet_cidrs,
-                capacity,
-                reserved,
-                attached,
-                free,
-                nodes,
-                conditions,
+            |(subnet_cidrs, [capacity, reserved, attached, foreign, free, nodes], conditions)| {
+                BlockStatus {
+                    subnet_cidrs,
+                    capacity,
+                    reserved,
+                    attached,
+                    foreign,
+                    free,
+                    nodes,
+                    conditions,
+                }
             },
         )
 }

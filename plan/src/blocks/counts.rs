@@ -1,0 +1,107 @@
+//! How many addresses of a block are in which state.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::net::Ipv4Addr;
+
+use super::lies_in;
+use crate::facts::{Facts, SubnetFacts};
+use crate::names::BlockName;
+use crate::objects::{Block, BlockSpec, BlockStatus};
+
+/// The addresses of a block that can be reserved at all, each in one state.
+pub(super) struct Counts {
+    capacity: u64,
+    reserved: u64,
+    foreign: u64,
+    free: u64,
+}
+
+impl Counts {
+    /// The status with these numbers.
+    pub(super) fn into_status(self, status: BlockStatus) -> BlockStatus {
+        BlockStatus {
+            capacity: self.capacity,
+            reserved: self.reserved,
+            foreign: self.foreign,
+            free: self.free,
+            ..status
+        }
+    }
+}
+
+impl Facts {
+    /// None before EC2 has answered for the subnet. What allocation passes over is not free.
+    pub(super) fn counts(&self, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Option<Counts> {
+        let (subnet, inventory) = subnet.and_then(SubnetFacts::looked_at)?;
+        let range = &spec.range;
+        let can_be_reserved = |address: &Ipv4Addr| range.is_allocatable(*address, &subnet.cidrs);
+        let within = range.cidr().network()..=range.cidr().broadcast();
+        let reservations = self.reservations.range(within).map(|(address, _)| *address);
+        let of_ips = self.ips.values().filter_map(|ip| ip.status.address);
+        let reserved: BTreeSet<Ipv4Addr> =
+            reservations.chain(of_ips).filter(can_be_reserved).collect();
+        let found_taken = self.memory.values().flat_map(|memory| memory.taken.keys());
+        let foreign: BTreeSet<Ipv4Addr> = inventory
+            .addresses()
+            .map(|(address, _)| address)
+            .chain(found_taken)
+            .copied()
+            .filter(|address| can_be_reserved(address) && !reserved.contains(address))
+            .collect();
+        let capacity = range.capacity(&subnet.cidrs);
+        let (reserved, foreign) = (number(reserved.len()), number(foreign.len()));
+        Some(Counts {
+            capacity,
+            reserved,
+            foreign,
+            free: capacity.saturating_sub(reserved).saturating_sub(foreign),
+        })
+    }
+
+    /// How many addresses of each block are `free`, `foreign` (others have them), or of an IP: `reserved`,
+    /// `claimed`, `attached`, or `deleting` (the IP is being deleted, and waits until it is sure that they are
+    /// nowhere). Each is counted once: together they are the block's capacity.
+    #[must_use]
+    pub fn addresses_by_state(&self) -> BTreeMap<(BlockName, &'static str), u64> {
+        let mut counts = BTreeMap::new();
+        for block in self.blocks.values() {
+            for (state, count) in self.states_of(block) {
+                counts.insert((block.name.clone(), state), count);
+            }
+        }
+        counts
+    }
+
+    fn states_of(&self, block: &Block) -> [(&'static str, u64); 6] {
+        let spec = block.spec.as_ref().ok();
+        let subnet = spec.and_then(|spec| self.subnets.get(&spec.subnet));
+        let counted = spec.and_then(|spec| self.counts(spec, subnet));
+        let known = block.status.clone();
+        let status = counted.map_or(known.clone(), |counts| counts.into_status(known));
+        let (mut claimed, mut attached, mut deleting) = (0, 0, 0);
+        let ips = self.ips.values().filter(|ip| lies_in(ip, block));
+        for ip in ips.filter(|ip| ip.status.address.is_some()) {
+            match &ip.status.claim {
+                _ if ip.deleting => deleting += 1,
+                None => {}
+                Some(claim) if claim.recorded() => attached += 1,
+                Some(_) => claimed += 1,
+            }
+        }
+        let reserved = status
+            .reserved
+            .saturating_sub(claimed + attached + deleting);
+        [
+            ("free", status.free),
+            ("foreign", status.foreign),
+            ("reserved", reserved),
+            ("claimed", claimed),
+            ("attached", attached),
+            ("deleting", deleting),
+        ]
+    }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

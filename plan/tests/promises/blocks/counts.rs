@@ -1,0 +1,206 @@
+//! How the addresses of a block are counted: each is in one state, and what allocation passes over is not
+//! free.
+
+use std::collections::BTreeMap;
+
+use mooring_plan::block::BlockRange;
+use mooring_plan::names::{BlockName, IpName};
+use mooring_plan::objects::Reservation;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::Step;
+use proptest::prelude::*;
+
+use super::{mind, name, status, steps, world};
+use crate::sim::{INTERVAL, Sim, address};
+
+fn by_state(sim: &Sim) -> BTreeMap<&'static str, u64> {
+    let counts = sim.controllers[0].facts.addresses_by_state();
+    let of_block =
+        |((block, state), count): ((BlockName, _), _)| (block == name()).then_some((state, count));
+    counts.into_iter().filter_map(of_block).collect()
+}
+
+fn narrowed(sim: &mut Sim, cidr: &str) {
+    sim.change_block("block", |block| {
+        if let Ok(spec) = &mut block.spec {
+            spec.range = BlockRange::parse(cidr, []).unwrap();
+        }
+    });
+}
+
+#[test]
+fn every_address_that_can_be_reserved_is_in_one_state() {
+    let mut sim = world();
+    sim.ip("coming", "203.0.113.30");
+    sim.ip("going", "203.0.113.40");
+    sim.settle();
+    sim.pod("b").on("n2").asks("coming");
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    sim.delete_ip("going");
+    sim.tell(0);
+    let counts = by_state(&sim);
+    let expected = [
+        ("attached", 1),
+        ("claimed", 1),
+        ("deleting", 1),
+        // Primary addresses of two interfaces.
+        ("foreign", 2),
+        ("free", 251 - 6),
+        ("reserved", 1),
+    ];
+    assert_eq!(counts, BTreeMap::from(expected));
+    let facts = &sim.controllers[0].facts;
+    assert_eq!(facts.block_of(&IpName::from("spare")), Some(name()));
+    assert_eq!(facts.block_of(&IpName::from("nobody")), None);
+}
+
+#[test]
+fn a_block_in_which_nothing_lies_is_counted_too() {
+    let mut sim = Sim::new();
+    sim.settle();
+    mind(&mut sim);
+    let counts = by_state(&sim);
+    assert_eq!((counts["free"], counts.values().sum()), (251, 251u64));
+}
+
+#[test]
+fn what_is_on_an_interface_is_not_free_and_what_an_ip_reserves_is_not_foreign() {
+    let mut sim = world();
+    // Beside two primary addresses: a stranger's, and one that an IP reserves and somebody else has.
+    sim.found_on("203.0.113.77", Some("eni-n2"));
+    sim.found_on("203.0.113.20", Some("eni-n2"));
+    // Never to be reserved, whoever has it.
+    sim.found_on("203.0.113.2", Some("eni-n2"));
+    sim.wait(INTERVAL);
+    let status = status(&mut sim);
+    let counted = (
+        status.capacity,
+        status.reserved,
+        status.foreign,
+        status.free,
+    );
+    assert_eq!(counted, (251, 2, 3, 246));
+}
+
+#[test]
+fn what_is_reserved_and_by_no_ip_that_is_known_is_not_free() {
+    let mut sim = world();
+    let left = sim.kube.reservations[&address("203.0.113.20")].clone();
+    let left = Reservation {
+        address: address("203.0.113.66"),
+        uid: "left".to_owned(),
+        label: Some("gone".into()),
+        owner: Some("gone".into()),
+        parent: Some("gone".into()),
+        ..left
+    };
+    sim.kube.bump();
+    sim.kube.reservations.insert(left.address, left);
+    let status = status(&mut sim);
+    assert_eq!((status.reserved, status.free), (3, 246));
+}
+
+#[test]
+fn numbers_stay_until_ec2_has_answered_a_process_that_has_just_begun() {
+    let mut sim = world();
+    let before = status(&mut sim);
+    sim.restart(0);
+    let written = steps(&mut sim).into_iter().find_map(|step| match step {
+        mooring_plan::step::BlockStep::Status(_, _, status) => Some(status),
+        _ => None,
+    });
+    let counts = |status: &mooring_plan::objects::BlockStatus| {
+        let cidrs = status.subnet_cidrs.clone();
+        (cidrs, status.capacity, status.free, status.nodes)
+    };
+    let kept = written.unwrap_or_else(|| before.clone());
+    assert_eq!(counts(&kept), counts(&before));
+    sim.settle();
+    assert_eq!(status(&mut sim), before);
+}
+
+#[test]
+fn an_address_that_another_manager_reserves_is_not_free() {
+    let mut sim = Sim::new();
+    narrowed(&mut sim, "203.0.113.8/31");
+    let service = Reservation {
+        address: address("203.0.113.8"),
+        uid: "service".to_owned(),
+        version: sim.kube.bump(),
+        deleting: false,
+        finalizer: false,
+        parent: None,
+        parent_text: "Service default/db".to_owned(),
+        label: None,
+        owner: None,
+        managed: false,
+    };
+    sim.kube.reservations.insert(service.address, service);
+    sim.ip_of_block("one", "block");
+    sim.ip_of_block("two", "block");
+    sim.settle();
+    let status = status(&mut sim);
+    let counted = (
+        status.capacity,
+        status.reserved,
+        status.foreign,
+        status.free,
+    );
+    assert_eq!(counted, (2, 1, 1, 0), "one of them waits, and none is free");
+}
+
+/// The IPs that say that the block is exhausted.
+fn exhausted(sim: &Sim) -> Vec<&IpName> {
+    let says = |reason| {
+        move |ip: &&mooring_plan::objects::Ip| {
+            let said = ip.status.conditions.reserved.as_ref();
+            said.is_some_and(|said| said.reason == reason)
+        }
+    };
+    let ips = sim.kube.ips.values();
+    ips.filter(says(Reason::BlockExhausted))
+        .map(|ip| &ip.name)
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_block_is_exhausted_when_nothing_is_free_and_only_then(
+        nodes in 0usize..5,
+        strangers in prop::collection::btree_set(0u8..16, 0..12),
+        given in prop::collection::btree_set(0u8..16, 0..5),
+        wishing in 0usize..15,
+    ) {
+        let mut sim = Sim::new();
+        for node in 0..=nodes {
+            sim.node(&format!("n{node}"));
+        }
+        // 203.0.113.240 to .255: primary addresses, strangers' and AWS's last one among them.
+        narrowed(&mut sim, "203.0.113.240/28");
+        for last in strangers {
+            let stranger = address(&format!("203.0.113.{}", 240 + u16::from(last)));
+            if sim.ec2.holder_of(stranger).is_none() {
+                sim.found_on(&stranger.to_string(), Some("eni-n0"));
+            }
+        }
+        for last in given {
+            let last = 240 + u16::from(last);
+            sim.ip(&format!("given-{last}"), &format!("203.0.113.{last}"));
+        }
+        sim.settle();
+        for number in 0..wishing {
+            sim.ip_of_block(&format!("wishing-{number}"), "block");
+        }
+        sim.settle();
+        let status = status(&mut sim);
+        let (waiting, counted) = (exhausted(&sim), (status.reserved, status.foreign, status.free));
+        prop_assert_eq!(status.capacity, status.reserved + status.foreign + status.free);
+        prop_assert_eq!(by_state(&sim).values().sum::<u64>(), status.capacity);
+        prop_assert!(waiting.is_empty() || status.free == 0, "{:?} {:?}", waiting, counted);
+        sim.ip_of_block("one-more", "block");
+        sim.settle();
+        prop_assert_eq!(exhausted(&sim).is_empty(), status.free > 0, "{:?}", counted);
+    }
+}

@@ -1,0 +1,191 @@
+//! A block whose addresses cannot be reserved says why, and sends no pod to a node.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::Fact;
+use mooring_plan::names::{NodeName, SubnetId};
+use mooring_plan::objects::Condition;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{BlockStep, Notice};
+
+use super::{LABEL, labels_of, look, mind, name, steps, world};
+use crate::sim::{INTERVAL, SUBNET, Sim};
+
+/// What Ready says now, or would, and what of it is an Event.
+fn ready(sim: &mut Sim) -> (Condition, Vec<Notice>) {
+    let (steps, notices) = look(sim);
+    let written = steps.into_iter().find_map(|step| match step {
+        BlockStep::Status(_, _, status) => Some(status),
+        _ => None,
+    });
+    let status = written.unwrap_or_else(|| sim.kube.blocks[&name()].status.clone());
+    (status.conditions["Ready"].clone(), notices)
+}
+
+fn tell(sim: &mut Sim, fact: Fact) {
+    let now = sim.now;
+    sim.controllers[0].facts.apply(fact, now, now);
+}
+
+fn subnet_failed(sim: &mut Sim, outcome: Outcome) {
+    tell(sim, Fact::SubnetFailed(SubnetId::from(SUBNET), outcome));
+}
+
+fn subnet_is(sim: &mut Sim, cidr: &str) {
+    let cidrs = vec![cidr.parse().unwrap()];
+    tell(sim, Fact::SubnetRead(SubnetId::from(SUBNET), cidrs));
+}
+
+fn inventory_failed(sim: &mut Sim, outcome: Outcome) {
+    tell(sim, Fact::InventoryFailed(SubnetId::from(SUBNET), outcome));
+}
+
+fn inventory_done(sim: &mut Sim) {
+    let list = sim.ec2.describe(sim.now);
+    tell(sim, Fact::InventoryDone(SubnetId::from(SUBNET), list));
+}
+
+#[test]
+fn a_subnet_that_ec2_does_not_know_is_said_as_such_with_an_event() {
+    let mut sim = Sim::new();
+    sim.tell(0);
+    subnet_failed(&mut sim, Outcome::SubnetNotFound);
+    // EC2 shows no interfaces of a subnet that there is not, and no error.
+    inventory_done(&mut sim);
+    let (said, notices) = ready(&mut sim);
+    assert_eq!((said.status, said.reason), (false, Reason::SubnetNotFound));
+    for part in [SUBNET, "InvalidSubnetID.NotFound", "another block"] {
+        assert!(said.message.contains(part), "{said:?}");
+    }
+    let heard: Vec<_> = notices.iter().map(|notice| notice.reason).collect();
+    assert_eq!(heard, [Reason::SubnetNotFound], "{notices:?}");
+    // EC2's next answer is lost: nothing was taken back by that.
+    subnet_failed(&mut sim, Outcome::Unknown);
+    assert_eq!(ready(&mut sim).0, said);
+    // Describe lagged behind a subnet that was made just now.
+    subnet_is(&mut sim, "203.0.113.0/24");
+    assert!(ready(&mut sim).0.status);
+}
+
+#[test]
+fn a_block_of_which_ec2_does_not_permit_to_look_says_which_permission_is_missing() {
+    let mut sim = Sim::new();
+    sim.tell(0);
+    subnet_failed(&mut sim, Outcome::Denied);
+    inventory_failed(&mut sim, Outcome::Denied);
+    let (said, notices) = ready(&mut sim);
+    assert_eq!((said.status, said.reason), (false, Reason::AccessDenied));
+    assert!(said.message.contains("ec2:DescribeSubnets"), "{said:?}");
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    subnet_is(&mut sim, "203.0.113.0/24");
+    let (said, notices) = ready(&mut sim);
+    assert_eq!((said.status, said.reason), (false, Reason::AccessDenied));
+    assert!(
+        said.message.contains("ec2:DescribeNetworkInterfaces"),
+        "{said:?}"
+    );
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    inventory_failed(&mut sim, Outcome::Throttled);
+    assert_eq!(
+        ready(&mut sim).0,
+        said,
+        "still not permitted, as far as is known"
+    );
+    inventory_done(&mut sim);
+    assert!(ready(&mut sim).0.status);
+}
+
+#[test]
+fn a_permission_that_is_withdrawn_makes_a_block_unready() {
+    let mut sim = world();
+    mind(&mut sim);
+    inventory_failed(&mut sim, Outcome::Denied);
+    assert_eq!(ready(&mut sim).0.reason, Reason::AccessDenied);
+    // An EC2 that is merely away says nothing of the block.
+    let mut sim = world();
+    mind(&mut sim);
+    inventory_failed(&mut sim, Outcome::Unknown);
+    assert!(ready(&mut sim).0.status);
+}
+
+#[test]
+fn before_ec2_has_answered_a_block_waits_and_says_what_to_check() {
+    let mut sim = Sim::new();
+    let (said, notices) = ready(&mut sim);
+    assert_eq!((said.status, said.reason), (false, Reason::Waiting));
+    for part in [
+        SUBNET,
+        "ec2:DescribeSubnets",
+        "ec2:DescribeNetworkInterfaces",
+    ] {
+        assert!(said.message.contains(part), "{said:?}");
+    }
+    assert_eq!(notices, []);
+    // The CIDRs alone are not enough to reserve anything.
+    subnet_is(&mut sim, "203.0.113.0/24");
+    assert_eq!(ready(&mut sim).0.reason, Reason::Waiting);
+    inventory_done(&mut sim);
+    assert!(ready(&mut sim).0.status);
+}
+
+#[test]
+fn a_process_that_has_just_begun_leaves_a_block_ready_until_ec2_says_otherwise() {
+    let mut sim = world();
+    mind(&mut sim);
+    sim.restart(0);
+    assert!(ready(&mut sim).0.status, "nothing was asked yet");
+    subnet_failed(&mut sim, Outcome::Unknown);
+    assert_eq!(ready(&mut sim).0.reason, Reason::Waiting, "asked in vain");
+    // What was said of another spec is no word on this one.
+    let mut sim = world();
+    mind(&mut sim);
+    sim.change_block("block", |block| block.generation = 2);
+    sim.restart(0);
+    assert_eq!(ready(&mut sim).0.reason, Reason::Waiting);
+}
+
+/// Two nodes that could carry the block's addresses, and have not its label.
+fn unlabelled() -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.wait(INTERVAL);
+    sim
+}
+
+#[test]
+fn no_node_gets_the_label_of_a_block_that_is_not_ready() {
+    let mut sim = unlabelled();
+    subnet_is(&mut sim, "198.51.100.0/24");
+    assert_eq!(ready(&mut sim).0.reason, Reason::SubnetMismatch);
+    assert_eq!(labels_of(&steps(&mut sim)), []);
+    let mut sim = unlabelled();
+    inventory_failed(&mut sim, Outcome::Denied);
+    assert_eq!(labels_of(&steps(&mut sim)), []);
+    inventory_done(&mut sim);
+    let both = [("n1", true), ("n2", true)];
+    assert_eq!(labels_of(&steps(&mut sim)), both, "it is ready");
+}
+
+#[test]
+fn a_label_stays_while_a_block_is_not_ready_and_goes_with_the_interface() {
+    let mut sim = unlabelled();
+    mind(&mut sim);
+    inventory_failed(&mut sim, Outcome::Denied);
+    mind(&mut sim);
+    let labelled = |sim: &Sim| {
+        let nodes = sim.kube.nodes.values();
+        nodes.filter(|node| node.labels.contains_key(LABEL)).count()
+    };
+    assert_eq!(labelled(&sim), 2);
+    subnet_is(&mut sim, "198.51.100.0/24");
+    sim.ec2.interfaces.remove(&crate::sim::interface_of("n2"));
+    inventory_done(&mut sim);
+    inventory_done(&mut sim);
+    mind(&mut sim);
+    assert_eq!(labelled(&sim), 1);
+    assert!(
+        !sim.kube.nodes[&NodeName::from("n2")]
+            .labels
+            .contains_key(LABEL)
+    );
+}
