@@ -15,6 +15,7 @@ scenes![
     alone moving_with_reassign_costs_one_call,
     alone moving_on_one_interface_costs_no_call,
     shared a_rollout_with_the_default_strategy_completes,
+    shared a_rollout_of_a_deployment_that_selects_by_expressions_completes,
     shared an_undo_half_way_gives_the_address_back,
     shared an_undo_of_a_revision_that_never_became_ready_moves_nothing,
     shared a_rollout_onto_the_same_full_interface_completes,
@@ -116,6 +117,22 @@ async fn a_rollout_with_the_default_strategy_completes(scene: &Scene) {
         event["type"] == "Warning" && (of == old || of == new || of == ip.name)
     });
     assert!(warned.is_none(), "{warned:?}");
+}
+
+async fn a_rollout_of_a_deployment_that_selects_by_expressions_completes(scene: &Scene) {
+    two_nodes(scene).await;
+    let ip = scene.ip("web", 10).await;
+    let by_expression = json!({"matchLabels": null,
+        "matchExpressions": [{"key": "app", "operator": "In", "values": ["web", "shop"]}]});
+    let spec = json!({"selector": by_expression});
+    scene.deployment_with("web", &ip, &spec).await;
+    expect_rolled_out(scene, "web").await;
+    let old = scene.only_pod("web").await;
+    scene.expect_attached(&ip, &old).await;
+    scene.roll_out("web", &json!({})).await;
+    expect_rolled_out(scene, "web").await;
+    let new = scene.new_pod("web", &[&old]).await;
+    scene.expect_attached(&ip, &new).await;
 }
 
 /// The holder of revision 1 and the pod of a revision 2 that has the address, but is not available for an hour:

@@ -1,6 +1,7 @@
 //! A `ReplicaSet`.
 
 use k8s_openapi::api::apps::v1::ReplicaSetSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use kube::core::DynamicObject;
 use mooring_plan::names::{DeploymentUid, ReplicaSetUid};
 use mooring_plan::objects::ReplicaSet;
@@ -38,20 +39,37 @@ fn read(object: &DynamicObject) -> Result<ReplicaSet, Problem> {
 }
 
 /// A label selector that finds every `ReplicaSet` of the same Deployment, and perhaps others: its own
-/// without the label that tells them apart. None where nothing would be left to select by.
+/// without the label that tells them apart. None where nothing is left to select by: any may be of it.
 ///
 /// # Errors
 /// The spec does not match its schema.
 pub fn template_selector(object: &DynamicObject) -> Result<Option<String>, Unreadable> {
     let spec = part::<ReplicaSetSpec>(object, "spec")
         .map_err(|problem| problem.of("ReplicaSet", object))?;
-    let labels = spec
-        .and_then(|spec| spec.selector.match_labels)
-        .unwrap_or_default();
-    let terms: Vec<String> = labels
+    let selector = spec.map(|spec| spec.selector).unwrap_or_default();
+    let labels = selector.match_labels.unwrap_or_default();
+    let labels = labels
         .iter()
         .filter(|(key, _)| *key != TEMPLATE_HASH)
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
+        .map(|(key, value)| format!("{key}={value}"));
+    let expressions = selector.match_expressions.unwrap_or_default();
+    let expressions = expressions
+        .iter()
+        .filter(|expression| expression.key != TEMPLATE_HASH)
+        .filter_map(term);
+    let terms: Vec<String> = labels.chain(expressions).collect();
     Ok((!terms.is_empty()).then(|| terms.join(",")))
+}
+
+/// As it stands in a selector's text. One of another operator is left out: more is found then.
+fn term(expression: &LabelSelectorRequirement) -> Option<String> {
+    let key = &expression.key;
+    let values = expression.values.as_deref().unwrap_or_default().join(",");
+    match expression.operator.as_str() {
+        "In" => Some(format!("{key} in ({values})")),
+        "NotIn" => Some(format!("{key} notin ({values})")),
+        "Exists" => Some(key.clone()),
+        "DoesNotExist" => Some(format!("!{key}")),
+        _ => None,
+    }
 }

@@ -44,10 +44,14 @@ impl<C: Cloud> Effects<C> {
             return none();
         }
         let selector = read::template_selector(&object).map_err(unreadable)?;
-        let (Some(deployment), Some(selector)) = (own.deployment.clone(), selector) else {
+        let Some(deployment) = own.deployment.clone() else {
             return Ok(Fact::ReplicaSetsRead(of, vec![own]));
         };
-        let list = within(doing, sets.list(&ListParams::default().labels(&selector))).await?;
+        let params = ListParams {
+            label_selector: selector,
+            ..ListParams::default()
+        };
+        let list = within(doing, sets.list(&params)).await?;
         let mut siblings = list
             .items
             .iter()

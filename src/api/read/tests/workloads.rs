@@ -124,3 +124,33 @@ fn a_replica_set_is_read_with_what_finds_its_siblings() {
         Some("app=web")
     );
 }
+
+#[test]
+fn expressions_find_a_replica_set_s_siblings_too() {
+    let of = |selector: serde_json::Value| {
+        let value = object(json!({
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-abc", "uid": "r-1"},
+            "spec": {"selector": selector},
+        }));
+        template_selector(&value).unwrap()
+    };
+    let hash = json!({"pod-template-hash": "abc"});
+    let expressions = json!([
+        {"key": "app", "operator": "In", "values": ["web", "shop"]},
+        {"key": "tier", "operator": "NotIn", "values": ["test"]},
+        {"key": "zone", "operator": "Exists"},
+        {"key": "canary", "operator": "DoesNotExist"},
+        {"key": "pod-template-hash", "operator": "Exists"},
+        {"key": "new", "operator": "SomethingOfTomorrow", "values": ["x"]},
+    ]);
+    let all = "app in (web,shop),tier notin (test),zone,!canary";
+    assert_eq!(
+        of(json!({"matchLabels": hash, "matchExpressions": expressions})).as_deref(),
+        Some(all)
+    );
+    let labelled = json!({"matchLabels": {"app": "web"}, "matchExpressions": [
+        {"key": "zone", "operator": "Exists"},
+    ]});
+    assert_eq!(of(labelled).as_deref(), Some("app=web,zone"));
+    assert_eq!(of(json!({"matchLabels": hash})), None, "any may be one");
+}
