@@ -83,7 +83,6 @@ impl Metrics {
         let ec2_requests = Family::<Labels<2>, Counter>::default();
         let ec2_durations = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
-        let webhook_panics = Counter::default();
         let certificate_expiry = Gauge::<f64, AtomicU64>::default();
         let leader = Gauge::<i64>::default();
         let brakes = Family::<Labels<1>, Gauge>::default();
@@ -125,10 +124,10 @@ impl Metrics {
             "How long an admission review took",
             admissions.clone(),
         );
-        registry.register(
+        let webhook_panics = counter(
+            &mut registry,
             "webhook_panics",
             "Reviews that were refused because deciding panicked: a fault of Mooring",
-            webhook_panics.clone(),
         );
         registry.register(
             "webhook_certificate_expiry_timestamp_seconds",
@@ -140,11 +139,10 @@ impl Metrics {
             "reconcile_errors",
             "Steps of the controller that failed, by why",
         );
-        let describe_lag_exceeded = Counter::default();
-        registry.register(
+        let describe_lag_exceeded = counter(
+            &mut registry,
             "describe_lag_exceeded",
             "Addresses that an inventory does not show where EC2 has put them by an answer of more than 10 s before",
-            describe_lag_exceeded.clone(),
         );
         registry.register(
             "leader",
@@ -293,6 +291,13 @@ impl Metrics {
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
     }
+}
+
+/// One counter, from the start.
+fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
+    let counter = Counter::default();
+    registry.register(name, help, counter.clone());
+    counter
 }
 
 /// Counters that are told apart by one label.

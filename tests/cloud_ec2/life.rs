@@ -94,8 +94,8 @@ async fn a_delegated_prefix_is_read_and_an_address_of_it_is_refused() {
     assert_eq!(refused(refusal).0, Outcome::AssignedElsewhere);
     let take_off = world.sdk.unassign_private_ip_addresses();
     let take_off = take_off.network_interface_id(one.as_str());
-    let taken_off = take_off.ipv4_prefixes("203.0.113.32/28").send().await;
-    taken_off.unwrap();
+    let answer = take_off.ipv4_prefixes("203.0.113.32/28").send().await;
+    answer.unwrap();
     let assigned = world.ec2.assign(other, &within, Reassign::Refuse).await;
     assigned.unwrap();
     assert_eq!(world.holder(address(40)).await.as_ref(), Some(other));

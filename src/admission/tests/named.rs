@@ -10,8 +10,8 @@ use crate::admission::pod::validate_pod;
 use crate::admission::{Allowed, Change, Settings, Verdict};
 use crate::api::{Ip, IpBlock};
 
-fn named(names: &[&str]) -> Option<Vec<String>> {
-    Some(names.iter().map(|name| (*name).to_owned()).collect())
+fn named(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// A new IP, and one that has been so and is changed in another way: the verdicts.
@@ -64,7 +64,7 @@ fn refused_when_it_is_new((create, edit, later): (Verdict, Verdict, Verdict), wo
 
 #[test]
 fn a_namespace_that_cannot_be_is_not_allowed_to_anybody() {
-    let wrong = named(&["shop", "Default"]);
+    let wrong = Some(named(&["shop", "Default"]));
     refused_when_it_is_new(
         of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&wrong)),
         "spec.allowedNamespaces of IP \"partner-b\" has \"Default\", which is no namespace's name",
@@ -73,7 +73,7 @@ fn a_namespace_that_cannot_be_is_not_allowed_to_anybody() {
         of_block(|block| block.spec.allowed_namespaces.clone_from(&wrong)),
         "spec.allowedNamespaces of IPBlock \"home\" has \"Default\"",
     );
-    let right = named(&["shop", "default"]);
+    let right = Some(named(&["shop", "default"]));
     let (create, edit, _) = of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&right));
     accepts_silently(create);
     accepts_silently(edit);

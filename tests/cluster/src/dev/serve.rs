@@ -1,6 +1,6 @@
 //! What `up` leaves running: the parent of every process, until it is told to end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mooring_cluster::{ClusterOptions, control_plane_binary, target};
 use tokio::signal::unix::{SignalKind, signal};
@@ -45,7 +45,7 @@ pub(crate) async fn serve() -> Result<(), String> {
         .try_apply(&world.sample("ipblock.yaml", None)?)
         .await
         .map_err(|error| error.to_string())?;
-    write_whole(environment_file(), &environment(&world))?;
+    write_whole(&environment_file(), &environment(&world))?;
     loop {
         tokio::select! {
             _ = terminate.recv() => break,
@@ -53,7 +53,7 @@ pub(crate) async fn serve() -> Result<(), String> {
             _ = revive.recv() => {
                 let revived: Revived = world.revive().await;
                 let text = serde_json::to_string(&revived).map_err(|error| error.to_string())?;
-                write_whole(revived_file(), &text)?;
+                write_whole(&revived_file(), &text)?;
             }
         }
     }
@@ -93,9 +93,9 @@ fn environment(world: &World) -> String {
 }
 
 /// Writes a file in one piece: whoever sees it sees all of it.
-fn write_whole(path: PathBuf, text: &str) -> Result<(), String> {
+fn write_whole(path: &Path, text: &str) -> Result<(), String> {
     let draft = path.with_extension("draft");
     std::fs::write(&draft, text)
-        .and_then(|()| std::fs::rename(&draft, &path))
+        .and_then(|()| std::fs::rename(&draft, path))
         .map_err(|error| format!("writing {}: {error}", path.display()))
 }

@@ -149,9 +149,6 @@ impl Entry {
                 self.network_interface_id = Some(interface.to_string());
                 self.addresses = addresses.iter().copied().collect();
             }
-            Change::UnassignPrefixes { interface, .. } => {
-                self.network_interface_id = Some(interface.to_string());
-            }
             Change::AttachNetworkInterface {
                 interface,
                 instance,
@@ -163,7 +160,8 @@ impl Entry {
             Change::DetachNetworkInterface { attachment } => {
                 self.attachment_id = Some(attachment.to_string());
             }
-            Change::DeleteNetworkInterface { interface } => {
+            Change::UnassignPrefixes { interface, .. }
+            | Change::DeleteNetworkInterface { interface } => {
                 self.network_interface_id = Some(interface.to_string());
             }
             Change::StartInstances(ids)

@@ -76,7 +76,7 @@ impl Ec2 {
             .values()
             .filter(move |interface| interface.subnet == subnet)
             .flat_map(|interface| {
-                let in_prefixes = interface.prefixes.iter().flat_map(addresses_of);
+                let in_prefixes = interface.prefixes.iter().copied().flat_map(addresses_of);
                 interface.addresses().chain(in_prefixes)
             })
     }

@@ -34,7 +34,7 @@ impl Ec2 {
                     format!("{prefix} is not a valid /{LENGTH} prefix."),
                 ));
             }
-            for address in addresses_of(prefix) {
+            for address in addresses_of(*prefix) {
                 check_range(subnet, address)?;
                 if self.holder(subnet.id, address).is_some() {
                     return Err(in_use(address));
@@ -89,7 +89,7 @@ impl Ec2 {
 }
 
 /// Every address of a prefix.
-pub(super) fn addresses_of(prefix: &Ipv4Net) -> impl Iterator<Item = Ipv4Addr> + use<> {
+pub(super) fn addresses_of(prefix: Ipv4Net) -> impl Iterator<Item = Ipv4Addr> {
     let (first, last) = (u32::from(prefix.network()), u32::from(prefix.broadcast()));
     (first..=last).map(Ipv4Addr::from)
 }

@@ -225,7 +225,7 @@ impl Mind {
             }
             Lesson::Pass(length) => self.pass(*length),
             Lesson::Lead => {
-                self.facts.lead_begins();
+                self.facts.lead_begins(NOW);
                 self.pass(Millis(1));
                 self.prepare();
             }
