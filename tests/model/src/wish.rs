@@ -35,7 +35,12 @@ pub fn holds(state: &State) -> Result<(), String> {
             must(taken, "an address that is free is not reserved")?;
             continue;
         };
-        let available = wished.filter(|wished| reserved(wished) != Some(false));
+        // One that somebody has on an interface is not changed to while a pod has the address.
+        let in_use = |wished: &Ipv4Addr| {
+            let on = state.cloud.holder_of(*wished);
+            ip.status.claim.is_some() && on.is_some_and(|on| !explains(&ip.status, *wished, &on))
+        };
+        let available = wished.filter(|wished| reserved(wished) != Some(false) && !in_use(wished));
         must(
             available.is_none_or(|wished| wished == address),
             "an edit is not carried out",
