@@ -86,7 +86,7 @@ fn at_rest_nothing_is_written_and_each_period_costs_one_describe() {
 /// The milliseconds until the pod is told that it has the address.
 fn until_told(sim: &mut Sim, pod: &str) -> u64 {
     let from = sim.now;
-    let late = from.plus(Millis::seconds(600));
+    let late = from.plus(Millis::seconds(10));
     while !sim.the_pod(pod).says_attached() {
         sim.wait(Millis(1));
         assert!(sim.now < late, "never\n{}", sim.story());
