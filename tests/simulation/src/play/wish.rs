@@ -1,6 +1,7 @@
 //! Is the state what is wished for?
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use crate::api_server::ApiServer;
 use crate::cloud::Cloud;
 use crate::replicas::is_ours;
-use crate::world::{Kind, PLUGIN, World};
+use crate::world::{Kind, PLUGINS, World};
 
 /// Is the state what is wished for? If not, what is missing.
 ///
@@ -36,6 +37,9 @@ pub fn as_wished(world: &World) -> Result<(), String> {
             return Err(format!("nothing is reserved for {}", told()));
         }
         reserved.insert(address.to_owned());
+        if is_first(world, address) {
+            continue;
+        }
         if ip["status"]["previous"]
             .as_array()
             .is_some_and(|places| !places.is_empty())
@@ -65,15 +69,9 @@ pub fn as_wished(world: &World) -> Result<(), String> {
             return Err(format!("{} pods ask for {}", asking.len(), told()));
         };
         let node = text(holder, "/spec/nodeName");
-        let interface = world.machines.get(node).and_then(|machine| {
-            let range = world.blocks.get(text(ip, "/spec/block"))?;
-            machine.interfaces.get(&range.third)
-        });
-        let interface = interface
-            .map(|(interface, _)| interface.to_string())
-            .unwrap_or_default();
-        if ip["status"]["assigned"] != true || text(ip, "/status/networkInterfaceID") != interface {
-            return Err(format!("its pod is on {node} with {interface}: {}", told()));
+        let interface = text(ip, "/status/networkInterfaceID").to_owned();
+        if ip["status"]["assigned"] != true || !is_of(world, node, ip, &interface) {
+            return Err(format!("its pod is on {node}: {}", told()));
         }
         if saying != [text(holder, "/metadata/name")] {
             return Err(format!("{saying:?} say True for {}", told()));
@@ -81,15 +79,12 @@ pub fn as_wished(world: &World) -> Result<(), String> {
         placed.insert(address.to_owned(), interface);
     }
     let there = world.cloud.look(|ec2| {
-        let interfaces = ec2
-            .interfaces()
-            .filter(|interface| interface.description != PLUGIN);
-        let interfaces = interfaces.flat_map(|interface| {
+        let interfaces = ec2.interfaces().flat_map(|interface| {
             let id = interface.id.to_string();
-            interface
-                .secondary
-                .iter()
-                .map(move |address| (address.to_string(), id.clone()))
+            let secondary = interface.secondary.iter();
+            let plugins = |address: &Ipv4Addr| PLUGINS.contains(&address.octets()[3]);
+            let ours = secondary.filter(move |address| !(world.shape.plugin && plugins(address)));
+            ours.map(move |address| (address.to_string(), id.clone()))
         });
         interfaces.collect::<BTreeMap<String, String>>()
     });
@@ -117,7 +112,7 @@ fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
         others.any(|other| other == address)
     };
     if !wished.is_null() {
-        return had(wished);
+        return had(wished) || is_first(world, wished.as_str().unwrap_or_default());
     }
     let Some(range) = world.blocks.get(text(ip, "/spec/block")) else {
         return false;
@@ -131,6 +126,32 @@ fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
     range
         .addresses()
         .all(|address| had(&json!(address)) || on_an_interface(address))
+}
+
+/// Is it an interface of the node, in the subnet of the IP's block?
+fn is_of(world: &World, node: &str, ip: &Value, interface: &str) -> bool {
+    let machine = world.machines.get(node);
+    let range = world.blocks.get(text(ip, "/spec/block"));
+    let Some((machine, range)) = machine.zip(range) else {
+        return false;
+    };
+    world.cloud.look(|ec2| {
+        let mut interfaces = ec2.interfaces();
+        interfaces.any(|known| {
+            let on = known.attachment.map(|attachment| attachment.instance);
+            known.id.to_string() == interface
+                && on == Some(machine.instance)
+                && known.subnet == world.subnets[&range.third]
+        })
+    })
+}
+
+/// Is it the first address of an interface, which nobody can take off it?
+fn is_first(world: &World, address: &str) -> bool {
+    world.cloud.look(|ec2| {
+        ec2.interfaces()
+            .any(|interface| interface.primary.to_string() == address)
+    })
 }
 
 /// Each workload whose pods have the address for themselves runs as its template says, and only so.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ec2_emulator::state::id::{AttachmentId, InstanceId, NetworkInterfaceId, SubnetId};
@@ -15,8 +16,8 @@ use crate::cloud::Cloud;
 const GRACE: Duration = Duration::from_secs(40);
 /// The cloud's node controller takes the Node of an instance that is gone away after so long.
 const FORGOTTEN: Duration = Duration::from_secs(20);
-/// The description of the network plugin's interfaces, whose addresses are none of ours.
-pub const PLUGIN: &str = "the network plugin's";
+/// The last bytes of the addresses that the network plugin gives to its interfaces.
+pub const PLUGINS: RangeInclusive<u8> = 140..=190;
 
 /// How a machine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub struct Machine {
 }
 
 /// The last bytes of interfaces' first addresses: none lies in a block.
-const FIRST_ADDRESSES: [std::ops::RangeInclusive<u8>; 2] = [4..=31, 100..=127];
+const FIRST_ADDRESSES: [RangeInclusive<u8>; 2] = [4..=31, 100..=127];
 
 /// A network with a subnet for the machines, and those for the addresses.
 pub(super) fn network(cloud: &Cloud, subnets: &[u8]) -> (SubnetId, BTreeMap<u8, SubnetId>) {
@@ -129,9 +130,9 @@ impl World {
     /// An interface of the network plugin's, with addresses of its own, before ours in the order of devices.
     fn plug_plugins(&self, instance: InstanceId) {
         let third = *self.subnets.keys().next().expect("there is one");
-        let interface = self.create_interface(third, PLUGIN, BTreeMap::new());
+        let interface = self.create_interface(third, "the network plugin's", BTreeMap::new());
         self.attach(interface, instance, 1);
-        let free: Vec<Ipv4Addr> = self.free(third, 140..=190).take(2).collect();
+        let free: Vec<Ipv4Addr> = self.free(third, PLUGINS).take(2).collect();
         self.put(interface, &free);
     }
 
