@@ -19,11 +19,7 @@ impl Facts {
             return false;
         }
         let pending = self.brake_pending(block);
-        let attached = self
-            .ips
-            .values()
-            .filter(|ip| ip.status.block.as_ref() == Some(block) && ip.status.claim.is_some())
-            .count();
+        let attached = self.index.claimed_in(block);
         pending > 0 && (self.restored(block) || pending > ALWAYS_ALLOWED.max(attached / 5))
     }
 
@@ -36,13 +32,6 @@ impl Facts {
     /// How many releases of this block wait, inferred from absence.
     #[must_use]
     pub fn brake_pending(&self, block: &BlockName) -> usize {
-        self.absent
-            .keys()
-            .filter(|name| {
-                self.ips
-                    .get(*name)
-                    .is_some_and(|ip| ip.status.block.as_ref() == Some(block))
-            })
-            .count()
+        self.absent_in.count(block)
     }
 }

@@ -7,19 +7,23 @@ mod apply;
 mod backoff;
 mod bounds;
 mod immovable;
+mod index;
 mod lead;
 mod limits;
 mod memory;
 mod moments;
 mod subnet;
+mod touched;
 
 pub use bounds::Contradiction;
 pub(crate) use immovable::Immovable;
+use index::{Index, Reservations, Sets};
 use limits::LimitUnanswered;
 pub(crate) use memory::{LATE_CALL, READ_FRESH};
 pub use memory::{Memory, PodSeen};
 pub(crate) use subnet::DESCRIBE_LAG;
 pub use subnet::{Inventory, Location, SubnetFacts};
+pub use touched::Touched;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -31,8 +35,8 @@ use ipnet::Ipv4Net;
 use crate::classify::Outcome;
 use crate::cloud::{InstanceState, Interface};
 use crate::names::{
-    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
-    PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
+    BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
+    NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::step::{Call, Read, Write};
@@ -179,17 +183,6 @@ pub struct CallError {
     pub message: String,
 }
 
-/// What a fact may change the decisions of.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Touched {
-    /// Nothing: it said what was known.
-    Nothing,
-    /// One IP.
-    One(IpName),
-    /// Any of them.
-    All,
-}
-
 /// Everything that this process has been told.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Facts {
@@ -208,12 +201,14 @@ pub struct Facts {
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     pub(crate) pods: BTreeMap<PodUid, PodSeen>,
     pub(crate) pods_of: BTreeMap<IpName, BTreeSet<PodUid>>,
+    pub(crate) index: Index,
     pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
-    pub(crate) reservations: BTreeMap<Ipv4Addr, Reservation>,
+    pub(crate) reservations: Reservations,
     /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
     /// whether their addresses are somewhere.
     pub(crate) ownerless: BTreeMap<Ipv4Addr, (String, Millis)>,
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Millis, ReplicaSet)>,
+    pub(crate) replica_sets_of: Sets<DeploymentUid, ReplicaSetUid>,
     pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
     pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
     pub(crate) limits: BTreeMap<InstanceType, u32>,
@@ -227,6 +222,8 @@ pub struct Facts {
     pub(crate) witnessed: BTreeSet<PodUid>,
     /// Holders that a quorum read did not find and nobody saw go: since when (the brake).
     pub(crate) absent: BTreeMap<IpName, (PodUid, Millis)>,
+    /// Of these, those of a block.
+    pub(crate) absent_in: Sets<BlockName, IpName>,
     /// When this process last began to lead: what was asked before is of another time.
     pub(crate) led_since: Millis,
 }
@@ -240,6 +237,8 @@ pub(crate) struct Reads {
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Millis>,
     pub(crate) reservations: BTreeMap<Ipv4Addr, (Millis, Option<Reservation>)>,
     pub(crate) own_reservations: BTreeMap<IpUid, (Millis, Vec<Reservation>)>,
+    /// IPs of which a read failed, and waits.
+    pub(crate) failed: BTreeSet<IpName>,
 }
 
 /// A Node, and since when it is not ready.
@@ -266,10 +265,12 @@ impl Facts {
             blocks: BTreeMap::new(),
             pods: BTreeMap::new(),
             pods_of: BTreeMap::new(),
+            index: Index::default(),
             nodes: BTreeMap::new(),
-            reservations: BTreeMap::new(),
+            reservations: Reservations::default(),
             ownerless: BTreeMap::new(),
             replica_sets: BTreeMap::new(),
+            replica_sets_of: Sets::default(),
             instances: BTreeMap::new(),
             subnets: BTreeMap::new(),
             limits: BTreeMap::new(),
@@ -279,6 +280,7 @@ impl Facts {
             reads: Reads::default(),
             witnessed: BTreeSet::new(),
             absent: BTreeMap::new(),
+            absent_in: Sets::default(),
             led_since: Millis(0),
         }
     }

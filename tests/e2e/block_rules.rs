@@ -10,7 +10,22 @@ scenes![
     shared a_block_does_not_shrink_or_go_below_its_ips,
     shared fewer_namespaces_evict_nobody_and_warn,
     shared nodes_are_chosen_by_labels_that_they_can_have,
+    shared a_block_of_a_subnet_that_ec2_does_not_know_says_so,
 ];
+
+async fn a_block_of_a_subnet_that_ec2_does_not_know_says_so(scene: &Scene) {
+    let (mut subnet, _) = scene.another_subnet().await;
+    subnet.id = "subnet-0123456789abcdef0".to_owned();
+    let block = scene.block_unready("lost", &subnet, &json!({})).await;
+    let said = scene
+        .expect_reason("IPBlock", &block, "Ready", "False", "SubnetNotFound")
+        .await;
+    assert!(
+        said.contains(&subnet.id) && said.contains("InvalidSubnetID.NotFound"),
+        "{said}"
+    );
+    scene.expect_event("SubnetNotFound", &block).await;
+}
 
 async fn a_block_is_canonical_and_overlaps_no_other(scene: &Scene) {
     let block = scene.block().await;

@@ -94,6 +94,14 @@ impl Scene {
 
     /// A block of a subnet, waited for until it has taken its first inventory; its name.
     pub async fn block_in(&self, name: &str, subnet: &Subnet, spec: &Value) -> String {
+        let name = self.block_unready(name, subnet, spec).await;
+        self.expect_condition("IPBlock", &name, "Ready", "True")
+            .await;
+        name
+    }
+
+    /// As [`Scene::block_in`], not waited for.
+    pub async fn block_unready(&self, name: &str, subnet: &Subnet, spec: &Value) -> String {
         let name = self.named(name);
         self.blocks.lock().unwrap().push(name.clone());
         // Long enough that a node has to die for a pod to be evicted: one whose kubelet lags for a moment, on a busy
@@ -102,8 +110,6 @@ impl Scene {
         let block = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock",
             "metadata": {"name": name}, "spec": merged(base, spec)});
         self.cluster().apply(&block.to_string()).await;
-        self.expect_condition("IPBlock", &name, "Ready", "True")
-            .await;
         name
     }
 

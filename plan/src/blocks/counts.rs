@@ -35,17 +35,17 @@ impl Facts {
         let (subnet, inventory) = subnet.and_then(SubnetFacts::looked_at)?;
         let range = &spec.range;
         let can_be_reserved = |address: &Ipv4Addr| range.is_allocatable(*address, &subnet.cidrs);
-        let within = range.cidr().network()..=range.cidr().broadcast();
-        let reservations = self.reservations.range(within).map(|(address, _)| *address);
+        let cidr = range.cidr();
+        let reservations = self.reservations.within(cidr.network(), cidr.broadcast());
         let of_ips = self.ips.values().filter_map(|ip| ip.status.address);
         let reserved: BTreeSet<Ipv4Addr> =
             reservations.chain(of_ips).filter(can_be_reserved).collect();
         let found_taken = self.memory.values().flat_map(|memory| memory.taken.keys());
         let foreign: BTreeSet<Ipv4Addr> = inventory
             .addresses()
-            .map(|(address, _)| address)
-            .chain(found_taken)
-            .copied()
+            .map(|(address, _)| *address)
+            .chain(inventory.delegated())
+            .chain(found_taken.copied())
             .filter(|address| can_be_reserved(address) && !reserved.contains(address))
             .collect();
         let capacity = range.capacity(&subnet.cidrs);

@@ -40,7 +40,7 @@ impl Facts {
 
     /// Those that no IP that is known has, with the names of the IPs that they were made for.
     pub(crate) fn ownerless(&self) -> impl Iterator<Item = (&Reservation, &IpName)> {
-        let all = self.reservations.values().filter(|_| self.synced());
+        let all = self.reservations.all().filter(|_| self.synced());
         // Most belong to the IP of their parent's name: the rest is few, and worth a look at every IP.
         all.filter_map(|reservation| {
             let parent = reservation.parent.as_ref()?;

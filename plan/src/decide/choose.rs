@@ -133,10 +133,11 @@ impl<'a> World<'a> {
             .map(|(index, _)| index);
         let lowest = self
             .facts
-            .replica_sets
-            .values()
+            .replica_sets_of
+            .of(&deployment)
+            .filter_map(|uid| self.facts.replica_sets.get(uid))
             .map(|(_, set)| set)
-            .filter(|set| set.deployment.as_ref() == Some(&deployment) && set.replicas > 0)
+            .filter(|set| set.replicas > 0)
             .min_by_key(|set| set.revision)
             .map(|set| set.uid.clone());
         let of_lowest = || {

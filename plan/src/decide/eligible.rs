@@ -199,9 +199,8 @@ pub fn usable_interface<'a>(
     };
     let chosen = subnet
         .inventory()?
-        .interfaces
-        .values()
-        .filter(|interface| interface.attached && interface.instance.as_ref() == Some(instance))
+        .of_instance(instance)
+        .filter(|interface| interface.attached)
         .filter(|interface| {
             interface.subnet == spec.subnet && !interface.requester_managed && tagged(interface)
         })

@@ -200,7 +200,7 @@ fn allocate(
         }
     }
     let taken = |address: Ipv4Addr| {
-        world.facts.reservations.contains_key(&address)
+        world.facts.reservations.get(address).is_some()
             || world.taken_lately(address)
             || subnet
                 .inventory()

@@ -166,7 +166,7 @@ impl<'a> World<'a> {
             let again = Next::At(self.now.plus(ASK_AGAIN));
             return Err(Unreserved::Trouble(kept_for_good(address, kept), again));
         }
-        if let Some(reservation) = self.facts.reservations.get(&address) {
+        if let Some(reservation) = self.facts.reservations.get(address) {
             return Err(self.taken(reservation));
         }
         let Some((asked, by)) = self.memory.taken.get(&address) else {

@@ -98,17 +98,13 @@ impl<'a> World<'a> {
     pub(crate) fn own_reservation(&self, address: Ipv4Addr) -> Option<&'a Reservation> {
         self.facts
             .reservations
-            .get(&address)
+            .get(address)
             .filter(|reservation| is_ours(reservation, &self.ip.uid))
     }
 
     /// The addresses that are reserved for this IP, as the watch shows it.
     pub(crate) fn own_reservations(&self) -> impl Iterator<Item = &'a Reservation> {
-        let uid = &self.ip.uid;
-        self.facts
-            .reservations
-            .values()
-            .filter(move |reservation| is_ours(reservation, uid))
+        self.facts.reservations.of(&self.ip.uid)
     }
 
     /// Does the last inventory, begun after our last write, show the address where nothing of ours explains it?

@@ -33,18 +33,16 @@ impl Facts {
                 if let Some(looked_at) = self.rolled_back.as_mut().filter(|_| block.release_brake) {
                     looked_at.insert(block.name.clone());
                 }
-                match self.blocks.insert(block.name.clone(), block.clone()) {
-                    Some(before) if before == block => Touched::Nothing,
-                    _ => Touched::All,
-                }
+                let before = self.blocks.insert(block.name.clone(), block.clone());
+                self.touched_by_block(before.as_ref(), Some(&block))
             }
             Fact::BlockGone(name) => {
-                let gone = self.blocks.remove(&name).is_some();
+                let before = self.blocks.remove(&name);
                 if let Some(looked_at) = &mut self.rolled_back {
                     looked_at.remove(&name);
                 }
                 self.forget_subnets();
-                changed(gone)
+                self.touched_by_block(before.as_ref(), None)
             }
             Fact::Pod(pod) => self.see_pod(pod, now),
             Fact::PodDeleted(uid) => {
@@ -53,12 +51,9 @@ impl Facts {
             }
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
-            Fact::NodeGone(name) => changed(self.lose_node(&name)),
+            Fact::NodeGone(name) => self.lose_node(&name),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
-            Fact::ReservationGone(address) => match self.lose_reservation(address) {
-                Some(gone) => self.owner_of(&gone),
-                None => Touched::Nothing,
-            },
+            Fact::ReservationGone(address) => self.lose_reservation(address),
             Fact::Synced(kind) => changed(self.synced.insert(kind)),
             Fact::Listed(kind, version) => {
                 let known = self.listed.entry(kind).or_default();
@@ -98,14 +93,14 @@ impl Facts {
                 self.subnets.entry(id).or_default().tried = Some(now);
                 Touched::Nothing
             }
-            Fact::InventoryDone(id, list) => self.take_inventory(id, list, begun, now),
+            Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
             Fact::InventoryFailed(id, outcome) => {
                 let subnet = self.subnets.entry(id.clone()).or_default();
                 subnet.tried = Some(now);
                 subnet.inventory_failed(&id, outcome, now);
                 Touched::Nothing
             }
-            Fact::Wrote(name, write, outcome) => self.wrote(name, write, outcome, now),
+            Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, now),
             Fact::Called(name, call, result) => self.called(name, call, result, now),
             answer => self.read(answer, begun, now),
         }
@@ -145,23 +140,25 @@ impl Facts {
         let seen = memory.edit_seen.filter(|_| same_wish);
         let edited = ip.is_edited_while_held() && seen.is_none();
         memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
+        let came_to = before.and_then(Ip::unfinished_for).cloned();
         memory.adopted = None;
         memory.claim_changed(known, &ip, now);
         memory.failures.news(now);
         let name = ip.name.clone();
         let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);
-        if self
-            .absent
-            .get(&name)
-            .is_some_and(|(uid, _)| Some(uid) != holder)
-        {
-            self.absent.remove(&name);
-        }
+        let absent = self.absent.get(&name);
+        let missed = absent.filter(|(uid, _)| Some(uid) == holder).cloned();
+        self.clear_absent(&name);
+        let comes_to = ip.unfinished_for().cloned();
         self.uncount_coming(&name);
         if let Some(interface) = ip.unfinished_for() {
             let coming = self.coming.entry(interface.clone()).or_default();
             coming.insert(name.clone());
         }
+        if let Some(before) = self.ips.get(&name) {
+            self.index.remove_ip(before);
+        }
+        self.index.add_ip(&ip);
         if let Some(before) = self.ips.insert(name.clone(), ip) {
             self.note_unexplained(&before, now);
         }
@@ -170,7 +167,16 @@ impl Facts {
             subnet.want(now.plus(Millis(1)));
         }
         self.want_proof(&name, now);
-        Touched::One(name)
+        if let Some((uid, since)) = missed {
+            self.set_absent(&name, uid, since);
+        }
+        let mut touched = BTreeSet::from([name]);
+        if came_to != comes_to {
+            for interface in came_to.iter().chain(&comes_to) {
+                touched.extend(self.touched_by_room(interface));
+            }
+        }
+        Touched::of(touched)
     }
 
     fn see_unreadable(&mut self, ip: UnreadableIp, now: Millis) -> Touched {
@@ -208,7 +214,7 @@ impl Facts {
                 pods.for_each(|seen| seen.pod.version = OLDEST);
             }
             Kind::Reservation => {
-                let reservations = self.reservations.values_mut();
+                let reservations = self.reservations.all_mut();
                 reservations.for_each(|reservation| reservation.version = OLDEST);
             }
             // They are taken as they come.
@@ -231,18 +237,22 @@ impl Facts {
     fn lose_ip(&mut self, name: &IpName, now: Millis) -> Touched {
         self.memory.remove(name);
         self.missed.remove(name);
-        self.absent.remove(name);
+        self.clear_absent(name);
         self.uncount_coming(name);
-        let gone = self.ips.remove(name);
-        if let Some(gone) = &gone {
-            self.note_unexplained(gone, now);
-        }
+        let Some(gone) = self.ips.remove(name) else {
+            return Touched::Nothing;
+        };
+        self.index.remove_ip(&gone);
+        self.note_unexplained(&gone, now);
         // Others may wait for its address.
-        changed(gone.is_some())
+        let mut touched = self.touched_by_freed(gone.addresses());
+        touched.insert(gone.name);
+        Touched::Several(touched)
     }
 
     fn see_pod(&mut self, pod: Pod, now: Millis) -> Touched {
-        let before = self.pods.get(&pod.uid);
+        let before = self.pods.get(&pod.uid).cloned();
+        let before = before.as_ref();
         if before.is_some_and(|before| before.pod.version >= pod.version) {
             return Touched::Nothing;
         }
@@ -255,7 +265,8 @@ impl Facts {
                 .get(label)
                 .is_some_and(|(uid, _)| uid == &pod.uid)
         {
-            self.absent.remove(label);
+            let label = label.clone();
+            self.clear_absent(&label);
         }
         let seen = before.map_or(now, |before| before.seen);
         let deleting_since = pod.deleting.map(|_| {
@@ -263,16 +274,22 @@ impl Facts {
                 .and_then(|before| before.deleting_since)
                 .unwrap_or(now)
         });
-        let mut relabelled = false;
+        let mut touched = self.touched_by_pod(&pod);
+        if let Some(before) = before {
+            self.index.remove_pod(&before.pod);
+        }
         if let Some(label) = before.and_then(|before| before.pod.label.clone())
             && pod.label.as_ref() != Some(&label)
         {
             self.unlist(&label, &pod.uid);
-            relabelled = true;
+            // It concerns the IP that it was labelled for as well.
+            touched.insert(label);
         }
         let Some(label) = pod.label.clone() else {
-            return self.lose_pod(&pod.uid);
+            self.pods.remove(&pod.uid);
+            return Touched::of(touched);
         };
+        self.index.add_pod(&pod);
         self.pods_of
             .entry(label.clone())
             .or_default()
@@ -288,20 +305,18 @@ impl Facts {
         if let Some(memory) = self.memory.get_mut(&label) {
             memory.failures.news(now);
         }
-        // It concerns the IP that it was labelled for as well.
-        if relabelled {
-            Touched::All
-        } else {
-            Touched::One(label)
-        }
+        Touched::of(touched)
     }
 
     fn lose_pod(&mut self, uid: &PodUid) -> Touched {
-        let Some(label) = self.pods.remove(uid).and_then(|seen| seen.pod.label) else {
+        let Some(PodSeen { pod, .. }) = self.pods.remove(uid) else {
             return Touched::Nothing;
         };
-        self.unlist(&label, uid);
-        Touched::One(label)
+        self.index.remove_pod(&pod);
+        if let Some(label) = &pod.label {
+            self.unlist(label, uid);
+        }
+        Touched::of(self.touched_by_pod(&pod))
     }
 
     fn unlist(&mut self, label: &IpName, uid: &PodUid) {
@@ -323,24 +338,31 @@ impl Facts {
                 .and_then(|before| before.not_ready_since)
                 .unwrap_or(now)
         });
-        self.nodes.insert(
-            node.name.clone(),
-            NodeSeen {
-                node,
-                not_ready_since,
-            },
-        );
-        for memory in self.memory.values_mut() {
-            memory.failures.news(now);
+        if let Some(before) = before {
+            self.index.remove_node(&before.node);
         }
-        Touched::All
+        self.index.add_node(&node);
+        let name = node.name.clone();
+        let seen = NodeSeen {
+            node,
+            not_ready_since,
+        };
+        self.nodes.insert(name.clone(), seen);
+        let touched = self.touched_by_node(&name);
+        for ip in &touched {
+            if let Some(memory) = self.memory.get_mut(ip) {
+                memory.failures.news(now);
+            }
+        }
+        Touched::Several(touched)
     }
 
     /// Whatever was learnt of its type goes with the last Node of it.
-    fn lose_node(&mut self, name: &NodeName) -> bool {
+    fn lose_node(&mut self, name: &NodeName) -> Touched {
         let Some(gone) = self.nodes.remove(name) else {
-            return false;
+            return Touched::Nothing;
         };
+        self.index.remove_node(&gone.node);
         let of_type = |seen: &NodeSeen| seen.node.instance_type == gone.node.instance_type;
         if let Some(kind) = &gone.node.instance_type
             && !self.nodes.values().any(of_type)
@@ -348,42 +370,62 @@ impl Facts {
             self.limits.remove(kind);
             self.limits_unanswered.remove(kind);
         }
-        true
+        Touched::Several(self.touched_by_node(name))
     }
 
     fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Touched {
-        let before = self.reservations.get(&reservation.address);
+        let before = self.reservations.get(reservation.address);
         if before.is_some_and(|before| {
             before.uid == reservation.uid && before.version >= reservation.version
         }) {
             return Touched::Nothing;
         }
-        let touched = self.owner_of(&reservation);
-        self.reservations.insert(reservation.address, reservation);
-        if let Touched::One(name) = &touched
-            && let Some(memory) = self.memory.get_mut(name)
+        let mut touched = self.touched_by_reservation(&reservation);
+        for name in &touched {
+            if let Some(memory) = self.memory.get_mut(name) {
+                memory.failures.news(now);
+                // It may have been written for a version of the IP that was not read yet.
+                memory.round = memory.round.max(now);
+            }
+        }
+        if let Some(before) = before {
+            touched.extend(self.touched_by_reservation(before));
+        }
+        self.reservations.insert(reservation);
+        Touched::of(touched)
+    }
+
+    /// Whose it was, and what may have its address now: also what found it taken by one that no watch shows.
+    pub(super) fn lose_reservation(&mut self, address: Ipv4Addr) -> Touched {
+        let mut touched = BTreeSet::new();
+        let waiting = self.touched_by_freed([address].into_iter());
+        for name in &waiting {
+            let memory = self.memory.get_mut(name);
+            if memory.is_some_and(|memory| memory.taken.remove(&address).is_some()) {
+                touched.insert(name.clone());
+            }
+        }
+        if let Some(gone) = self.reservations.remove(address) {
+            touched.extend(self.touched_by_reservation(&gone));
+            touched.extend(waiting);
+        }
+        Touched::of(touched)
+    }
+
+    pub(super) fn set_absent(&mut self, name: &IpName, uid: PodUid, since: Millis) {
+        if let Some(block) = self.block_of(name) {
+            self.absent_in.insert(block, name.clone());
+        }
+        self.absent.insert(name.clone(), (uid, since));
+    }
+
+    /// While the IP is known as it was when its holder was missed.
+    pub(super) fn clear_absent(&mut self, name: &IpName) {
+        if self.absent.remove(name).is_some()
+            && let Some(block) = self.block_of(name)
         {
-            memory.failures.news(now);
-            // It may have been written for a version of the IP that was not read yet.
-            memory.round = memory.round.max(now);
+            self.absent_in.remove(&block, name);
         }
-        touched
-    }
-
-    /// Whoever found the address taken may have it now.
-    fn lose_reservation(&mut self, address: Ipv4Addr) -> Option<Reservation> {
-        for memory in self.memory.values_mut() {
-            memory.taken.remove(&address);
-        }
-        self.reservations.remove(&address)
-    }
-
-    fn owner_of(&self, reservation: &Reservation) -> Touched {
-        let uid = reservation.label.as_ref().or(reservation.owner.as_ref());
-        self.ips
-            .values()
-            .find(|ip| uid == Some(&ip.uid) || reservation.parent.as_ref() == Some(&ip.name))
-            .map_or(Touched::Nothing, |ip| Touched::One(ip.name.clone()))
     }
 }
 

@@ -144,6 +144,15 @@ impl Failures {
         self.read = Some((read, backoff));
     }
 
+    /// Nothing failed, and waits.
+    pub(super) const fn none(&self) -> bool {
+        self.call.is_none() && self.denied.is_none() && self.write.is_none() && self.read.is_none()
+    }
+
+    pub(super) const fn waits_to_read(&self) -> bool {
+        self.read.is_some()
+    }
+
     /// Reads of this kind are answered again.
     pub(crate) fn read_succeeded(&mut self, answered: impl Fn(&Read) -> bool) {
         if self.read.as_ref().is_some_and(|(read, _)| answered(read)) {

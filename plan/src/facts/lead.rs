@@ -23,6 +23,7 @@ impl Facts {
             blocks: before.blocks,
             pods: before.pods,
             pods_of: before.pods_of,
+            index: before.index,
             nodes: before.nodes,
             reservations: before.reservations,
             witnessed: before.witnessed,

@@ -74,6 +74,11 @@ impl Memory {
         begun >= self.round && now.since(begun) <= READ_FRESH
     }
 
+    /// Does it hold nothing that an inventory could change what follows from?
+    pub(crate) fn rests(&self) -> bool {
+        !self.stale && self.refused.is_empty() && self.taken.is_empty() && self.failures.none()
+    }
+
     /// May an Assign still land of which no answer came?
     pub(crate) fn assign_may_land(&self, now: Millis) -> bool {
         let since = self.unanswered;

@@ -7,6 +7,7 @@ use core::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 
 use super::backoff::Backoff;
+use super::index::Sets;
 use crate::classify::Outcome;
 use crate::cloud::Interface;
 use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
@@ -33,6 +34,7 @@ pub struct Inventory {
     at: BTreeMap<Ipv4Addr, InterfaceId>,
     /// Delegated prefixes by their first address. They have no address in common.
     prefixes: BTreeMap<Ipv4Addr, (Ipv4Net, InterfaceId)>,
+    of_instance: Sets<InstanceId, InterfaceId>,
 }
 
 impl Inventory {
@@ -53,6 +55,12 @@ impl Inventory {
                 interface.prefixes.iter().map(of)
             })
             .collect();
+        let mut of_instance = Sets::default();
+        for interface in &list {
+            if let Some(instance) = &interface.instance {
+                of_instance.insert(instance.clone(), interface.id.clone());
+            }
+        }
         let interfaces = list
             .into_iter()
             .map(|interface| (interface.id.clone(), interface))
@@ -62,7 +70,14 @@ impl Inventory {
             interfaces,
             at,
             prefixes,
+            of_instance,
         }
+    }
+
+    /// The interfaces that are attached to an instance, or on their way there or away.
+    pub(crate) fn of_instance(&self, instance: &InstanceId) -> impl Iterator<Item = &Interface> {
+        let ids = self.of_instance.of(instance);
+        ids.filter_map(|id| self.interfaces.get(id))
     }
 
     /// The interface that it shows the address on, by itself or in a delegated prefix.
@@ -76,6 +91,15 @@ impl Inventory {
     pub(crate) fn prefix_of(&self, address: Ipv4Addr) -> Option<(Ipv4Net, &InterfaceId)> {
         let (_, (prefix, on)) = self.prefixes.range(..=address).next_back()?;
         prefix.contains(&address).then_some((*prefix, on))
+    }
+
+    /// Every address of the delegated prefixes.
+    pub(crate) fn delegated(&self) -> impl Iterator<Item = Ipv4Addr> {
+        let spans = self.prefixes.values().map(|(prefix, _)| {
+            let last = u32::from(prefix.broadcast());
+            u32::from(prefix.network())..=last
+        });
+        spans.flatten().map(Ipv4Addr::from)
     }
 
     /// Every address that it shows by itself, with its interface.
@@ -155,6 +179,8 @@ pub struct SubnetFacts {
     /// EC2 did not permit it.
     pub(crate) denied: bool,
     pub(crate) own: BTreeMap<Ipv4Addr, OwnWrite>,
+    /// The addresses that own writes put on an interface.
+    own_on: Sets<InterfaceId, Ipv4Addr>,
     /// Addresses of which a call's outcome is not known, since when.
     pub(crate) unknown: BTreeMap<Ipv4Addr, Millis>,
     /// Addresses that an IP explained until then: no inventory begun before says that nobody does.
@@ -177,6 +203,20 @@ impl SubnetFacts {
     pub(crate) fn looked_at(&self) -> Option<(&Self, &Inventory)> {
         let inventory = self.inventory().filter(|_| !self.cidrs.is_empty());
         inventory.map(|inventory| (self, inventory))
+    }
+
+    /// EC2 answered a write of ours.
+    pub(crate) fn wrote(&mut self, address: Ipv4Addr, own: OwnWrite) {
+        if let Some(on) = own.now_on.clone() {
+            self.own_on.insert(on, address);
+        }
+        let now_on = own.now_on.clone();
+        let before = self.own.insert(address, own);
+        if let Some(on) = before.and_then(|before| before.now_on)
+            && Some(&on) != now_on.as_ref()
+        {
+            self.own_on.remove(&on, &address);
+        }
     }
 
     /// Asks for an inventory at that moment, if none is due before.
@@ -229,6 +269,7 @@ impl SubnetFacts {
         if let Some(before) = &self.before {
             self.explained.retain(|_, until| *until >= before.begun);
         }
+        let own_on = &mut self.own_on;
         self.own.retain(|address, own| {
             let Some((last, before)) = self.last.as_ref().zip(self.before.as_ref()) else {
                 return true;
@@ -240,7 +281,11 @@ impl SubnetFacts {
             } else {
                 own.answered
             };
-            !(before.begun > earliest && shown == before.holder_of(*address))
+            let over = before.begun > earliest && shown == before.holder_of(*address);
+            if over && let Some(on) = &own.now_on {
+                own_on.remove(on, address);
+            }
+            !over
         });
         // What we wrote and do not see, or saw move by itself, gets its second look soon.
         let shown = |address: &Ipv4Addr| {
@@ -276,27 +321,25 @@ impl SubnetFacts {
         }
     }
 
+    /// Is the last inventory so young that what it shows is fresh?
+    pub(super) fn looked_lately(&self, interval: Millis, now: Millis) -> bool {
+        let fresh_for = Millis(interval.0.saturating_mul(2)).max(LEAST_FRESH);
+        let last = self.last.as_ref();
+        last.is_some_and(|last| now.since(last.begun) <= fresh_for)
+    }
+
     /// Where the address is.
     #[must_use]
     pub fn locate(&self, address: Ipv4Addr, interval: Millis, now: Millis) -> Location {
         let Some(last) = &self.last else {
             return Location::default();
         };
-        let fresh_for = Millis(interval.0.saturating_mul(2)).max(LEAST_FRESH);
-        let fresh = now.since(last.begun) <= fresh_for && !self.unknown.contains_key(&address);
+        let fresh = self.looked_lately(interval, now) && !self.unknown.contains_key(&address);
         let shown = last.holder_of(address);
+        // `done` drops an own write once two later inventories agree: it still lies over them here.
         let own = self.own.get(&address);
-        let (on, agreed_since) = match (own, &self.before) {
-            // `done` drops an own write once two later inventories agree: it still lies over them here.
-            (Some(own), _) => (own.now_on.as_ref(), None),
-            (None, Some(before))
-                if before.holder_of(address) == shown
-                    && shown.is_none_or(|on| before.instance_of(on) == last.instance_of(on)) =>
-            {
-                (shown, Some(before.begun))
-            }
-            (None, _) => (shown, None),
-        };
+        let on = own.map_or(shown, |own| own.now_on.as_ref());
+        let agreed_since = self.agreed_since(address);
         Location {
             on: on.cloned(),
             instance: on.and_then(|on| last.instance_of(on)).cloned(),
@@ -304,6 +347,22 @@ impl SubnetFacts {
             agreed: agreed_since.is_some(),
             agreed_since,
         }
+    }
+
+    /// When the older of two inventories was begun that show the address alike, with no own write over them.
+    pub(super) fn agreed_since(&self, address: Ipv4Addr) -> Option<Millis> {
+        let (last, before) = self.last.as_ref().zip(self.before.as_ref())?;
+        let on = last.holder_of(address);
+        let alike = before.holder_of(address) == on
+            && on.is_none_or(|on| before.instance_of(on) == last.instance_of(on));
+        (alike && !self.own.contains_key(&address)).then_some(before.begun)
+    }
+
+    /// The interface that the last inventory shows an address on, and its instance.
+    pub(super) fn shown(&self, address: Ipv4Addr) -> Option<(&InterfaceId, Option<&InstanceId>)> {
+        let last = self.last.as_ref()?;
+        let on = last.holder_of(address)?;
+        Some((on, last.instance_of(on)))
     }
 
     /// The interface that the last inventory shows an address on, if it was begun so long after our last
@@ -342,23 +401,15 @@ impl SubnetFacts {
                 .count()
                 + interface.prefixes.len()
         });
-        shown
-            + self
-                .own
-                .values()
-                .filter(|own| own.now_on.as_ref() == Some(id))
-                .count()
+        shown + self.own_on.count(id)
     }
 
     /// Did the inventory before the last one show an interface attached to this instance?
     pub(crate) fn shown_before(&self, instance: Option<&InstanceId>) -> bool {
-        let interfaces = self
-            .before
-            .iter()
-            .flat_map(|before| before.interfaces.values());
-        instance.is_some()
-            && interfaces
-                .into_iter()
-                .any(|interface| interface.attached && interface.instance.as_ref() == instance)
+        let shown = self.before.as_ref().zip(instance);
+        shown.is_some_and(|(before, instance)| {
+            let mut interfaces = before.of_instance(instance);
+            interfaces.any(|interface| interface.attached)
+        })
     }
 }

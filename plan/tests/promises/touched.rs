@@ -29,6 +29,10 @@ fn partner() -> Touched {
     Touched::One(IpName::from("partner"))
 }
 
+fn several(names: &[&str]) -> Touched {
+    Touched::Several(names.iter().map(|name| IpName::from(*name)).collect())
+}
+
 #[test]
 fn what_is_known_already_touches_nothing() {
     let mut sim = world();
@@ -61,14 +65,17 @@ fn what_is_news_touches_what_it_is_about() {
     let kube = sim.kube.clone();
     let mut block = kube.blocks.values().next().unwrap().clone();
     block.release_brake = true;
-    assert_eq!(told(&mut sim, Fact::Block(block)), Touched::All);
+    assert_eq!(told(&mut sim, Fact::Block(block)), several(&["partner"]));
     let mut pod = kube.pods[&key("a")].clone();
     pod.version = ResourceVersion(1_000);
     assert_eq!(told(&mut sim, Fact::Pod(pod.clone())), partner());
     // Relabelled: the IP that it leaves has lost a pod.
     pod.version = ResourceVersion(1_001);
     pod.label = Some("other".into());
-    assert_eq!(told(&mut sim, Fact::Pod(pod)), Touched::All);
+    assert_eq!(
+        told(&mut sim, Fact::Pod(pod)),
+        several(&["other", "partner"])
+    );
     let elsewhere = vec!["198.51.100.0/24".parse().unwrap()];
     let fact = Fact::SubnetRead(SubnetId::from(SUBNET), elsewhere);
     assert_eq!(told(&mut sim, fact), Touched::All);
@@ -83,11 +90,20 @@ fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
     let sim = world();
     let uid = sim.the_ip("partner").uid.clone();
     let known = sim.kube.reservations[&address("203.0.113.10")].clone();
-    let nobodys = Reservation {
+    let stripped = Reservation {
+        version: ResourceVersion(1_000),
         label: None,
         owner: None,
         parent: None,
         ..known
+    };
+    let fact = Fact::Reservation(stripped.clone());
+    let mut facts = sim.controllers[0].facts.clone();
+    let touched = facts.apply(fact, sim.now, sim.now);
+    assert_eq!(touched, partner(), "it was its until now");
+    let nobodys = Reservation {
+        address: address("203.0.113.66"),
+        ..stripped
     };
     let other = IpUid::from("another");
     for (reservation, touched) in [
@@ -187,12 +203,14 @@ fn what_goes_touches_only_who_had_to_do_with_it() {
         told(&mut sim, Fact::NodeGone("nobody".into())),
         Touched::Nothing
     );
-    assert_eq!(told(&mut sim, Fact::NodeGone("n2".into())), Touched::All);
+    assert_eq!(told(&mut sim, Fact::NodeGone("n2".into())), several(&[]));
+    let gone = told(&mut sim, Fact::NodeGone("n1".into()));
+    assert_eq!(gone, several(&["partner"]), "its holder is there");
     // Others may wait for its address.
     let uid = sim.the_ip("partner").uid.clone();
     assert_eq!(
         told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
-        Touched::All
+        several(&["partner"])
     );
     assert_eq!(
         told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
@@ -222,13 +240,13 @@ fn what_a_read_shows_first_touches_whoever_a_watch_would_have_touched() {
     let mut node = sim.kube.nodes.values().next().unwrap().clone();
     node.ready = false;
     let shown = Fact::NodeRead(node.name.clone(), Some(node.clone()));
-    assert_eq!(told(&mut sim, shown), Touched::All);
+    assert_eq!(told(&mut sim, shown), several(&["partner"]));
     assert_eq!(told(&mut sim, Fact::Node(node.clone())), Touched::Nothing);
     let gone = Fact::NodeRead(node.name, None);
-    assert_eq!(told(&mut sim, gone.clone()), Touched::All);
+    assert_eq!(told(&mut sim, gone.clone()), several(&["partner"]));
     assert_eq!(told(&mut sim, gone), Touched::Nothing);
     // Others may wait for its address.
     let missed = Fact::IpRead(IpName::from("partner"), None);
-    assert_eq!(told(&mut sim, missed.clone()), Touched::All);
+    assert_eq!(told(&mut sim, missed.clone()), several(&["partner"]));
     assert_eq!(told(&mut sim, missed), Touched::Nothing);
 }

@@ -18,6 +18,8 @@ const AT_MOST: Millis = Millis::seconds(1);
 const ON_ITS_WAY: Millis = Millis(50);
 /// And so often at least: what failed is asked again.
 const AT_LEAST: Millis = Millis::seconds(5);
+/// What is shown of blocks is counted anew so often at most.
+const SHOW: Millis = Millis::seconds(1);
 /// So many of a block's steps are under way at once.
 const STEPS_AT_ONCE: usize = 8;
 
@@ -32,8 +34,9 @@ pub(super) struct Blocks {
     running: BTreeSet<BlockName>,
     /// When to look next: at a block that was touched, or at all of them.
     next: Millis,
-    /// Numbers that are shown.
+    /// Numbers that are shown, and when they were counted.
     shown: BTreeSet<(BlockName, &'static str)>,
+    counted: Option<Millis>,
 }
 
 impl Blocks {
@@ -63,6 +66,7 @@ impl Blocks {
     }
 
     pub(super) fn forget_gauges(&mut self, metrics: &Metrics) {
+        self.counted = None;
         for (block, state) in std::mem::take(&mut self.shown) {
             metrics.forget_block(block.as_str(), &[state]);
         }
@@ -113,7 +117,11 @@ impl<C: Cloud> Actor<C> {
         self.blocks.all_touched = false;
         self.blocks.next = next;
         self.said.sweep(now);
-        self.show();
+        let counted = self.blocks.counted;
+        if counted.is_none_or(|counted| now.since(counted) >= SHOW) {
+            self.blocks.counted = Some(now);
+            self.show();
+        }
     }
 
     fn look_at(&mut self, block: &BlockName, now: Millis) {

@@ -191,6 +191,10 @@ impl<C: Cloud> Actor<C> {
                 }
                 self.queue.push(ip);
             }
+            Touched::Several(ips) => {
+                self.blocks.touch_all();
+                self.queue.extend(ips.iter());
+            }
             Touched::All => {
                 self.blocks.touch_all();
                 self.queue.extend(self.facts.ip_names());

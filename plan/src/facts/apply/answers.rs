@@ -1,5 +1,6 @@
 //! What answers to our own writes and calls change.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 
 use super::super::{CallError, Facts, Memory, Touched, WriteOutcome, Written};
@@ -13,14 +14,15 @@ use crate::step::{Call, Write};
 impl Facts {
     pub(super) fn wrote(
         &mut self,
-        name: IpName,
+        name: &IpName,
         write: Write,
         outcome: WriteOutcome,
         now: Millis,
     ) -> Touched {
-        let known = self.ips.get(&name).map(|ip| ip.version);
+        let known = self.ips.get(name).map(|ip| ip.version);
         let mut of_none = Memory::default();
-        let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
+        let memory = self.memory.get_mut(name).unwrap_or(&mut of_none);
+        let mut touched = Touched::One(name.clone());
         memory.round = now;
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
@@ -30,8 +32,7 @@ impl Facts {
             }
             (Write::Gate(gate), WriteOutcome::NotFound) => {
                 memory.gone.insert(gate.uid.clone());
-                let uid = gate.uid.clone();
-                self.lose_pod(&uid);
+                touched = touched.and(self.lose_pod(&gate.uid));
             }
             (Write::Reserve(_, _, _, address), WriteOutcome::AlreadyExists) => {
                 memory.taken.insert(*address, (now, String::new()));
@@ -52,15 +53,14 @@ impl Facts {
                 let newer = |seen: &Reservation| seen.uid != reservation.uid;
                 if !self
                     .reservations
-                    .get(&reservation.address)
+                    .get(reservation.address)
                     .is_some_and(newer)
                 {
-                    self.reservations.remove(&reservation.address);
+                    touched = touched.and(self.lose_reservation(reservation.address));
                 }
             }
             (Write::Label(_, uid, None), WriteOutcome::Done(_) | WriteOutcome::NotFound) => {
-                let uid = uid.clone();
-                self.lose_pod(&uid);
+                touched = touched.and(self.lose_pod(uid));
             }
             (
                 Write::Status(..) | Write::AddFinalizer(..) | Write::RemoveFinalizer(..),
@@ -70,23 +70,21 @@ impl Facts {
             }
             _ => {}
         }
-        let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
+        let memory = self.memory.get_mut(name).unwrap_or(&mut of_none);
         match outcome {
             WriteOutcome::Done(written) => {
                 memory.stale = false;
                 memory.failures.write_succeeded();
-                match written {
-                    Some(Written::Ip(ip)) => {
-                        self.see_ip(ip, now);
-                    }
+                touched = touched.and(match written {
+                    Some(Written::Ip(ip)) => self.see_ip(ip, now),
                     Some(Written::Pod(pod)) if self.pods.contains_key(&pod.uid) => {
-                        self.see_pod(pod, now);
+                        self.see_pod(pod, now)
                     }
                     Some(Written::Reservation(reservation)) => {
-                        self.see_reservation(reservation, now);
+                        self.see_reservation(reservation, now)
                     }
-                    Some(Written::Pod(_)) | None => {}
-                }
+                    Some(Written::Pod(_)) | None => Touched::Nothing,
+                });
             }
             WriteOutcome::Conflict => {
                 memory.stale = true;
@@ -101,7 +99,7 @@ impl Facts {
             }
             WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
         }
-        Touched::One(name)
+        touched
     }
 
     pub(super) fn called(
@@ -121,6 +119,7 @@ impl Facts {
         let error = result.err().filter(|error| error.outcome != Outcome::Done);
         let address = call.address();
         let subnet = subnet_id.map(|id| self.subnets.entry(id).or_default());
+        let mut left = None;
         match (error, subnet) {
             (None, subnet) => {
                 memory.failures.call_succeeded();
@@ -146,12 +145,13 @@ impl Facts {
                 };
                 if let Some(subnet) = subnet {
                     if on.is_some() || was_there {
+                        left = known.filter(|known| Some(known) != on.as_ref());
                         let now_on = on;
                         let own = OwnWrite {
                             answered: now,
                             now_on,
                         };
-                        subnet.own.insert(address, own);
+                        subnet.wrote(address, own);
                     }
                     subnet.unknown.remove(&address);
                 }
@@ -189,7 +189,11 @@ impl Facts {
                 }
             }
         }
-        Touched::One(name)
+        let mut touched = BTreeSet::from([name]);
+        if let Some(interface) = left {
+            touched.extend(self.touched_by_room(&interface));
+        }
+        Touched::of(touched)
     }
 }
 

@@ -33,7 +33,7 @@ impl Facts {
     pub(super) fn ownerless_unread(&mut self, read: &Read, now: Millis) {
         let Read::Ip(name) = read else { return };
         for (address, (_, since)) in &mut self.ownerless {
-            let held = self.reservations.get(address);
+            let held = self.reservations.get(*address);
             if held.is_some_and(|held| held.parent.as_ref() == Some(name)) {
                 *since = now;
             }

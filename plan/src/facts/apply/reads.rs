@@ -1,11 +1,11 @@
 //! What answers to quorum reads change.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use super::super::{Fact, Facts, READ_FRESH, Reads, Touched};
-use super::changed;
-use crate::names::{IpName, IpUid, Millis, PodUid};
+use crate::names::{IpName, IpUid, Millis, PodUid, ReplicaSetUid};
 use crate::objects::{Pod, ReplicaSet};
 use crate::step::Read;
 
@@ -21,28 +21,22 @@ const KEEP_LONG: Millis = Millis::seconds(600);
 impl Facts {
     pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
         self.forget_what_is_old(now);
-        self.read_succeeded(&fact);
+        let waited = self.read_succeeded(&fact);
         let mut touched = Touched::Nothing;
         match fact {
             Fact::PodRead(key, pod) => {
                 match &pod {
                     Some(pod) if self.pods.contains_key(&pod.uid) => {
-                        self.see_pod(pod.clone(), now);
+                        touched = self.see_pod(pod.clone(), now);
                     }
                     _ => {}
                 }
                 // The name now belongs to nobody, or to another pod.
-                let gone: Vec<PodUid> = self
-                    .pods
-                    .values()
-                    .filter(|seen| {
-                        seen.pod.key == key
-                            && pod.as_ref().is_none_or(|pod| pod.uid != seen.pod.uid)
-                    })
-                    .map(|seen| seen.pod.uid.clone())
-                    .collect();
+                let another = |uid: &&PodUid| pod.as_ref().is_none_or(|pod| &pod.uid != *uid);
+                let called = self.index.pods_called(&key).filter(another);
+                let gone: Vec<PodUid> = called.cloned().collect();
                 for uid in gone {
-                    self.lose_pod(&uid);
+                    touched = touched.and(self.lose_pod(&uid));
                 }
                 self.note_absence(&key, pod.as_ref(), begun);
                 self.reads.pods.insert(key, (begun, pod));
@@ -64,7 +58,7 @@ impl Facts {
                     }
                     None => {
                         let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);
-                        return self.read(missed, begun, now);
+                        return self.read(missed, begun, now).and(waited);
                     }
                 }
                 self.reads.ips.insert(name, (begun, ip));
@@ -72,18 +66,18 @@ impl Facts {
             Fact::NodeRead(name, node) => {
                 touched = match node {
                     Some(node) => self.see_node(node, now),
-                    None => changed(self.lose_node(&name)),
+                    None => self.lose_node(&name),
                 };
                 self.reads.nodes.insert(name, begun);
             }
             Fact::ReservationRead(address, reservation) => {
                 match &reservation {
                     None => {
-                        self.lose_reservation(address);
+                        touched = self.lose_reservation(address);
                     }
                     // The watch will show it too: until then this is what is known.
                     Some(found) if found.managed => {
-                        self.see_reservation(found.clone(), now);
+                        touched = self.see_reservation(found.clone(), now);
                     }
                     Some(_) => {}
                 }
@@ -110,12 +104,13 @@ impl Facts {
                     memory
                         .failures
                         .read_failed(name.as_str(), read, outcome, now);
+                    self.reads.failed.insert(name.clone());
                 }
                 return Touched::One(name);
             }
             _ => {}
         }
-        touched
+        touched.and(waited)
     }
 
     /// Was this read of an IP begun since the one that is known was first seen, or last written? Else what it
@@ -132,13 +127,11 @@ impl Facts {
         self.reads.forget_before(now);
         self.instances
             .retain(|_, (begun, _)| within(begun, KEEP_INSTANCES));
-        self.replica_sets
-            .retain(|_, (begun, _)| within(begun, KEEP_LONG));
         self.missed.retain(|_, at| within(at, KEEP_LONG));
     }
 
-    /// Whoever waited for such an answer need not wait any longer.
-    fn read_succeeded(&mut self, fact: &Fact) {
+    /// What waited for such an answer need not wait any longer.
+    fn read_succeeded(&mut self, fact: &Fact) -> Touched {
         let answered = |read: &Read| match (read, fact) {
             // The ReplicaSets of a pod that is gone, or has none, are answered by the pod.
             (Read::Pod(of) | Read::ReplicaSets(of, _), Fact::PodRead(key, _)) => of == key,
@@ -150,14 +143,27 @@ impl Facts {
             (Read::Instance(of), Fact::InstanceRead(id, _)) => of == id,
             _ => false,
         };
-        for memory in self.memory.values_mut() {
+        let memory = &mut self.memory;
+        let mut touched = BTreeSet::new();
+        self.reads.failed.retain(|name| {
+            let Some(memory) = memory.get_mut(name) else {
+                return false;
+            };
             memory.failures.read_succeeded(answered);
-        }
+            let waits = memory.failures.waits_to_read();
+            if !waits {
+                touched.insert(name.clone());
+            }
+            waits
+        });
+        Touched::of(touched)
     }
 
     /// Holders that a quorum read does not find, and that nobody here saw go, count for the brake.
     fn note_absence(&mut self, key: &crate::names::PodKey, pod: Option<&Pod>, begun: Millis) {
-        for ip in self.ips.values() {
+        let ips: Vec<IpName> = self.index.ips_naming(key).cloned().collect();
+        let mut missed = Vec::new();
+        for ip in ips.iter().filter_map(|name| self.ips.get(name)) {
             if let Some(memory) = self.memory.get_mut(&ip.name) {
                 let holders = ip
                     .status
@@ -178,34 +184,59 @@ impl Facts {
                 continue;
             };
             if pod.is_some_and(|pod| pod.uid == claim.uid) || self.witnessed.contains(&claim.uid) {
-                self.absent.remove(&ip.name);
+                missed.push((ip.name.clone(), None));
             } else if self
                 .absent
                 .get(&ip.name)
                 .is_none_or(|(uid, _)| uid != &claim.uid)
             {
-                self.absent
-                    .insert(ip.name.clone(), (claim.uid.clone(), begun));
+                missed.push((ip.name.clone(), Some(claim.uid.clone())));
+            }
+        }
+        for (name, uid) in missed {
+            match uid {
+                None => self.clear_absent(&name),
+                Some(uid) => self.set_absent(&name, uid, begun),
             }
         }
     }
 
-    fn see_replica_sets(
-        &mut self,
-        of: crate::names::ReplicaSetUid,
-        sets: Vec<ReplicaSet>,
-        begun: Millis,
-    ) {
+    fn see_replica_sets(&mut self, of: ReplicaSetUid, sets: Vec<ReplicaSet>, begun: Millis) {
         let deployment = sets
             .iter()
             .find(|set| set.uid == of)
             .and_then(|set| set.deployment.clone());
-        self.replica_sets.retain(|uid, (_, set)| {
-            uid != &of && (deployment.is_none() || set.deployment != deployment)
-        });
+        let siblings = deployment.iter().flat_map(|of| self.replica_sets_of.of(of));
+        let before: Vec<ReplicaSetUid> = siblings.chain([&of]).cloned().collect();
+        for uid in before {
+            self.forget_replica_set(&uid);
+        }
         self.reads.replica_sets.insert(of, begun);
-        self.replica_sets
-            .extend(sets.into_iter().map(|set| (set.uid.clone(), (begun, set))));
+        for set in sets {
+            self.forget_replica_set(&set.uid);
+            if let Some(deployment) = &set.deployment {
+                self.replica_sets_of
+                    .insert(deployment.clone(), set.uid.clone());
+            }
+            self.replica_sets.insert(set.uid.clone(), (begun, set));
+        }
+    }
+
+    fn forget_replica_set(&mut self, uid: &ReplicaSetUid) {
+        let gone = self.replica_sets.remove(uid);
+        if let Some(deployment) = gone.and_then(|(_, set)| set.deployment) {
+            self.replica_sets_of.remove(&deployment, uid);
+        }
+    }
+
+    /// Those that were read long ago.
+    pub(super) fn forget_replica_sets(&mut self, now: Millis) {
+        let old = |at: &Millis| now.since(*at) >= KEEP_LONG;
+        let sets = self.replica_sets.iter();
+        let old = sets.filter(|(_, (at, _))| old(at)).map(|(uid, _)| uid);
+        for uid in old.cloned().collect::<Vec<_>>() {
+            self.forget_replica_set(&uid);
+        }
     }
 }
 

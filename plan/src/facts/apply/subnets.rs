@@ -34,14 +34,15 @@ impl Facts {
 
     pub(super) fn take_inventory(
         &mut self,
-        id: SubnetId,
+        id: &SubnetId,
         list: Vec<Interface>,
         begun: Millis,
         now: Millis,
     ) -> Touched {
+        let not_agreed = self.not_agreed(id, now);
         let of_interest = OfInterest::to(self.ips.values());
         let inventory = Inventory::new(begun, list);
-        let subnet = self.subnets.entry(id).or_default();
+        let subnet = self.subnets.entry(id.clone()).or_default();
         subnet.done(inventory, &of_interest);
         let held: BTreeSet<&PodUid> = self
             .ips
@@ -52,8 +53,9 @@ impl Facts {
         self.witnessed
             .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
         self.forget_what_is_old(now);
+        self.forget_replica_sets(now);
         self.note_ownerless(now);
-        Touched::All
+        Touched::Several(self.touched_by_inventory(id, &not_agreed))
     }
 
     /// A detach that has just begun while an Assign may be on its way waits for looks that are begun when

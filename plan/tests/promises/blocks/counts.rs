@@ -11,7 +11,7 @@ use mooring_plan::step::Step;
 use proptest::prelude::*;
 
 use super::{mind, name, status, steps, world};
-use crate::sim::{INTERVAL, Sim, address};
+use crate::sim::{INTERVAL, Sim, address, interface_of};
 
 fn by_state(sim: &Sim) -> BTreeMap<&'static str, u64> {
     let counts = sim.controllers[0].facts.addresses_by_state();
@@ -80,6 +80,18 @@ fn what_is_on_an_interface_is_not_free_and_what_an_ip_reserves_is_not_foreign() 
         status.free,
     );
     assert_eq!(counted, (251, 2, 3, 246));
+}
+
+#[test]
+fn what_lies_in_a_delegated_prefix_is_not_free() {
+    let mut sim = world();
+    let interface = sim.ec2.interfaces.get_mut(&interface_of("n2")).unwrap();
+    interface.prefixes = ["203.0.113.16/28".parse().unwrap()].into();
+    sim.wait(INTERVAL);
+    let status = status(&mut sim);
+    // An IP reserves one of the sixteen, and two are primary addresses elsewhere.
+    assert_eq!((status.reserved, status.foreign), (2, 15 + 2));
+    assert_eq!(status.free, 251 - 2 - 17);
 }
 
 #[test]

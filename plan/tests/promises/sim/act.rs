@@ -40,9 +40,7 @@ impl Sim {
             }
         };
         self.now = self.now.plus(Millis(1));
-        self.controllers[controller]
-            .facts
-            .apply(fact, begun, self.now);
+        self.controllers[controller].hear(fact, Some(name), begun, self.now);
         self.tell(controller);
         self.check_after(controller, name, step);
     }
@@ -154,7 +152,7 @@ impl Sim {
             .collect();
         let now = self.now;
         for step in steps {
-            let facts = &mut self.controllers[controller].facts;
+            let told = &mut self.controllers[controller];
             match step {
                 BlockStep::ReadSubnet(id) => {
                     self.counts.describes += 1;
@@ -164,14 +162,14 @@ impl Sim {
                         let cidrs = vec![self.range.parse().unwrap()];
                         Fact::SubnetRead(id, cidrs)
                     };
-                    facts.apply(fact, now, now);
+                    told.hear(fact, None, now, now);
                 }
                 BlockStep::ReadLimits(types) => {
                     let limits = types
                         .into_iter()
                         .map(|kind| (kind, self.ec2.limit))
                         .collect();
-                    facts.apply(Fact::LimitsRead(limits), now, now);
+                    told.hear(Fact::LimitsRead(limits), None, now, now);
                 }
                 _ => {}
             }
@@ -194,14 +192,14 @@ impl Sim {
             self.now = self.now.plus(Millis(1));
             self.counts.inventories += 1;
             self.rules.inventory(controller, begun);
-            let facts = &mut self.controllers[controller].facts;
-            facts.apply(Fact::InventoryBegun(subnet.clone()), begun, begun);
+            let told = &mut self.controllers[controller];
+            told.hear(Fact::InventoryBegun(subnet.clone()), None, begun, begun);
             let fact = match self.describe_fails {
                 Some(outcome) => Fact::InventoryFailed(subnet.clone(), outcome),
                 None => Fact::InventoryDone(subnet.clone(), list),
             };
-            facts.apply(fact, begun, self.now);
-            let due = facts.inventory_due(&subnet);
+            told.hear(fact, None, begun, self.now);
+            let due = told.facts.inventory_due(&subnet);
             assert!(due > self.now, "an inventory is due again at once");
         }
     }

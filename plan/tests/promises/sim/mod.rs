@@ -6,6 +6,7 @@ mod act;
 mod cast;
 mod ec2;
 mod expect;
+mod hear;
 mod kube;
 mod losing;
 mod rest;
@@ -161,8 +162,9 @@ impl Sim {
             .into_iter()
             .filter(|kind| !told.stuck.contains(kind))
             .collect();
-        told.shown
-            .tell(&self.kube, &kinds, false, &mut told.facts, self.now);
+        for fact in told.shown.tell(&self.kube, &kinds, false) {
+            told.hear(fact, None, self.now, self.now);
+        }
     }
 
     /// Its watches are begun anew: what went in between is not shown going.
@@ -170,8 +172,9 @@ impl Sim {
         self.note("relist");
         let told = &mut self.controllers[controller];
         let kinds = Kind::ALL.into_iter().collect();
-        told.shown
-            .tell(&self.kube, &kinds, true, &mut told.facts, self.now);
+        for fact in told.shown.tell(&self.kube, &kinds, true) {
+            told.hear(fact, None, self.now, self.now);
+        }
     }
 
     /// One step of a controller, if it has one; else when it wants to be asked again.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mooring_plan::facts::{Fact, Facts, Kind};
-use mooring_plan::names::{BlockName, IpName, Millis, NodeName, PodUid, ResourceVersion};
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::{BlockName, IpName, NodeName, PodUid, ResourceVersion};
 use mooring_plan::objects::{Block, Ip, Node, Pod, Reservation};
 
 use super::kube::Kube;
@@ -61,17 +61,10 @@ fn news<K: Ord + Clone, V: PartialEq + Clone>(
 }
 
 impl Shown {
-    /// Brings a controller up to date. With `relist`, what went in between was seen by nobody.
-    pub fn tell(
-        &mut self,
-        kube: &Kube,
-        kinds: &BTreeSet<Kind>,
-        relist: bool,
-        facts: &mut Facts,
-        now: Millis,
-    ) {
+    /// What brings a controller up to date. With `relist`, what went in between was seen by nobody.
+    pub fn tell(&mut self, kube: &Kube, kinds: &BTreeSet<Kind>, relist: bool) -> Vec<Fact> {
         if self.upto == Some(kube.newest()) && !relist {
-            return;
+            return Vec::new();
         }
         let mut told = Vec::new();
         if kinds.contains(&Kind::Block) {
@@ -108,15 +101,13 @@ impl Shown {
             told.extend(new.into_iter().map(Fact::Reservation));
         }
         self.upto = (kinds.len() == Kind::ALL.len()).then(|| kube.newest());
-        for fact in told {
-            facts.apply(fact, now, now);
-        }
         if !self.listed || relist {
             self.listed = true;
             for kind in Kind::ALL {
-                facts.apply(Fact::Listed(kind, kube.newest()), now, now);
-                facts.apply(Fact::Synced(kind), now, now);
+                told.push(Fact::Listed(kind, kube.newest()));
+                told.push(Fact::Synced(kind));
             }
         }
+        told
     }
 }

@@ -1,0 +1,46 @@
+//! How long deciding takes with many IPs. Each of these is to grow with their number, and no faster.
+//!
+//! `cargo bench --package mooring-plan`
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
+
+#[path = "../tests/promises/crowd.rs"]
+mod crowd;
+
+use std::time::{Duration, Instant};
+
+use crowd::{Crowd, ip_name};
+use mooring_plan::facts::{Fact, Touched};
+
+fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let begun = Instant::now();
+    let done = work();
+    (begun.elapsed(), done)
+}
+
+fn main() {
+    for ips in [2_000, 4_000, 20_000] {
+        let (build, mut crowd) = timed(|| Crowd::at_rest(ips, ips / 40));
+        let (all, _) = timed(|| crowd.look_at_all());
+        let (inventory, touched) = timed(|| crowd.look());
+        let touched = match touched {
+            Touched::All => crowd.facts.ip_names().count(),
+            Touched::Several(several) => several.len(),
+            Touched::One(_) => 1,
+            Touched::Nothing => 0,
+        };
+        let (block, _) = timed(|| crowd.facts.block_steps(&"block".into(), crowd.now));
+        let one = crowd.facts.ip(&ip_name(7)).unwrap().clone();
+        let (reads, ()) = timed(|| {
+            for number in 0..1000 {
+                let ip = crowd.facts.ip(&ip_name(number)).unwrap().clone();
+                let claim = ip.status.claim.clone().unwrap();
+                crowd.tell(Fact::PodRead(claim.pod, None));
+            }
+        });
+        println!(
+            "{ips} IPs, {}: built in {build:?}, one look at all {all:?}, an inventory {inventory:?} touching {touched}, \
+             a look at the block {block:?}, 1000 reads {reads:?}",
+            one.name
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Where facts are found by what they name: a scan of thousands at every event would be felt.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::net::Ipv4Addr;
+
+use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid};
+use crate::objects::{Claim, Ip, Node, Pod, Reservation};
+
+/// Sets by a key; a key without a set has none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Sets<K, V>(BTreeMap<K, BTreeSet<V>>);
+
+impl<K, V> Default for Sets<K, V> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord, V: Ord> Sets<K, V> {
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        self.0.entry(key).or_default().insert(value);
+    }
+
+    pub(crate) fn remove(&mut self, key: &K, value: &V) {
+        if let Some(set) = self.0.get_mut(key) {
+            set.remove(value);
+            if set.is_empty() {
+                self.0.remove(key);
+            }
+        }
+    }
+
+    pub(crate) fn of<'a>(&'a self, key: &K) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
+        self.0.get(key).into_iter().flatten()
+    }
+
+    pub(crate) fn count(&self, key: &K) -> usize {
+        self.0.get(key).map_or(0, BTreeSet::len)
+    }
+}
+
+/// IPs and pods by what they name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Index {
+    ip_of_uid: BTreeMap<IpUid, IpName>,
+    /// IPs by the pods that their claims and `previous` name.
+    ips_naming: Sets<PodKey, IpName>,
+    /// IPs by the Node that they are claimed for.
+    ips_on: Sets<NodeName, IpName>,
+    /// IPs that are claimed, by their block.
+    claimed_in: Sets<BlockName, IpName>,
+    /// IPs by the addresses that they have, may still have somewhere, or wish.
+    ips_about: Sets<Ipv4Addr, IpName>,
+    without_address: BTreeSet<IpName>,
+    pods_called: Sets<PodKey, PodUid>,
+    /// Pods by the Node that they are bound to; None: to none yet.
+    pods_on: Sets<Option<NodeName>, PodUid>,
+    nodes_of: Sets<InstanceId, NodeName>,
+}
+
+fn pods_named(ip: &Ip) -> impl Iterator<Item = &PodKey> {
+    let previous = ip.status.previous.iter();
+    let before = previous.filter_map(|entry| entry.holder.as_ref().map(|(key, _)| key));
+    let claim = ip.status.claim.as_ref().map(|claim| &claim.pod);
+    before.chain(claim)
+}
+
+fn node_of(ip: &Ip) -> Option<&NodeName> {
+    let target = ip.status.claim.as_ref().and_then(Claim::target);
+    target.map(|target| &target.node)
+}
+
+fn block_of_claim(ip: &Ip) -> Option<&BlockName> {
+    ip.status
+        .block
+        .as_ref()
+        .filter(|_| ip.status.claim.is_some())
+}
+
+impl Index {
+    pub(super) fn add_ip(&mut self, ip: &Ip) {
+        self.ip_of_uid.insert(ip.uid.clone(), ip.name.clone());
+        for key in pods_named(ip) {
+            self.ips_naming.insert(key.clone(), ip.name.clone());
+        }
+        if let Some(node) = node_of(ip) {
+            self.ips_on.insert(node.clone(), ip.name.clone());
+        }
+        if let Some(block) = block_of_claim(ip) {
+            self.claimed_in.insert(block.clone(), ip.name.clone());
+        }
+        for address in ip.addresses().chain(ip.wished_address()) {
+            self.ips_about.insert(address, ip.name.clone());
+        }
+        if ip.status.address.is_none() {
+            self.without_address.insert(ip.name.clone());
+        }
+    }
+
+    pub(super) fn remove_ip(&mut self, ip: &Ip) {
+        self.ip_of_uid.remove(&ip.uid);
+        for key in pods_named(ip) {
+            self.ips_naming.remove(key, &ip.name);
+        }
+        if let Some(node) = node_of(ip) {
+            self.ips_on.remove(node, &ip.name);
+        }
+        if let Some(block) = block_of_claim(ip) {
+            self.claimed_in.remove(block, &ip.name);
+        }
+        for address in ip.addresses().chain(ip.wished_address()) {
+            self.ips_about.remove(&address, &ip.name);
+        }
+        self.without_address.remove(&ip.name);
+    }
+
+    pub(super) fn add_pod(&mut self, pod: &Pod) {
+        self.pods_called.insert(pod.key.clone(), pod.uid.clone());
+        self.pods_on.insert(pod.node.clone(), pod.uid.clone());
+    }
+
+    pub(super) fn remove_pod(&mut self, pod: &Pod) {
+        self.pods_called.remove(&pod.key, &pod.uid);
+        self.pods_on.remove(&pod.node, &pod.uid);
+    }
+
+    pub(super) fn add_node(&mut self, node: &Node) {
+        if let Some(instance) = &node.instance {
+            self.nodes_of.insert(instance.clone(), node.name.clone());
+        }
+    }
+
+    pub(super) fn remove_node(&mut self, node: &Node) {
+        if let Some(instance) = &node.instance {
+            self.nodes_of.remove(instance, &node.name);
+        }
+    }
+
+    /// The pods that are bound to the Nodes of an instance.
+    pub(crate) fn pods_at(&self, instance: &InstanceId) -> impl Iterator<Item = &PodUid> {
+        let nodes = self.nodes_of.of(instance);
+        nodes.flat_map(|node| self.pods_on.of(&Some(node.clone())))
+    }
+
+    pub(crate) fn ip_of_uid(&self, uid: &IpUid) -> Option<&IpName> {
+        self.ip_of_uid.get(uid)
+    }
+
+    pub(crate) fn ips_naming(&self, pod: &PodKey) -> impl Iterator<Item = &IpName> {
+        self.ips_naming.of(pod)
+    }
+
+    pub(crate) fn ips_on(&self, node: &NodeName) -> impl Iterator<Item = &IpName> {
+        self.ips_on.of(node)
+    }
+
+    /// Those that have the address, may still have it somewhere, or wish it.
+    pub(crate) fn ips_about(&self, address: Ipv4Addr) -> impl Iterator<Item = &IpName> {
+        self.ips_about.of(&address)
+    }
+
+    /// Those that have none yet.
+    pub(crate) fn without_address(&self) -> impl Iterator<Item = &IpName> {
+        self.without_address.iter()
+    }
+
+    pub(crate) fn claimed_in(&self, block: &BlockName) -> usize {
+        self.claimed_in.count(block)
+    }
+
+    pub(crate) fn pods_called(&self, key: &PodKey) -> impl Iterator<Item = &PodUid> {
+        self.pods_called.of(key)
+    }
+
+    /// Those that are bound to the Node, and those that wait for any.
+    pub(crate) fn pods_on_or_waiting(&self, node: &NodeName) -> impl Iterator<Item = &PodUid> {
+        let here = self.pods_on.of(&Some(node.clone()));
+        here.chain(self.pods_on.of(&None))
+    }
+}
+
+/// The reservations that are known, by address and by the IPs that they name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Reservations {
+    at: BTreeMap<Ipv4Addr, Reservation>,
+    of: Sets<IpUid, Ipv4Addr>,
+}
+
+impl Reservations {
+    pub(crate) fn get(&self, address: Ipv4Addr) -> Option<&Reservation> {
+        self.at.get(&address)
+    }
+
+    /// Those that name this IP, by label or by owner.
+    pub(crate) fn of(&self, ip: &IpUid) -> impl Iterator<Item = &Reservation> {
+        self.of.of(ip).filter_map(|address| self.at.get(address))
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Reservation> {
+        self.at.values()
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Reservation> {
+        self.at.values_mut()
+    }
+
+    pub(crate) fn within(&self, from: Ipv4Addr, to: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
+        self.at.range(from..=to).map(|(address, _)| *address)
+    }
+
+    pub(super) fn insert(&mut self, reservation: Reservation) {
+        let address = reservation.address;
+        self.remove(address);
+        for uid in reservation.label.iter().chain(&reservation.owner) {
+            self.of.insert(uid.clone(), address);
+        }
+        self.at.insert(address, reservation);
+    }
+
+    pub(super) fn remove(&mut self, address: Ipv4Addr) -> Option<Reservation> {
+        let gone = self.at.remove(&address)?;
+        for uid in gone.label.iter().chain(&gone.owner) {
+            self.of.remove(uid, &address);
+        }
+        Some(gone)
+    }
+}

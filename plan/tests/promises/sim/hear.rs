@@ -1,0 +1,51 @@
+//! A fact that changes what is to be done for an IP says so: the driver looks at no other.
+
+use mooring_plan::facts::{Fact, Touched};
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::step::Decision;
+
+use super::Controller;
+
+impl Controller {
+    /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or that nobody asked for.
+    pub fn hear(&mut self, fact: Fact, asked: Option<&IpName>, begun: Millis, now: Millis) {
+        let resting = self.resting(asked, now);
+        let said = fact.clone();
+        let touched = self.facts.apply(fact, begun, now);
+        for (name, before) in resting {
+            if is_touched(&touched, &name) || !self.facts.knows(&name) {
+                continue;
+            }
+            let after = self.facts.decide(&name, now);
+            // Later than it was meant to be is no harm: the driver looks then, and finds nothing.
+            let sooner = after
+                .again
+                .is_some_and(|after| before.again.is_none_or(|at| after < at));
+            assert!(
+                after.step.is_none() && after.notices == before.notices && !sooner,
+                "{name} is not touched by {said:?}\nbefore {before:?}\nafter {after:?}\n{:#?}",
+                self.facts.ip(&name)
+            );
+        }
+    }
+
+    /// The IPs for which nothing is to be done just now, up to as many as show the rule.
+    fn resting(&self, asked: Option<&IpName>, now: Millis) -> Vec<(IpName, Decision)> {
+        let others = self.facts.ip_names().filter(|name| Some(*name) != asked);
+        let decisions = others
+            .take(8)
+            .map(|name| (name.clone(), self.facts.decide(name, now)));
+        decisions
+            .filter(|(_, decision)| decision.step.is_none())
+            .collect()
+    }
+}
+
+fn is_touched(touched: &Touched, ip: &IpName) -> bool {
+    match touched {
+        Touched::Nothing => false,
+        Touched::One(one) => one == ip,
+        Touched::Several(several) => several.contains(ip),
+        Touched::All => true,
+    }
+}

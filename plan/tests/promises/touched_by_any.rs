@@ -1,0 +1,249 @@
+//! Whatever happens to several IPs at once: the world's controllers assert at every fact that an IP whose
+//! decision it changes is touched (`sim/hear.rs`). And in a world of thousands few are.
+
+use mooring_plan::facts::{Fact, Touched};
+use mooring_plan::names::Millis;
+use mooring_plan::objects::{BlockStatus, Node};
+use proptest::prelude::*;
+
+use crate::crowd::{Crowd, block, ip_name, node_name, pod_key};
+use crate::sim::Sim;
+
+const IPS: [&str; 5] = ["partner", "b", "c", "d", "e"];
+const NODES: [&str; 3] = ["n1", "n2", "n3"];
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Pod { ip: usize, node: usize, bound: bool },
+    PodIsReady(usize),
+    PodIsDeleted(usize),
+    PodGoes(usize),
+    PodIsUnannotated(usize),
+    NodeIsAway(usize),
+    NodeIsWell(usize),
+    NodeGoes(usize),
+    InterfaceGoes(usize),
+    Found { ip: usize, on: Option<usize> },
+    Edited { ip: usize, last: u8 },
+    IpIsDeleted(usize),
+    IpIsMade(usize),
+    Namespaces(bool),
+    Excluded(bool),
+    Relist,
+    Restart,
+    Wait(u64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let (ip, node, pod) = (0..IPS.len(), 0..NODES.len(), 0usize..12);
+    prop_oneof![
+        4 => (ip.clone(), node.clone(), any::<bool>())
+            .prop_map(|(ip, node, bound)| Event::Pod { ip, node, bound }),
+        1 => pod.clone().prop_map(Event::PodIsReady),
+        1 => pod.clone().prop_map(Event::PodIsDeleted),
+        2 => pod.clone().prop_map(Event::PodGoes),
+        1 => pod.prop_map(Event::PodIsUnannotated),
+        1 => node.clone().prop_map(Event::NodeIsAway),
+        1 => node.clone().prop_map(Event::NodeIsWell),
+        1 => node.clone().prop_map(Event::NodeGoes),
+        1 => node.clone().prop_map(Event::InterfaceGoes),
+        1 => (ip.clone(), proptest::option::of(node)).prop_map(|(ip, on)| Event::Found { ip, on }),
+        1 => (ip.clone(), 10u8..24).prop_map(|(ip, last)| Event::Edited { ip, last }),
+        1 => ip.clone().prop_map(Event::IpIsDeleted),
+        1 => ip.prop_map(Event::IpIsMade),
+        1 => any::<bool>().prop_map(Event::Namespaces),
+        1 => any::<bool>().prop_map(Event::Excluded),
+        1 => Just(Event::Relist),
+        1 => Just(Event::Restart),
+        6 => (1u64..90).prop_map(Event::Wait),
+    ]
+}
+
+fn happens(sim: &mut Sim, number: usize, event: Event) {
+    sim.note(format!("{event:?}"));
+    let pods: Vec<String> = sim.kube.pods.keys().map(|key| key.name.clone()).collect();
+    let pod = |number: usize| pods.get(number % pods.len().max(1));
+    match event {
+        Event::Pod { ip, node, bound } if sim.has_ip(IPS[ip]) => {
+            let name = format!("p{number}");
+            let revision = u64::try_from(number).unwrap();
+            let made = sim.pod(&name).asks(IPS[ip]);
+            let made = made.replica_set(&format!("rs{number}"), revision, IPS[ip]);
+            if bound {
+                made.on(NODES[node]);
+            }
+        }
+        Event::PodIsReady(number) => _ = pod(number).map(|name| sim.containers_ready(name)),
+        Event::PodIsDeleted(number) => _ = pod(number).map(|name| sim.delete_pod(name)),
+        Event::PodGoes(number) => _ = pod(number).map(|name| sim.pod_goes(name)),
+        Event::PodIsUnannotated(number) => _ = pod(number).map(|name| sim.remove_annotation(name)),
+        Event::NodeIsAway(node) => sim.node_unreachable(NODES[node]),
+        Event::NodeIsWell(node) => sim.node_is_well(NODES[node]),
+        Event::NodeGoes(node) => sim.node_goes(NODES[node]),
+        Event::InterfaceGoes(node) => {
+            sim.ec2.remember(sim.now);
+            sim.ec2
+                .interfaces
+                .remove(&crate::sim::interface_of(NODES[node]));
+        }
+        Event::Found { ip, on } if sim.has_ip(IPS[ip]) => {
+            let on = on.map(|node| format!("eni-{}", NODES[node]));
+            let there = |id: &String| sim.ec2.interfaces.contains_key(&id.as_str().into());
+            if let Some(address) = sim.the_ip(IPS[ip]).status.address
+                && on.as_ref().is_none_or(there)
+            {
+                sim.found_on(&address.to_string(), on.as_deref());
+            }
+        }
+        Event::Edited { ip, last } if sim.has_ip(IPS[ip]) => {
+            sim.edit(IPS[ip], &format!("203.0.113.{last}"));
+        }
+        Event::IpIsDeleted(ip) if sim.has_ip(IPS[ip]) => sim.delete_ip(IPS[ip]),
+        Event::IpIsMade(ip) if !sim.has_ip(IPS[ip]) => sim.ip_of_block(IPS[ip], "block"),
+        Event::Namespaces(some) => sim.change_block("block", |block| {
+            if let Ok(spec) = &mut block.spec {
+                spec.allowed_namespaces = some.then(|| ["elsewhere".into()].into());
+            }
+        }),
+        Event::Excluded(some) => sim.change_block("block", |block| {
+            if let Ok(spec) = &mut block.spec {
+                let excluded = some.then_some("203.0.113.16/30");
+                let range = mooring_plan::block::BlockRange::parse("203.0.113.0/24", excluded);
+                spec.range = range.unwrap();
+            }
+        }),
+        Event::Relist => sim.relist(0),
+        Event::Restart => sim.restart(0),
+        Event::Wait(seconds) => sim.wait(Millis::seconds(seconds)),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_ip_whose_decision_a_fact_changes_is_touched(
+        events in prop::collection::vec(event(), 1..40),
+        limit in 2u32..6,
+    ) {
+        let mut sim = Sim::new();
+        sim.ec2.limit = limit;
+        for node in NODES {
+            sim.node(node);
+        }
+        for (number, ip) in IPS.into_iter().enumerate() {
+            sim.ip(ip, &format!("203.0.113.{}", 10 + number));
+        }
+        for (number, event) in events.into_iter().enumerate() {
+            happens(&mut sim, number, event);
+            // A few steps, so that what follows finds things half done.
+            for _ in 0..number % 7 {
+                let _ = sim.step(0);
+            }
+        }
+        sim.wait(Millis::seconds(300));
+    }
+}
+
+fn several(ips: impl IntoIterator<Item = u32>) -> Touched {
+    Touched::Several(ips.into_iter().map(ip_name).collect())
+}
+
+fn none() -> Touched {
+    several([])
+}
+
+/// 2,000 IPs, 40 on each of 50 nodes.
+fn crowd() -> Crowd {
+    Crowd::at_rest(2_000, 50)
+}
+
+#[test]
+fn a_node_touches_the_ips_that_are_on_it() {
+    let mut crowd = crowd();
+    let mut away = |ready| {
+        let known = crowd.nodes[&node_name(7)].clone();
+        crowd.tell(Fact::Node(Node { ready, ..known }))
+    };
+    let there = || several((0..2_000).filter(|number| number % 50 == 7));
+    assert_eq!(away(false), there());
+    assert_eq!(away(false), Touched::Nothing, "as is known");
+    assert_eq!(away(true), there());
+    assert_eq!(crowd.tell(Fact::NodeGone(node_name(7))), there());
+    let decided = there();
+    let Touched::Several(touched) = decided else {
+        unreachable!()
+    };
+    assert_eq!(touched.len(), 40);
+    crowd.node(50);
+    let nobody_waits = crowd.tell(Fact::NodeGone(node_name(50)));
+    assert_eq!(nobody_waits, none());
+}
+
+#[test]
+fn an_inventory_touches_the_ips_that_it_shows_elsewhere() {
+    let mut crowd = crowd();
+    assert_eq!(crowd.look(), none(), "nothing has changed");
+    let (from, to) = ("eni-0003".into(), "eni-0004".into());
+    let mut put = |ip: u32, on: &mooring_plan::names::InterfaceId, there: bool| {
+        let address = crowd
+            .facts
+            .ip(&ip_name(ip))
+            .unwrap()
+            .status
+            .address
+            .unwrap();
+        let addresses = &mut crowd.interfaces.get_mut(on).unwrap().addresses;
+        if there {
+            addresses.insert(address);
+        } else {
+            addresses.remove(&address);
+        }
+    };
+    put(3, &from, false);
+    put(53, &from, false);
+    put(53, &to, true);
+    assert_eq!(crowd.look(), several([3, 53]));
+    assert_eq!(crowd.look(), several([3, 53]), "they are not at rest");
+    // A whole machine.
+    let mut crowd = self::crowd();
+    crowd.interfaces.remove(&"eni-0009".into());
+    assert_eq!(
+        crowd.look(),
+        several((0..2_000).filter(|number| number % 50 == 9))
+    );
+}
+
+#[test]
+fn a_block_s_own_status_touches_no_ip_and_its_spec_those_that_lie_in_it() {
+    let mut crowd = crowd();
+    let mut known = block();
+    known.status = BlockStatus {
+        free: 7,
+        ..BlockStatus::default()
+    };
+    assert_eq!(crowd.tell(Fact::Block(known.clone())), none());
+    assert_eq!(crowd.tell(Fact::Block(known.clone())), Touched::Nothing);
+    let mut other = block();
+    other.name = "other".into();
+    assert_eq!(
+        crowd.tell(Fact::Block(other)),
+        none(),
+        "they have what they wish"
+    );
+    if let Ok(spec) = &mut known.spec {
+        spec.failover_after = Millis::seconds(60);
+    }
+    assert_eq!(crowd.tell(Fact::Block(known)), several(0..2_000));
+}
+
+#[test]
+fn what_goes_touches_who_had_to_do_with_it_and_no_other() {
+    let mut crowd = crowd();
+    let (name, uid) = (ip_name(5), crowd.facts.ip(&ip_name(5)).unwrap().uid.clone());
+    let one = |number| Touched::One(ip_name(number));
+    let gone = Fact::PodRead(pod_key(9), None);
+    assert_eq!(crowd.tell(gone), one(9));
+    assert_eq!(crowd.tell(Fact::IpGone(name, uid)), several([5]));
+}
