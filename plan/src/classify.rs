@@ -134,6 +134,12 @@ impl Outcome {
         )
     }
 
+    /// Is it of the account, or of EC2 as a whole, as far as one call can tell? Others then fail alike.
+    #[must_use]
+    pub const fn is_of_all(self) -> bool {
+        matches!(self, Self::Denied | Self::Throttled | Self::Unknown)
+    }
+
     /// The outcome in one word, for reasons and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

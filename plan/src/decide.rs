@@ -91,11 +91,12 @@ pub fn plan(world: &World<'_>) -> Decision {
 
 /// What failed is spaced: when the step may be taken, if not now.
 fn wait_out(world: &World<'_>, step: &Step, notices: &mut Vec<Notice>) -> Option<Millis> {
-    let due = world.memory.failures.due(step, world.now)?;
+    let own = world.memory.failures.due(step, world.now);
+    let Step::Call(call) = step else { return own };
+    let outage = world.outage_until(call.action());
+    let due = own.max(outage)?;
     // It is no state, so nothing but this tells of it.
-    if matches!(step, Step::Call(_)) {
-        notices.extend(trouble::throttled(world));
-    }
+    notices.extend(trouble::throttled(world, call.action()));
     Some(due)
 }
 

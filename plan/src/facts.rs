@@ -12,6 +12,7 @@ mod lead;
 mod limits;
 mod memory;
 mod moments;
+mod outage;
 mod subnet;
 mod touched;
 
@@ -21,6 +22,7 @@ use index::{Index, Reservations, Sets};
 use limits::LimitUnanswered;
 pub(crate) use memory::{LATE_CALL, READ_FRESH};
 pub use memory::{Memory, PodSeen};
+pub(crate) use outage::Outage;
 pub(crate) use subnet::DESCRIBE_LAG;
 pub use subnet::{Inventory, Location, SubnetFacts};
 pub use touched::Touched;
@@ -32,7 +34,7 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use crate::classify::Outcome;
+use crate::classify::{Action, Outcome};
 use crate::cloud::{InstanceState, Interface};
 use crate::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
@@ -140,7 +142,9 @@ pub enum Fact {
 
     /// A write was answered.
     Wrote(IpName, Write, WriteOutcome),
-    /// A call was sent: from now until its answer it may be executed at any time.
+    /// A call is sent: from now until its answer it may be executed at any time.
+    CallBegun(IpName, Call),
+    /// A call was answered, or will not be.
     Called(IpName, Call, Result<(), CallError>),
 }
 
@@ -226,6 +230,10 @@ pub struct Facts {
     pub(crate) absent_in: Sets<BlockName, IpName>,
     /// When this process last began to lead: what was asked before is of another time.
     pub(crate) led_since: Millis,
+    /// The actions that EC2 serves nobody just now.
+    pub(crate) outages: BTreeMap<Action, Outage>,
+    /// When the last outage ended.
+    pub(crate) recovered: Millis,
 }
 
 /// Answers to quorum reads, with when each was begun. `None` in a second place is a 404.
@@ -282,6 +290,8 @@ impl Facts {
             absent: BTreeMap::new(),
             absent_in: Sets::default(),
             led_since: Millis(0),
+            outages: BTreeMap::new(),
+            recovered: Millis(0),
         }
     }
 

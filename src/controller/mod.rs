@@ -13,7 +13,6 @@ mod latest;
 mod lease;
 mod watch;
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -145,10 +144,8 @@ pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
         },
         on_synced: options.on_synced,
     };
-    // The standard library seeds each hasher at random.
-    let seed = RandomState::new().build_hasher().finish();
     let stop = options.stop.child_token();
-    let acting = Actor::new(parts, seed).run(stop.clone());
+    let acting = Actor::new(parts).run(stop.clone());
     let mut acting = std::pin::pin!(acting);
     let ended = tokio::select! {
         ended = &mut acting => ended,

@@ -72,16 +72,11 @@ fn on_its_way(
     if super::held::on_another_machine(world, holder, target) || !there(world, target) {
         return elsewhere(world, claim, holder, target, notices);
     }
-    let reassign = world
-        .ip
-        .wish
-        .as_ref()
-        .map_or(Reassign::Refuse, |wish| wish.reassign);
     match &location.on {
         Some(on) if on == &target.place.interface && world.explained(address, on) => {
             record(world, claim, target, holder)
         }
-        Some(on) if world.explained(address, on) => match reassign {
+        Some(on) if world.explained(address, on) => match world.reassign() {
             // One look that shows it on an interface of somebody else is reason enough not to take it.
             Reassign::Allow if world.shown_on_foreign(address) => unseen(world, reserved, notices),
             Reassign::Allow => {

@@ -139,7 +139,8 @@ impl World<'_> {
         let wait = Millis(DENIED_AGAIN.0 << times.min(DENIED_DOUBLINGS));
         let again = self.memory.refused_seen.plus(wait);
         let over = if refused.reason == Reason::AccessDenied {
-            self.now >= again
+            let permitted = self.facts.recovered > self.memory.refused_seen;
+            self.now >= again || permitted && !self.memory.failures.denied_alone()
         } else {
             let looked = self
                 .subnet()

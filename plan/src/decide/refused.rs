@@ -1,12 +1,16 @@
 //! A target that EC2 refused for good.
 
 use alloc::format;
+use alloc::string::String;
+use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, build};
-use super::trouble::{failing, previous_full};
+use super::trouble::{denied, failing, previous_full};
 use super::{Next, Notices, World, conditions};
-use crate::classify::Outcome;
+use crate::classify::{Action, Outcome};
+use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
+use crate::names::Millis;
 use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Refused, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
@@ -19,31 +23,30 @@ pub(crate) fn refused_for_good(
     target: &Target,
     notices: &mut Notices,
 ) -> Option<Next> {
-    let failed = world.memory.failures.call.as_ref()?;
-    let said = &failed.said;
     let address = world.ip.status.address?;
-    let reason = match (&failed.call, failed.outcome) {
-        (Call::Assign(on, ..), outcome)
+    let failed = world.memory.failures.call.as_ref();
+    let (reason, at, message) = match failed.map(|failed| (failed, &failed.call, failed.outcome)) {
+        Some((failed, Call::Assign(on, ..), outcome))
             if outcome.is_for_good() && on == &target.place.interface =>
         {
-            if outcome == Outcome::NoRoom {
+            let reason = if outcome == Outcome::NoRoom {
                 Reason::NodeFull
             } else {
                 Reason::AttachFailed
-            }
-        }
-        (_, Outcome::Denied) => Reason::AccessDenied,
-        _ => return None,
-    };
-    let message = failing(world).map_or_else(
-        || {
-            format!(
-                "EC2 refused {} for {address}: {said}",
-                target.place.interface
+            };
+            let said = &failed.said;
+            (
+                reason,
+                failed.at,
+                format!("EC2 refused {on} for {address}: {said}"),
             )
-        },
-        |trouble| trouble.message,
-    );
+        }
+        Some((failed, _, Outcome::Denied)) => {
+            let trouble = failing(world)?;
+            (trouble.reason, failed.at, trouble.message)
+        }
+        _ => denied_to_all(world, address, target)?,
+    };
     notices.push(world.on_ip(reason, message));
     let before = before(world, claim);
     let seen = world
@@ -54,11 +57,34 @@ pub(crate) fn refused_for_good(
     if reason == Reason::AccessDenied {
         // Only an inventory begun after it tells that the address never left.
         let still = before.is_some_and(|entry| location.on.as_ref() == Some(&entry.interface));
-        if !(still && location.fresh && seen.is_some_and(|begun| begun > failed.backoff.at)) {
+        if !(still && location.fresh && seen.is_some_and(|begun| begun > at)) {
             return None;
         }
     }
     give_up(world, claim, target, reason, notices)
+}
+
+/// EC2 permits nobody what this move would begin with, and it is another's turn to ask again: the holder
+/// before need not wait for that without its address.
+fn denied_to_all(
+    world: &World<'_>,
+    address: Ipv4Addr,
+    target: &Target,
+) -> Option<(Reason, Millis, String)> {
+    let on = world.locate(address).on?;
+    if on == target.place.interface || !world.explained(address, &on) {
+        return None;
+    }
+    let action = match world.reassign() {
+        Reassign::Allow => Action::Assign,
+        Reassign::Refuse => Action::Unassign,
+    };
+    world.outage_until(action)?;
+    let outage = world.facts.outages.get(&action)?;
+    (outage.outcome == Outcome::Denied).then(|| {
+        let trouble = denied(action, &on, &outage.said);
+        (trouble.reason, outage.since, trouble.message)
+    })
 }
 
 /// The last place that another pod had the address at, and that EC2 has not refused lately.

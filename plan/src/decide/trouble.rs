@@ -50,12 +50,11 @@ pub(crate) fn unseen(
 }
 
 /// Throttling passes by itself: an Event, and no condition.
-pub(crate) fn throttled(world: &World<'_>) -> Option<crate::step::Notice> {
-    let failed = world.memory.failures.call.as_ref()?;
-    (failed.outcome == Outcome::Throttled).then(|| {
+pub(crate) fn throttled(world: &World<'_>, action: Action) -> Option<crate::step::Notice> {
+    let outage = world.facts.outages.get(&action)?;
+    (outage.outcome == Outcome::Throttled).then(|| {
         let message = format!(
-            "EC2 throttles ec2:{} for this account: it is tried again, ever more slowly",
-            failed.call.action()
+            "EC2 throttles ec2:{action} for this account: one IP at a time tries it again, about every second"
         );
         world.on_ip(Reason::Throttled, message)
     })
@@ -98,18 +97,23 @@ pub(crate) fn failing(world: &World<'_>) -> Option<Trouble> {
     let interface = failed.call.interface();
     let said = &failed.said;
     match failed.outcome {
-        Outcome::Denied => Some(Trouble::new(
-            Reason::AccessDenied,
-            format!(
-                "EC2 does not permit ec2:{action} on {interface}: allow it in the controller's IAM policy ({said})"
-            ),
-        )),
+        Outcome::Denied => Some(denied(action, interface, said)),
         Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => Some(Trouble::new(
             Reason::AttachFailed,
             format!("EC2 refused {action} on {interface}: {said}"),
         )),
         _ => None,
     }
+}
+
+/// EC2 does not permit it.
+pub(crate) fn denied(action: Action, interface: &InterfaceId, said: &str) -> Trouble {
+    Trouble::new(
+        Reason::AccessDenied,
+        format!(
+            "EC2 does not permit ec2:{action} on {interface}: allow it in the controller's IAM policy ({said})"
+        ),
+    )
 }
 
 pub(crate) fn previous_full(world: &World<'_>, notices: &mut Notices) -> Next {

@@ -3,6 +3,8 @@
 use core::net::Ipv4Addr;
 
 use super::Next;
+use crate::classify::Action;
+use crate::cloud::Reassign;
 use crate::facts::{Facts, Immovable, Location, Memory, PodSeen, SubnetFacts};
 use crate::names::{InterfaceId, IpName, IpUid, Millis, PodKey, PodUid};
 use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
@@ -44,6 +46,17 @@ impl<'a> World<'a> {
     /// Looking again in a second: what is waited for comes by itself.
     pub(crate) const fn soon(&self) -> Next {
         Next::At(self.now.plus(Millis::seconds(1)))
+    }
+
+    /// When this IP may try a call of that action, if EC2 serves nobody and it may not now.
+    pub(crate) fn outage_until(&self, action: Action) -> Option<Millis> {
+        let outage = self.facts.outages.get(&action)?;
+        Some(outage.due(&self.ip.name)).filter(|due| *due > self.now)
+    }
+
+    pub(crate) fn reassign(&self) -> Reassign {
+        let wish = self.ip.wish.as_ref();
+        wish.map_or(Reassign::Refuse, |wish| wish.reassign)
     }
 
     pub(crate) fn spec(&self) -> Option<&'a BlockSpec> {

@@ -101,7 +101,19 @@ impl Facts {
                 Touched::Nothing
             }
             Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, now),
-            Fact::Called(name, call, result) => self.called(name, call, result, now),
+            Fact::CallBegun(name, call) => {
+                self.call_begun(name, &call, now);
+                Touched::Nothing
+            }
+            Fact::Called(name, call, result) => {
+                let served = match &result {
+                    Ok(()) => true,
+                    Err(error) => !error.outcome.is_of_all(),
+                };
+                let over = served && self.outage_ends(call.action(), now);
+                let touched = self.called(name, call, result, now);
+                if over { Touched::All } else { touched }
+            }
             answer => self.read(answer, begun, now),
         }
     }

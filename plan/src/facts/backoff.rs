@@ -1,26 +1,28 @@
-//! How long what failed waits before it is tried again. Each address waits for itself.
+//! How long what failed waits before it is tried again. Each address waits for itself, and for the end of
+//! an outage.
 
 use alloc::string::String;
 
-use crate::buckets::LONGEST_WAIT;
-use crate::classify::Outcome;
+use crate::classify::{Action, Outcome};
 use crate::names::Millis;
 use crate::step::{Call, Read, Step, Write};
 
-/// The first wait; it doubles with each failure, up to [`LONGEST_WAIT`].
+/// The first wait; it doubles with each failure.
 const FIRST_WAIT: Millis = Millis::seconds(1);
+
+/// No wait is longer.
+const LONGEST_WAIT: Millis = Millis::seconds(30);
 
 /// From the sixth failure in a row on, the wait is the longest one, and none is counted any more.
 const LONGEST_FROM: u32 = 6;
 
-/// A refusal for want of permission is tried again at most twice a minute.
-const DENIED_WAIT: Millis = LONGEST_WAIT;
+/// What is read of EC2 while it is away or does not permit it: there are few such reads, and much waits
+/// for them.
+const LONGEST_READ_WAIT: Millis = Millis::seconds(2);
 
 /// What failed, and when it may be tried again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Backoff {
-    /// When it failed.
-    pub(crate) at: Millis,
     /// When to try again at the earliest.
     pub(crate) until: Millis,
     /// How many times in a row.
@@ -29,27 +31,35 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     /// One failure more, of what bears this name: the name is in the wait, so that what failed in one
-    /// moment does not come back in one. `outcome` is EC2's word, where it was asked.
-    pub(crate) fn after(
+    /// moment does not come back in one.
+    pub(crate) fn after(before: Option<&Self>, name: &str, now: Millis) -> Self {
+        Self::up_to(LONGEST_WAIT, before, name, now)
+    }
+
+    /// As [`Self::after`], of a read of EC2. `outcome` is EC2's word, where it gave one.
+    pub(crate) fn of_describe(
         before: Option<&Self>,
         name: &str,
         outcome: Option<Outcome>,
         now: Millis,
     ) -> Self {
+        let longest = if outcome.is_some_and(Outcome::is_of_all) {
+            LONGEST_READ_WAIT
+        } else {
+            LONGEST_WAIT
+        };
+        Self::up_to(longest, before, name, now)
+    }
+
+    fn up_to(longest: Millis, before: Option<&Self>, name: &str, now: Millis) -> Self {
         let times = before.map_or(1, |before| LONGEST_FROM.min(before.times + 1));
-        let longest = LONGEST_WAIT.0.min(FIRST_WAIT.0 << (times - 1));
+        let longest = longest.0.min(FIRST_WAIT.0 << (times - 1));
         let spread = name.bytes().fold(u64::from(times), |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(byte.into())
         });
         let jittered = longest - (spread % 256).saturating_mul(longest) / 1024;
-        let wait = if outcome == Some(Outcome::Denied) {
-            DENIED_WAIT.0
-        } else {
-            jittered
-        };
         Self {
-            at: now,
-            until: now.plus(Millis(wait)),
+            until: now.plus(Millis(jittered)),
             times,
         }
     }
@@ -59,7 +69,6 @@ impl Backoff {
     }
 
     pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
-        change(&mut self.at);
         change(&mut self.until);
     }
 }
@@ -71,7 +80,23 @@ pub(crate) struct FailedCall {
     pub(crate) outcome: Outcome,
     /// EC2's code and sentence; the code alone where it did not permit it.
     pub(crate) said: String,
-    pub(crate) backoff: Backoff,
+    /// When it failed.
+    pub(crate) at: Millis,
+    /// An outage of its action has ended since the first failure in a row: what fails still is this call.
+    served: bool,
+    /// Its own wait; None: it waits for the outage of its action alone.
+    backoff: Option<Backoff>,
+}
+
+/// EC2 did not permit calls of this address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Denied {
+    /// How many in a row.
+    times: u32,
+    /// The action is served to others since.
+    served: bool,
+    /// It was so already when the last one was not permitted: it is this address that is not.
+    alone: bool,
 }
 
 /// What failed for one IP, and waits.
@@ -79,13 +104,13 @@ pub(crate) struct FailedCall {
 pub(crate) struct Failures {
     /// EC2's last answer, where it was no success.
     pub(crate) call: Option<FailedCall>,
-    /// No call before then, whatever changes: EC2 did not permit one. And how many in a row it did not.
-    denied: Option<(Millis, u32)>,
+    denied: Option<Denied>,
     write: Option<(Write, Backoff)>,
     read: Option<(Read, Backoff)>,
 }
 
 impl Failures {
+    /// True if it is a failure of all calls of that action, as far as is known.
     pub(crate) fn call_failed(
         &mut self,
         name: &str,
@@ -93,23 +118,52 @@ impl Failures {
         outcome: Outcome,
         said: String,
         now: Millis,
-    ) {
-        let before = self.call.as_ref().map(|failed| &failed.backoff);
-        let backoff = Backoff::after(before, name, Some(outcome), now);
+    ) -> bool {
+        let before = self.call.take();
+        let same = before
+            .as_ref()
+            .filter(|before| before.call.action() == call.action());
+        let mut served = same.is_some_and(|before| before.served);
         if outcome == Outcome::Denied {
-            self.denied = Some((backoff.until, LONGEST_FROM.min(self.times_denied() + 1)));
+            let denied = self.denied.take();
+            served |= denied.as_ref().is_some_and(|denied| denied.served);
+            self.denied = Some(Denied {
+                times: LONGEST_FROM.min(denied.map_or(0, |denied| denied.times) + 1),
+                served,
+                alone: served,
+            });
         }
+        // Throttling is never of one call.
+        let of_all = outcome == Outcome::Throttled || outcome.is_of_all() && !served;
+        let backoff = before.as_ref().and_then(|before| before.backoff.as_ref());
+        let backoff = (!of_all).then(|| Backoff::after(backoff, name, now));
         self.call = Some(FailedCall {
             call,
             outcome,
             said,
+            at: now,
+            served,
             backoff,
         });
+        of_all
     }
 
     pub(crate) fn call_succeeded(&mut self) {
         self.call = None;
         self.denied = None;
+    }
+
+    /// An outage of this action has ended: what failed in it is tried at once.
+    pub(crate) fn served(&mut self, action: Action, now: Millis) {
+        if let Some(failed) = self.call.as_mut().filter(|it| it.call.action() == action) {
+            failed.served = true;
+            if let Some(backoff) = &mut failed.backoff {
+                backoff.cut_short(now);
+            }
+        }
+        if let Some(denied) = &mut self.denied {
+            denied.served = true;
+        }
     }
 
     /// What is asked of EC2 is another thing now.
@@ -119,12 +173,17 @@ impl Failures {
 
     /// How many calls in a row EC2 did not permit.
     pub(crate) fn times_denied(&self) -> u32 {
-        self.denied.map_or(0, |(_, times)| times)
+        self.denied.as_ref().map_or(0, |denied| denied.times)
+    }
+
+    /// Does EC2 permit others what it does not permit this address?
+    pub(crate) fn denied_alone(&self) -> bool {
+        self.denied.as_ref().is_some_and(|denied| denied.alone)
     }
 
     pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Millis) {
         let before = self.write.as_ref().map(|(_, backoff)| backoff);
-        let backoff = Backoff::after(before, name, None, now);
+        let backoff = Backoff::after(before, name, now);
         self.write = Some((write, backoff));
     }
 
@@ -140,7 +199,7 @@ impl Failures {
         now: Millis,
     ) {
         let before = self.read.as_ref().map(|(_, backoff)| backoff);
-        let backoff = Backoff::after(before, name, outcome, now);
+        let backoff = Backoff::of_describe(before, name, outcome, now);
         self.read = Some((read, backoff));
     }
 
@@ -172,16 +231,16 @@ impl Failures {
     }
 
     pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        if let Some(failed) = &mut self.call {
+            change(&mut failed.at);
+        }
         let waits = [
-            self.call.as_mut().map(|failed| &mut failed.backoff),
+            self.call.as_mut().and_then(|call| call.backoff.as_mut()),
             self.write.as_mut().map(|(_, backoff)| backoff),
             self.read.as_mut().map(|(_, backoff)| backoff),
         ];
         for backoff in waits.into_iter().flatten() {
             backoff.each_moment(change);
-        }
-        if let Some((until, _)) = &mut self.denied {
-            change(until);
         }
     }
 
@@ -190,8 +249,8 @@ impl Failures {
     pub(crate) fn due(&self, step: &Step, now: Millis) -> Option<Millis> {
         let until = match step {
             Step::Call(_) => {
-                let failed = self.call.as_ref().map(|failed| failed.backoff.until);
-                failed.max(self.denied.map(|(until, _)| until))
+                let failed = self.call.as_ref().and_then(|it| it.backoff.as_ref());
+                failed.map(|backoff| backoff.until)
             }
             Step::Write(write) => self
                 .write

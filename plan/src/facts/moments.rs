@@ -54,6 +54,10 @@ impl Facts {
             subnet.wanted.iter_mut().for_each(&mut *change);
             subnet.proof.iter_mut().for_each(&mut *change);
         }
+        change(&mut self.recovered);
+        for outage in self.outages.values_mut() {
+            change(&mut outage.since);
+        }
         for memory in self.memory.values_mut() {
             change(&mut memory.claim_seen);
             change(&mut memory.refused_seen);
@@ -96,6 +100,9 @@ impl Facts {
                 backoff.each_moment(change);
             }
         }
+        for outage in self.outages.values_mut() {
+            change(&mut outage.next);
+        }
         for memory in self.memory.values_mut() {
             for (at, _) in memory.taken.values_mut() {
                 change(at);
@@ -104,7 +111,8 @@ impl Facts {
     }
 
     /// Forgets the reads that are fresh for no IP any more and never will be again, the writes that no
-    /// read is older than, and the calls that cannot land any more.
+    /// read is older than, the calls that cannot land any more, and since when an outage's next call may be
+    /// made, or the last outage is over, where no decision asks.
     pub fn forget_stale_reads(&mut self, now: Millis) {
         let memory = &self.memory;
         let fresh = |begun: Millis| {
@@ -127,6 +135,14 @@ impl Facts {
         let oldest = begun.min().copied();
         // How long it is kept is longer than a checker looks.
         self.missed.values_mut().for_each(|at| *at = now);
+        for outage in self.outages.values_mut() {
+            if now.since(outage.next) >= Millis::seconds(1) {
+                outage.next = Millis(0);
+            }
+        }
+        if self.ips.values().all(|ip| ip.status.refused.is_none()) {
+            self.recovered = Millis(0);
+        }
         for memory in self.memory.values_mut() {
             if !memory.assign_may_land(now) {
                 memory.unanswered = None;

@@ -243,13 +243,13 @@ impl SubnetFacts {
     }
 
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Millis) {
-        let failed = Backoff::after(self.failed.as_ref(), id.as_str(), Some(outcome), now);
+        let failed = Backoff::of_describe(self.failed.as_ref(), id.as_str(), Some(outcome), now);
         self.failed = Some(failed);
         self.denied |= outcome == Outcome::Denied;
     }
 
     pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Millis) {
-        let unread = Backoff::after(self.unread.as_ref(), id.as_str(), outcome, now);
+        let unread = Backoff::of_describe(self.unread.as_ref(), id.as_str(), outcome, now);
         self.unread = Some(unread);
         // No answer, or a throttled call, takes nothing back of what EC2 said before.
         let said = outcome.filter(|said| !matches!(said, Outcome::Unknown | Outcome::Throttled));

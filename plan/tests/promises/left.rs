@@ -137,12 +137,12 @@ fn a_detach_that_inventories_have_proven_leaves_no_place() {
 fn a_claim_that_is_not_recorded_names_the_places_before_however_long_it_takes() {
     let mut sim = moved();
     sim.ec2.faults.extend([Fault::None]);
-    sim.ec2.faults.extend([Fault::Throttled; 100]);
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
     sim.pod("c").on("n1").replica_set("rs3", 3, "dep");
     sim.containers_ready("c");
     sim.wait(Millis(INTERVAL.0 * 10));
     assert_eq!(places(&sim), ["eni-n2"], "{}", sim.story());
-    sim.ec2.faults.clear();
+    sim.ec2.befalls = None;
     sim.settle();
     sim.expect_attached("partner", "c");
     assert!(places(&sim).is_empty(), "{}", sim.story());

@@ -43,6 +43,7 @@ mod once;
 mod places;
 mod prefixes;
 mod primary;
+mod recovery;
 mod repeated;
 mod replicas;
 mod reservation;

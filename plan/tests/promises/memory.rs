@@ -50,7 +50,7 @@ fn a_call_that_succeeds_makes_the_next_failure_s_wait_short_again() {
     sim.settle();
     sim.expect_attached("partner", "b");
     let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign(..))));
-    assert!(wait <= Millis(1_010), "{wait:?}\n{}", sim.story());
+    assert!(wait <= Millis(1_260), "{wait:?}\n{}", sim.story());
 }
 
 #[test]

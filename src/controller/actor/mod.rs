@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mooring_plan::buckets::Buckets;
-use mooring_plan::classify::{Action, Outcome};
+use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{Fact, Facts, Settings, Touched};
 use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
 use tokio::sync::{mpsc, watch};
@@ -97,10 +97,10 @@ pub(super) struct Actor<C> {
 }
 
 impl<C: Cloud> Actor<C> {
-    pub(super) fn new(parts: Parts<C>, seed: u64) -> Self {
+    pub(super) fn new(parts: Parts<C>) -> Self {
         Self {
             facts: Facts::new(parts.settings),
-            buckets: Buckets::new(seed),
+            buckets: Buckets::new(),
             effects: parts.effects,
             inbox: parts.facts,
             lead: parts.lead,
@@ -212,7 +212,9 @@ impl<C: Cloud> Actor<C> {
     fn land(&mut self, landed: Landed) {
         let now = self.now();
         for (action, outcome) in &landed.answer.called {
-            self.settle(*action, *outcome, now);
+            if *outcome == Some(Outcome::Throttled) {
+                self.buckets.throttled(*action, now);
+            }
         }
         let done = news::done(&landed.answer.facts);
         let looked = |fact: &Fact| matches!(fact, Fact::InventoryDone(..));
@@ -236,15 +238,6 @@ impl<C: Cloud> Actor<C> {
                     self.inventories.show_done(&subnet, ago, metrics);
                 }
             }
-        }
-    }
-
-    /// The bucket learns from EC2's answer.
-    fn settle(&mut self, action: Action, outcome: Option<Outcome>, now: Millis) {
-        if outcome == Some(Outcome::Throttled) {
-            self.buckets.throttled(action, now);
-        } else {
-            self.buckets.answered(action, now);
         }
     }
 

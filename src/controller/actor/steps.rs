@@ -1,5 +1,6 @@
 //! The IPs' steps: one in flight for each.
 
+use mooring_plan::facts::Fact;
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::step::{StatusWrite, Step, Write};
 
@@ -70,6 +71,9 @@ impl<C: Cloud> Actor<C> {
         trace(&ip, &step);
         let told = self.news_of(&ip, &step, now);
         let moved = self.moved(&ip, &step);
+        if let Step::Call(call) = &step {
+            self.hear(Fact::CallBegun(ip.clone(), call.clone()), Some(now));
+        }
         self.pace.began(&ip, step.clone(), now);
         self.busy.insert(ip.clone());
         let effects = self.effects.clone();

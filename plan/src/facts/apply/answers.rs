@@ -172,9 +172,14 @@ impl Facts {
                     _ => {}
                 }
                 let said = said(&error);
-                memory
-                    .failures
-                    .call_failed(name.as_str(), call, error.outcome, said, now);
+                let action = call.action();
+                let of_all = memory.failures.call_failed(
+                    name.as_str(),
+                    call,
+                    error.outcome,
+                    said.clone(),
+                    now,
+                );
                 if let Some(subnet) = subnet
                     && error.outcome != Outcome::Throttled
                 {
@@ -186,6 +191,9 @@ impl Facts {
                     }
                     // An inventory of the same millisecond proves nothing about this answer.
                     subnet.want(now.plus(Millis(1)));
+                }
+                if of_all {
+                    self.outage_lasts(name.clone(), action, error.outcome, said, now);
                 }
             }
         }

@@ -32,6 +32,9 @@ impl Sim {
                     Call::Assign(..) => self.counts.assigns += 1,
                     Call::Unassign(..) => self.counts.unassigns += 1,
                 }
+                let begins = Fact::CallBegun(name.clone(), call.clone());
+                let facts = &mut self.controllers[controller].facts;
+                facts.apply(begins, begun, begun);
                 let result = self.ec2.answer(&call, self.now);
                 if let Err(error) = &result {
                     self.note(format!("    {:?}", error.outcome));

@@ -36,6 +36,8 @@ pub struct Ec2 {
     pub limit: u32,
     /// For each of the next calls.
     pub faults: VecDeque<Fault>,
+    /// What befalls the calls after these, where not nothing.
+    pub befalls: Option<fn(&Call) -> Fault>,
     /// `DescribeNetworkInterfaces` shows what was so this long ago.
     pub lag: Millis,
     /// How many calls were refused for want of a permission: EC2's sentence is another each time.
@@ -80,7 +82,8 @@ impl Ec2 {
 
     /// Answers a call, with the fault that is its turn.
     pub fn answer(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
-        match self.faults.pop_front().unwrap_or(Fault::None) {
+        let always = self.befalls.map_or(Fault::None, |befalls| befalls(call));
+        match self.faults.pop_front().unwrap_or(always) {
             Fault::None => self.execute(call, now),
             Fault::Denied => {
                 self.denied += 1;

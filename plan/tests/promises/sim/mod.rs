@@ -224,6 +224,7 @@ impl Sim {
     /// Every controller takes steps in turn until `until`; true if anything was written or called.
     pub fn run_until(&mut self, until: Millis) -> bool {
         let before = self.counts;
+        let enough = 300 + 20 * self.kube.ips.len();
         let mut busy = 0;
         while self.now < until {
             let mut next: Option<Millis> = None;
@@ -247,7 +248,6 @@ impl Sim {
                 let at = next.unwrap_or(until).min(until);
                 self.now = at.max(self.now.plus(Millis(1)));
             }
-            let enough = 300 + 20 * self.kube.ips.len();
             assert!(busy < enough, "steps without end\n{}", self.story());
         }
         let after = self.counts;

@@ -189,6 +189,10 @@ impl Controller {
 
     /// A write or a call leaves for its way.
     pub fn send(&mut self, sent: Sent) {
+        if let Step::Call(call) = &sent.step {
+            let begins = Fact::CallBegun(sent.ip.clone(), call.clone());
+            self.mind = self.mind.after(&Lesson::Known(begins));
+        }
         let flight = Flight {
             sent,
             answer: None,

@@ -1,0 +1,86 @@
+//! EC2 serves nobody an action just now: it throttles, permits or answers nothing. One address at a time
+//! finds out whether it does again, and the first success is everybody's.
+
+use alloc::string::String;
+
+use super::Facts;
+use crate::classify::{Action, Outcome};
+use crate::names::{IpName, Millis};
+use crate::step::Call;
+
+/// So long after one has tried, the next may.
+const BETWEEN: Millis = Millis::seconds(1);
+
+/// Addresses take turns by name. This long after one may try, those before it may as well.
+const TURN: Millis = Millis(250);
+
+/// An outage of one action.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Outage {
+    /// When the first call failed.
+    pub(crate) since: Millis,
+    /// How calls fail.
+    pub(crate) outcome: Outcome,
+    /// EC2's code and sentence, of the first that failed so: each has its own, and a user needs one.
+    pub(crate) said: String,
+    /// The IP that tried last.
+    last: IpName,
+    /// When the next one may.
+    pub(super) next: Millis,
+}
+
+impl Outage {
+    /// When this IP may try.
+    pub(crate) fn due(&self, name: &IpName) -> Millis {
+        if name > &self.last {
+            self.next
+        } else {
+            self.next.plus(TURN)
+        }
+    }
+}
+
+impl Facts {
+    /// A call was begun: others wait until it is known how it ends, or a while.
+    pub(super) fn call_begun(&mut self, name: IpName, call: &Call, now: Millis) {
+        if let Some(outage) = self.outages.get_mut(&call.action()) {
+            outage.last = name;
+            outage.next = now.plus(BETWEEN);
+        }
+    }
+
+    /// A call failed for no reason of its own.
+    pub(super) fn outage_lasts(
+        &mut self,
+        name: IpName,
+        action: Action,
+        outcome: Outcome,
+        said: String,
+        now: Millis,
+    ) {
+        let outage = self.outages.entry(action).or_insert_with(|| Outage {
+            since: now,
+            outcome,
+            said: said.clone(),
+            last: name,
+            next: now.plus(BETWEEN),
+        });
+        if outage.outcome != outcome {
+            outage.outcome = outcome;
+            outage.said = said;
+        }
+    }
+
+    /// EC2 carried a call out, or refused it for a reason of its own. True if that ends an outage: no call of
+    /// that action waits any longer for what failed before.
+    pub(super) fn outage_ends(&mut self, action: Action, now: Millis) -> bool {
+        if self.outages.remove(&action).is_none() {
+            return false;
+        }
+        self.recovered = now;
+        for memory in self.memory.values_mut() {
+            memory.failures.served(action, now);
+        }
+        true
+    }
+}

@@ -1,0 +1,259 @@
+//! What EC2 does not serve is tried by one address at a time, about once a second, and its first success
+//! ends the wait of all: recovery follows within two seconds.
+
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
+
+use crate::sim::{Fault, Sim};
+
+const WITHIN: Millis = Millis::seconds(2);
+
+/// As many IPs as a /24 has addresses for, reserved.
+fn world(ips: u64) -> Sim {
+    let mut sim = Sim::new();
+    sim.ec2.limit = 300;
+    sim.node("n1");
+    sim.node("n2");
+    for n in 0..ips {
+        sim.ip(&ip(n), &format!("203.0.113.{}", 4 + n));
+    }
+    sim.settle();
+    sim.count_from_here();
+    sim
+}
+
+fn ip(n: u64) -> String {
+    format!("ip{n:03}")
+}
+
+fn pods(sim: &mut Sim, ips: u64) {
+    for n in 0..ips {
+        sim.pod(&format!("pod{n:03}")).on("n1").asks(&ip(n));
+    }
+}
+
+/// The moments of all calls since then.
+fn calls(sim: &Sim, from: Millis) -> Vec<Millis> {
+    let calls = sim
+        .taken
+        .iter()
+        .filter(|(at, _, step)| *at >= from && matches!(step, Step::Call(_)));
+    calls.map(|(at, ..)| *at).collect()
+}
+
+/// One call a second at most from then to now, the one that found out aside, and one within two at least.
+fn expect_one_at_a_time(sim: &Sim, from: Millis) {
+    let calls = calls(sim, from);
+    let seconds = usize::try_from(sim.now.since(from).0 / 1000).unwrap();
+    let count = calls.len();
+    assert!(
+        count <= seconds + 2 && count >= seconds / 2,
+        "{count} calls in {seconds} s\n{}",
+        sim.story()
+    );
+}
+
+/// From then on each of them makes a call within two seconds, and the thousandths that this world's steps
+/// take.
+fn expect_recovered(sim: &Sim, from: Millis, ips: u64) {
+    let calls = calls(sim, from);
+    let steps = sim.taken.iter().filter(|(at, ..)| *at >= from).count();
+    let due = from
+        .plus(WITHIN)
+        .plus(Millis(u64::try_from(steps).unwrap()));
+    let in_time = calls.iter().filter(|at| **at <= due).count();
+    assert!(
+        u64::try_from(in_time).unwrap() >= ips,
+        "{in_time} of {ips} by {due:?}, from {from:?}: {calls:?}\n{}",
+        sim.story()
+    );
+}
+
+/// Every call ends so for a minute; then EC2 serves again.
+fn a_minute_of(fault: fn(&Call) -> Fault, ips: u64) {
+    let mut sim = world(ips);
+    sim.ec2.befalls = Some(fault);
+    let from = sim.now;
+    pods(&mut sim, ips);
+    sim.wait(Millis::seconds(60));
+    expect_one_at_a_time(&sim, from);
+    sim.ec2.befalls = None;
+    let from = sim.now;
+    sim.wait(Millis::seconds(6));
+    expect_recovered(&sim, from, ips);
+    for n in 0..ips {
+        sim.expect_attached(&ip(n), &format!("pod{n:03}"));
+    }
+}
+
+#[test]
+fn throttling_ends_for_one() {
+    a_minute_of(|_| Fault::Throttled, 1);
+}
+
+#[test]
+fn throttling_ends_for_all() {
+    a_minute_of(|_| Fault::Throttled, 245);
+}
+
+#[test]
+fn a_permission_is_granted_to_one() {
+    a_minute_of(|_| Fault::Denied, 1);
+}
+
+#[test]
+fn a_permission_is_granted_to_all() {
+    a_minute_of(|_| Fault::Denied, 60);
+}
+
+#[test]
+fn ec2_answers_again_to_one() {
+    a_minute_of(|_| Fault::RequestLost, 1);
+}
+
+#[test]
+fn ec2_answers_again_to_all() {
+    a_minute_of(|_| Fault::RequestLost, 60);
+}
+
+#[test]
+fn four_calls_that_fail_cost_five_seconds() {
+    for fault in [Fault::RequestLost, Fault::AnswerLost, Fault::Throttled] {
+        let mut sim = world(1);
+        sim.ec2.faults.extend([fault; 4]);
+        let from = sim.now;
+        pods(&mut sim, 1);
+        sim.wait(Millis(5_500));
+        assert!(calls(&sim, from).len() <= 5, "{}", sim.story());
+        sim.expect_attached("ip000", "pod000");
+    }
+}
+
+#[test]
+fn deletions_go_on_when_throttling_ends() {
+    const IPS: u64 = 245;
+    let mut sim = world(IPS);
+    pods(&mut sim, IPS);
+    sim.settle();
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    let from = sim.now;
+    for n in 0..IPS {
+        sim.pod_goes(&format!("pod{n:03}"));
+        sim.delete_ip(&ip(n));
+    }
+    sim.wait(Millis::seconds(60));
+    expect_one_at_a_time(&sim, from);
+    sim.ec2.befalls = None;
+    let from = sim.now;
+    sim.wait(Millis::seconds(6));
+    expect_recovered(&sim, from, IPS);
+    for n in 0..IPS {
+        sim.expect_gone(&ip(n));
+    }
+}
+
+#[test]
+fn each_takes_its_turn_to_try() {
+    let mut sim = world(5);
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    pods(&mut sim, 5);
+    let from = sim.now;
+    sim.wait(Millis::seconds(30));
+    for n in 0..5 {
+        let name = IpName::new(ip(n));
+        let tries = sim
+            .taken
+            .iter()
+            .filter(|(at, of, step)| *at >= from && *of == name && matches!(step, Step::Call(_)));
+        let tries = tries.count();
+        assert!((4..=7).contains(&tries), "{name}: {tries}\n{}", sim.story());
+    }
+}
+
+#[test]
+fn one_that_is_denied_alone_slows_nobody_down() {
+    const IPS: u64 = 40;
+    let mut sim = world(IPS);
+    sim.ec2.befalls = Some(|call| match call.interface().as_str() {
+        "eni-n2" => Fault::Denied,
+        _ => Fault::None,
+    });
+    sim.pod("pod000").on("n2").asks("ip000");
+    for n in 1..IPS {
+        let from = sim.now;
+        sim.pod(&format!("pod{n:03}")).on("n1").asks(&ip(n));
+        sim.wait(Millis::seconds(1));
+        // The first success shows that it is one address's matter.
+        if n > 2 {
+            sim.expect_attached(&ip(n), &format!("pod{n:03}"));
+            assert!(calls(&sim, from).len() <= 2, "{}", sim.story());
+        }
+    }
+    sim.expect_reason("ip000", Reason::AccessDenied);
+}
+
+#[test]
+fn a_rollout_that_was_denied_goes_on_when_another_is_permitted() {
+    let mut sim = world(2);
+    for n in 0..2 {
+        let set = format!("old{n}");
+        sim.pod(&format!("a{n}"))
+            .on("n1")
+            .asks(&ip(n))
+            .replica_set(&set, 1, &format!("dep{n}"));
+    }
+    sim.settle();
+    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.pod("b0")
+        .on("n2")
+        .asks("ip000")
+        .replica_set("new0", 2, "dep0")
+        .ready();
+    sim.wait(Millis::seconds(20));
+    sim.expect_attached("ip000", "a0");
+    sim.ec2.befalls = None;
+    sim.pod_goes("a1");
+    let from = sim.now;
+    sim.wait(Millis::seconds(8));
+    sim.expect_free("ip001");
+    sim.expect_attached("ip000", "b0");
+    let claimed = sim.taken.iter().any(|(at, of, step)| {
+        *at >= from
+            && *at <= from.plus(WITHIN)
+            && *of == IpName::from("ip000")
+            && matches!(
+                step,
+                Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+            )
+    });
+    assert!(claimed, "{}", sim.story());
+}
+
+#[test]
+fn holders_that_are_to_move_keep_the_address_while_another_is_denied_for_all() {
+    const IPS: u64 = 20;
+    let mut sim = world(IPS);
+    for n in 0..IPS {
+        sim.pod(&format!("a{n}")).on("n1").asks(&ip(n)).replica_set(
+            &format!("old{n}"),
+            1,
+            &format!("dep{n}"),
+        );
+    }
+    sim.settle();
+    sim.ec2.befalls = Some(|_| Fault::Denied);
+    let from = sim.now;
+    for n in 0..IPS {
+        sim.pod(&format!("b{n}"))
+            .on("n2")
+            .asks(&ip(n))
+            .replica_set(&format!("new{n}"), 2, &format!("dep{n}"))
+            .ready();
+    }
+    sim.wait(Millis::seconds(4));
+    for n in 0..IPS {
+        sim.expect_attached(&ip(n), &format!("a{n}"));
+    }
+    assert!(calls(&sim, from).len() <= 5, "{}", sim.story());
+}
