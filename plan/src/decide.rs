@@ -17,11 +17,13 @@ mod holder;
 mod places;
 mod refused;
 mod reserve;
+mod told;
 mod trouble;
 mod unreadable;
 mod world;
 
 pub use eligible::{Ineligible, Seat, usable_interface};
+pub(crate) use told::HEALTHY_ATTACH;
 pub use world::World;
 
 use alloc::vec::Vec;
@@ -72,13 +74,11 @@ pub fn plan(world: &World<'_>) -> Decision {
             Some((claim, Hold::Detaching)) => detach::detaching(world, claim, &mut notices),
         }
     };
-    // Whatever this IP waits for, pods that ask for nothing do not wait with it.
+    // Whatever this IP waits for, pods that ask for nothing do not wait with it, and others hear of it.
     let next = next.or(|| world.let_go(world.ip.status.claim.as_ref()));
+    let next = wait_out(world, next, &mut notices).or(|| world.tell_waiting(&mut notices));
     let (step, again) = match next {
-        Next::Do(step, at) => match wait_out(world, &step, &mut notices) {
-            None => (Some(step), at),
-            Some(due) => (None, Some(at.map_or(due, |at| at.min(due)))),
-        },
+        Next::Do(step, at) => (Some(step), at),
         Next::At(at) => (None, Some(at)),
         Next::Rest => (None, None),
     };
@@ -89,15 +89,22 @@ pub fn plan(world: &World<'_>) -> Decision {
     }
 }
 
-/// What failed is spaced: when the step may be taken, if not now.
-fn wait_out(world: &World<'_>, step: &Step, notices: &mut Vec<Notice>) -> Option<Millis> {
-    let own = world.memory.failures.due(step, world.now);
-    let Step::Call(call) = step else { return own };
-    let outage = world.outage_until(call.action());
-    let due = own.max(outage)?;
-    // It is no state, so nothing but this tells of it.
-    notices.extend(trouble::throttled(world, call.action()));
-    Some(due)
+/// What failed is spaced: the step, or when it may be taken, if not now.
+fn wait_out(world: &World<'_>, next: Next, notices: &mut Notices) -> Next {
+    let Next::Do(step, at) = next else {
+        return next;
+    };
+    let mut due = world.memory.failures.due(&step, world.now);
+    if let Step::Call(call) = &step {
+        due = due.max(world.outage_until(call.action()));
+        if due.is_some() {
+            notices.extend(trouble::throttled(world, call.action()));
+        }
+    }
+    match due {
+        None => Next::Do(step, at),
+        Some(due) => Next::At(at.map_or(due, |at| at.min(due))),
+    }
 }
 
 /// What follows, before backoff is looked at.

@@ -135,8 +135,19 @@ pub struct GateWrite {
     pub status: bool,
     /// Why.
     pub reason: Reason,
-    /// Why, with the claim's version for a loser, so that the pod's version always changes.
+    /// Why.
     pub message: String,
+    /// For a loser: the version of the IP that this was decided from. It is kept on the pod, so that this
+    /// write changes the pod's version although nothing else in it may.
+    pub denied_at: Option<ResourceVersion>,
+}
+
+impl GateWrite {
+    /// Does it tell a pod that waits why it waits? Nothing depends on it.
+    #[must_use]
+    pub const fn tells_why(&self) -> bool {
+        !self.status && self.denied_at.is_none()
+    }
 }
 
 /// A mutating call to EC2.

@@ -23,6 +23,10 @@ pub const IP_LABEL: &str = "ip.wgtwo.com/ip";
 /// Readiness gate and condition of a pod: its address is where the pod is.
 pub const ATTACHED_GATE: &str = "ip.wgtwo.com/attached";
 
+/// Pod annotation, written by the controller: the version of the `IP` from which a loser's condition was last
+/// decided. It makes that write a change, so that a late `True` meets a conflict.
+pub const DENIED_AT_ANNOTATION: &str = "ip.wgtwo.com/denied-at";
+
 /// `IP` annotation: an ENI that the address may be taken from although nothing of ours explains it.
 pub const TAKE_FROM_ANNOTATION: &str = "ip.wgtwo.com/take-from";
 /// `IPBlock` annotation: a person's word that releases the brake.

@@ -190,7 +190,7 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
     let denied = if unread_for == Some(Outcome::Denied) {
         Some(Action::DescribeSubnets)
     } else {
-        let inventory = subnet.is_some_and(|subnet| subnet.denied);
+        let inventory = subnet.is_some_and(|subnet| subnet.failed_with == Some(Outcome::Denied));
         inventory.then_some(Action::DescribeInterfaces)
     };
     if unread_for == Some(Outcome::SubnetNotFound) {

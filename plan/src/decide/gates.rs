@@ -1,7 +1,7 @@
 //! The readiness gate: `False` at a loser before EC2 is told anything, `True` at the winner last.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 
 use super::conditions::Trouble;
 use super::trouble::foreign;
@@ -52,7 +52,6 @@ impl<'a> World<'a> {
 
     fn deny(&self, key: &PodKey, uid: &PodUid, claim: Option<&Claim>) -> Next {
         let annotated = self.pod(uid).is_none_or(|seen| seen.pod.annotated);
-        let version = self.ip.version;
         let (reason, message) = if self.ip.deleting {
             (
                 Reason::IPDeleted,
@@ -68,7 +67,6 @@ impl<'a> World<'a> {
                 format!("no pod holds IP {}, as its status has it", self.ip.name),
             )
         };
-        let message = format!("{message} (claim {version})");
         Next::write(Write::Gate(GateWrite {
             pod: key.clone(),
             uid: uid.clone(),
@@ -76,6 +74,7 @@ impl<'a> World<'a> {
             status: false,
             reason,
             message,
+            denied_at: Some(self.ip.version),
         }))
     }
 
@@ -84,7 +83,7 @@ impl<'a> World<'a> {
         if matches!(claim.hold, Hold::Detaching) {
             (
                 Reason::Detaching,
-                format!("IP {} is being taken off", self.ip.name),
+                format!("IP {} was taken off this pod", self.ip.name),
             )
         } else if uid != &claim.uid {
             (
@@ -130,10 +129,8 @@ impl<'a> World<'a> {
             version: None,
             status: true,
             reason: Reason::NotRequested,
-            message: format!(
-                "the annotation was removed: the pod asks for no address (claim {})",
-                self.ip.version
-            ),
+            message: "the annotation was removed: the pod asks for no address".to_string(),
+            denied_at: Some(self.ip.version),
         }))
     }
 
@@ -181,6 +178,7 @@ impl<'a> World<'a> {
             status: true,
             reason: Reason::Attached,
             message: format!("{address} is on node {node}"),
+            denied_at: None,
         }))
     }
 

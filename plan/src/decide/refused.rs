@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, build};
-use super::trouble::{denied, failing, previous_full};
+use super::trouble::{denied, previous_full};
 use super::{Next, Notices, World, conditions};
 use crate::classify::{Action, Outcome};
 use crate::cloud::Reassign;
@@ -41,8 +41,8 @@ pub(crate) fn refused_for_good(
                 format!("EC2 refused {on} for {address}: {said}"),
             )
         }
-        Some((failed, _, Outcome::Denied)) => {
-            let trouble = failing(world)?;
+        Some((failed, call, Outcome::Denied)) => {
+            let trouble = denied(call.action(), call.interface(), &failed.said);
             (trouble.reason, failed.at, trouble.message)
         }
         _ => denied_to_all(world, address, target)?,

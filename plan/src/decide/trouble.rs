@@ -5,12 +5,13 @@ use alloc::string::ToString;
 use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, Trouble};
+use super::told::HEALTHY_ATTACH;
 use super::{Next, Notices, World};
 use crate::classify::{Action, Outcome};
-use crate::facts::Immovable;
+use crate::facts::{Immovable, SubnetFacts};
 use crate::names::InterfaceId;
 use crate::reason::Reason;
-use crate::step::Call;
+use crate::step::{Call, Notice};
 
 /// The call. While it keeps being refused, the user sees why, and it is repeated.
 pub(crate) fn call_or_say(
@@ -19,7 +20,7 @@ pub(crate) fn call_or_say(
     reserved: Result<(), Trouble>,
     notices: &mut Notices,
 ) -> Next {
-    if let Some(trouble) = failing(world) {
+    if let Some(trouble) = failing(world, &call) {
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
         let said = world.say(reserved, &Attachment::Kept(trouble));
         if matches!(said, Next::Do(..)) {
@@ -29,34 +30,52 @@ pub(crate) fn call_or_say(
     Next::call(call)
 }
 
-/// It is not known where the address is: an inventory is on its way, or EC2 does not permit one, and
-/// then the user hears of it. (An EC2 that is merely away is no state of an IP.)
+/// It is not known where the address is: an inventory is on its way, or EC2 serves none, and then the user
+/// hears of it.
 pub(crate) fn unseen(
     world: &World<'_>,
     reserved: Result<(), Trouble>,
     notices: &mut Notices,
 ) -> Next {
     let soon = world.soon();
-    if !world.subnet().is_some_and(|subnet| subnet.denied) {
+    let why = world.subnet().and_then(SubnetFacts::unserved);
+    let Some(trouble) = why.map(|outcome| not_served(Action::DescribeInterfaces, outcome)) else {
         return soon;
-    }
-    let message = format!(
-        "EC2 does not permit ec2:{}, so that nobody knows where the address is: allow it in the controller's IAM policy",
-        Action::DescribeInterfaces
-    );
-    notices.push(world.on_ip(Reason::AccessDenied, message.clone()));
-    let trouble = Trouble::new(Reason::AccessDenied, message);
+    };
+    notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
     world.say(reserved, &Attachment::Kept(trouble)).or(|| soon)
 }
 
-/// Throttling passes by itself: an Event, and no condition.
-pub(crate) fn throttled(world: &World<'_>, action: Action) -> Option<crate::step::Notice> {
+/// EC2 serves nobody this action.
+fn not_served(action: Action, outcome: Outcome) -> Trouble {
+    match outcome {
+        Outcome::Throttled => throttling(action),
+        Outcome::Denied => Trouble::new(
+            Reason::AccessDenied,
+            format!("EC2 does not permit ec2:{action}: allow it in the controller's IAM policy"),
+        ),
+        _ => Trouble::new(
+            Reason::AttachFailed,
+            format!("EC2 does not answer ec2:{action}: it is tried again about every second"),
+        ),
+    }
+}
+
+fn throttling(action: Action) -> Trouble {
+    Trouble::new(
+        Reason::Throttled,
+        format!(
+            "EC2 throttles ec2:{action} for this account: one IP at a time tries it again, about every second"
+        ),
+    )
+}
+
+/// Throttling is told at once as an Event, and as a condition if it lasts.
+pub(crate) fn throttled(world: &World<'_>, action: Action) -> Option<Notice> {
     let outage = world.facts.outages.get(&action)?;
     (outage.outcome == Outcome::Throttled).then(|| {
-        let message = format!(
-            "EC2 throttles ec2:{action} for this account: one IP at a time tries it again, about every second"
-        );
-        world.on_ip(Reason::Throttled, message)
+        let trouble = throttling(action);
+        world.on_ip(trouble.reason, trouble.message)
     })
 }
 
@@ -90,18 +109,28 @@ pub(crate) fn kept_for_good(address: Ipv4Addr, kept: Immovable<'_>) -> Trouble {
     Trouble::new(Reason::AddressInUse, message)
 }
 
-/// What the last refusal was, as a condition. Throttling is an Event only: it is no state.
-pub(crate) fn failing(world: &World<'_>) -> Option<Trouble> {
-    let failed = world.memory.failures.call.as_ref()?;
-    let action = failed.call.action();
-    let interface = failed.call.interface();
-    let said = &failed.said;
-    match failed.outcome {
-        Outcome::Denied => Some(denied(action, interface, said)),
+/// Why the call is not made or not carried out, as a condition. What passes by itself, throttling or a call
+/// that was not answered, is one only once it has lasted for longer than a healthy attach takes.
+fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
+    let action = call.action();
+    let failures = &world.memory.failures;
+    let outage = world.facts.outages.get(&action);
+    let (outcome, said, since) = match (failures.own_call(), outage) {
+        (Some(failed), _) => (failed.outcome, &failed.said, failed.since),
+        (None, Some(outage)) => {
+            let since = outage.since.max(world.memory.claim_seen);
+            (outage.outcome, &outage.said, since)
+        }
+        (None, None) => return None,
+    };
+    let lasts = world.now >= since.plus(HEALTHY_ATTACH);
+    match outcome {
+        Outcome::Denied => Some(denied(action, call.interface(), said)),
         Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => Some(Trouble::new(
             Reason::AttachFailed,
-            format!("EC2 refused {action} on {interface}: {said}"),
+            format!("EC2 refused {action} on {}: {said}", call.interface()),
         )),
+        Outcome::Throttled | Outcome::Unknown if lasts => Some(not_served(action, outcome)),
         _ => None,
     }
 }

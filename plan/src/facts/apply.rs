@@ -286,6 +286,10 @@ impl Facts {
                 .and_then(|before| before.deleting_since)
                 .unwrap_or(now)
         });
+        let bound_since = pod
+            .node
+            .as_ref()
+            .map(|_| before.and_then(|before| before.bound_since).unwrap_or(now));
         let mut touched = self.touched_by_pod(&pod);
         if let Some(before) = before {
             self.index.remove_pod(&before.pod);
@@ -311,6 +315,7 @@ impl Facts {
             PodSeen {
                 pod,
                 seen,
+                bound_since,
                 deleting_since,
             },
         );

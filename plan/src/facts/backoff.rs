@@ -4,6 +4,7 @@
 use alloc::string::String;
 
 use crate::classify::{Action, Outcome};
+use crate::decide::HEALTHY_ATTACH;
 use crate::names::Millis;
 use crate::step::{Call, Read, Step, Write};
 
@@ -82,6 +83,8 @@ pub(crate) struct FailedCall {
     pub(crate) said: String,
     /// When it failed.
     pub(crate) at: Millis,
+    /// When the first in a row failed.
+    pub(crate) since: Millis,
     /// An outage of its action has ended since the first failure in a row: what fails still is this call.
     served: bool,
     /// Its own wait; None: it waits for the outage of its action alone.
@@ -106,6 +109,8 @@ pub(crate) struct Failures {
     pub(crate) call: Option<FailedCall>,
     denied: Option<Denied>,
     write: Option<(Write, Backoff)>,
+    /// A pod that waits could not be told why: the others wait with it to be told.
+    telling: Option<Backoff>,
     read: Option<(Read, Backoff)>,
 }
 
@@ -123,6 +128,7 @@ impl Failures {
         let same = before
             .as_ref()
             .filter(|before| before.call.action() == call.action());
+        let since = same.map_or(now, |before| before.since);
         let mut served = same.is_some_and(|before| before.served);
         if outcome == Outcome::Denied {
             let denied = self.denied.take();
@@ -142,6 +148,7 @@ impl Failures {
             outcome,
             said,
             at: now,
+            since,
             served,
             backoff,
         });
@@ -171,6 +178,11 @@ impl Failures {
         self.call = None;
     }
 
+    /// The last call that failed, where it waits for itself.
+    pub(crate) fn own_call(&self) -> Option<&FailedCall> {
+        self.call.as_ref().filter(|failed| failed.backoff.is_some())
+    }
+
     /// How many calls in a row EC2 did not permit.
     pub(crate) fn times_denied(&self) -> u32 {
         self.denied.as_ref().map_or(0, |denied| denied.times)
@@ -182,6 +194,10 @@ impl Failures {
     }
 
     pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Millis) {
+        if tells_why(&write) {
+            self.telling = Some(Backoff::after(self.telling.as_ref(), name, now));
+            return;
+        }
         let before = self.write.as_ref().map(|(_, backoff)| backoff);
         let backoff = Backoff::after(before, name, now);
         self.write = Some((write, backoff));
@@ -189,6 +205,7 @@ impl Failures {
 
     pub(crate) fn write_succeeded(&mut self) {
         self.write = None;
+        self.telling = None;
     }
 
     pub(crate) fn read_failed(
@@ -221,26 +238,40 @@ impl Failures {
 
     /// The API server had news that matter here: it may answer again.
     pub(crate) fn news(&mut self, now: Millis) {
-        let waits = [
-            self.write.as_mut().map(|(_, backoff)| backoff),
-            self.read.as_mut().map(|(_, backoff)| backoff),
-        ];
-        for backoff in waits.into_iter().flatten() {
+        for backoff in self.of_api_server() {
             backoff.cut_short(now);
         }
+    }
+
+    fn of_api_server(&mut self) -> impl Iterator<Item = &mut Backoff> {
+        let write = self.write.as_mut().map(|(_, backoff)| backoff);
+        let read = self.read.as_mut().map(|(_, backoff)| backoff);
+        [write, self.telling.as_mut(), read].into_iter().flatten()
     }
 
     pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
         if let Some(failed) = &mut self.call {
             change(&mut failed.at);
+            change(&mut failed.since);
         }
-        let waits = [
-            self.call.as_mut().and_then(|call| call.backoff.as_mut()),
-            self.write.as_mut().map(|(_, backoff)| backoff),
-            self.read.as_mut().map(|(_, backoff)| backoff),
-        ];
-        for backoff in waits.into_iter().flatten() {
+        let call = self.call.as_mut().and_then(|call| call.backoff.as_mut());
+        if let Some(backoff) = call {
             backoff.each_moment(change);
+        }
+        for backoff in self.of_api_server() {
+            backoff.each_moment(change);
+        }
+    }
+
+    /// As [`super::Facts::forget_stale_reads`].
+    pub(super) fn forget_moments(&mut self, now: Millis) {
+        if let Some(failed) = &mut self.call {
+            if now.since(failed.since) >= HEALTHY_ATTACH {
+                failed.since = Millis(0);
+            }
+            if failed.outcome != Outcome::Denied {
+                failed.at = Millis(0);
+            }
         }
     }
 
@@ -251,6 +282,9 @@ impl Failures {
             Step::Call(_) => {
                 let failed = self.call.as_ref().and_then(|it| it.backoff.as_ref());
                 failed.map(|backoff| backoff.until)
+            }
+            Step::Write(write) if tells_why(write) => {
+                self.telling.as_ref().map(|backoff| backoff.until)
             }
             Step::Write(write) => self
                 .write
@@ -265,4 +299,8 @@ impl Failures {
         };
         until.filter(|until| *until > now)
     }
+}
+
+fn tells_why(write: &Write) -> bool {
+    matches!(write, Write::Gate(gate) if gate.tells_why())
 }

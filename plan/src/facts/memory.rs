@@ -22,6 +22,8 @@ pub struct PodSeen {
     pub pod: Pod,
     /// When it was first seen here.
     pub seen: Millis,
+    /// When it was first seen bound to a node.
+    pub bound_since: Option<Millis>,
     /// When it was first seen being deleted.
     pub deleting_since: Option<Millis>,
 }

@@ -2,6 +2,8 @@
 //! decision can tell apart.
 
 use super::Facts;
+use crate::classify::Outcome;
+use crate::decide::HEALTHY_ATTACH;
 use crate::names::Millis;
 
 impl Facts {
@@ -75,6 +77,7 @@ impl Facts {
     pub fn each_aged_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
         for seen in self.pods.values_mut() {
             change(&mut seen.seen);
+            seen.bound_since.iter_mut().for_each(&mut *change);
             seen.deleting_since.iter_mut().for_each(&mut *change);
         }
         for seen in self.nodes.values_mut() {
@@ -111,8 +114,8 @@ impl Facts {
     }
 
     /// Forgets the reads that are fresh for no IP any more and never will be again, the writes that no
-    /// read is older than, the calls that cannot land any more, and since when an outage's next call may be
-    /// made, or the last outage is over, where no decision asks.
+    /// read is older than, the calls that cannot land any more, and of outages, failures and pods since when
+    /// they are so, where no decision asks any more.
     pub fn forget_stale_reads(&mut self, now: Millis) {
         let memory = &self.memory;
         let fresh = |begun: Millis| {
@@ -139,11 +142,22 @@ impl Facts {
             if now.since(outage.next) >= Millis::seconds(1) {
                 outage.next = Millis(0);
             }
+            if outage.outcome != Outcome::Denied && now.since(outage.since) >= HEALTHY_ATTACH {
+                outage.since = Millis(0);
+            }
+        }
+        for seen in self.pods.values_mut() {
+            if let Some(since) = &mut seen.bound_since
+                && now.since(*since) >= HEALTHY_ATTACH
+            {
+                *since = Millis(0);
+            }
         }
         if self.ips.values().all(|ip| ip.status.refused.is_none()) {
             self.recovered = Millis(0);
         }
         for memory in self.memory.values_mut() {
+            memory.failures.forget_moments(now);
             if !memory.assign_may_land(now) {
                 memory.unanswered = None;
             }

@@ -176,8 +176,8 @@ pub struct SubnetFacts {
     pub(crate) tried: Option<Millis>,
     /// It failed: the interval may be shorter, EC2's patience is not.
     pub(crate) failed: Option<Backoff>,
-    /// EC2 did not permit it.
-    pub(crate) denied: bool,
+    /// With EC2's word.
+    pub(crate) failed_with: Option<Outcome>,
     pub(crate) own: BTreeMap<Ipv4Addr, OwnWrite>,
     /// The addresses that own writes put on an interface.
     own_on: Sets<InterfaceId, Ipv4Addr>,
@@ -245,7 +245,17 @@ impl SubnetFacts {
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Millis) {
         let failed = Backoff::of_describe(self.failed.as_ref(), id.as_str(), Some(outcome), now);
         self.failed = Some(failed);
-        self.denied |= outcome == Outcome::Denied;
+        // What is not permitted is said until an inventory is complete, whatever fails besides.
+        if self.failed_with != Some(Outcome::Denied) {
+            self.failed_with = Some(outcome);
+        }
+    }
+
+    /// EC2 serves no inventory: it does not permit one, or has not answered one twice in a row.
+    pub(crate) fn unserved(&self) -> Option<Outcome> {
+        let times = self.failed.as_ref()?.times;
+        self.failed_with
+            .filter(|outcome| *outcome == Outcome::Denied || times > 1)
     }
 
     pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Millis) {
@@ -261,7 +271,7 @@ impl SubnetFacts {
             self.wanted = None;
         }
         self.failed = None;
-        self.denied = false;
+        self.failed_with = None;
         self.unknown.retain(|_, since| *since >= inventory.begun);
         self.before = self.last.take();
         let began = inventory.begun;

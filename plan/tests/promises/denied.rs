@@ -186,7 +186,8 @@ fn describes_are_asked_within_two_seconds_too_and_nothing_changes_hands() {
     let most = u32::try_from(MINUTES * 40 + 2).unwrap();
     assert!(asked.0 <= most && asked.1 <= most, "{asked:?}");
     sim.expect_attached("partner", "a");
-    sim.expect_cost(0, 0, 0);
+    sim.expect_denied("b", Reason::ClaimedByOther);
+    sim.expect_cost(0, 0, 1);
     permissions_return(&mut sim);
     sim.expect_attached("partner", "b");
 }

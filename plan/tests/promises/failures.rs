@@ -93,7 +93,8 @@ fn throttled_it_backs_off_and_gets_there() {
     sim.expect_event("IP partner", Reason::Throttled);
     sim.settle();
     sim.expect_attached("partner", "a");
-    sim.expect_cost(6, 2, 1);
+    // What passes by itself is said once it has lasted.
+    sim.expect_cost(6, 3, 2);
 }
 
 #[test]
@@ -163,7 +164,8 @@ fn a_full_interface_is_not_claimed_and_the_holder_keeps_it() {
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.expect_event("b", Reason::NodeFull);
-    sim.expect_cost(0, 0, 0);
+    sim.expect_denied("b", Reason::NodeFull);
+    sim.expect_cost(0, 0, 1);
     sim.found_on("203.0.113.100", None);
     sim.settle();
     sim.expect_attached("partner", "b");

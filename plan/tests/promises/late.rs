@@ -37,6 +37,7 @@ fn a_pod_that_was_written_to_before_it_went_is_not_brought_back() {
             status: true,
             reason: Reason::Attached,
             message: String::new(),
+            denied_at: None,
         };
         let outcome = WriteOutcome::Done(Some(Written::Pod(pod)));
         Fact::Wrote(IpName::from("partner"), Write::Gate(gate), outcome)

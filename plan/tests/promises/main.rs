@@ -54,6 +54,7 @@ mod sim;
 mod stale;
 mod taken;
 mod telling;
+mod told;
 mod touched;
 mod touched_by_any;
 mod unanswered;

@@ -32,13 +32,19 @@ impl<C: Cloud> Effects<C> {
             |pod| {
                 let status = if gate.status { "True" } else { "False" };
                 let since = since(pod, status).unwrap_or_else(|| json!(Time(Timestamp::now())));
-                Ok(Some(json!({"status": {"conditions": [{
+                let mut patch = json!({"status": {"conditions": [{
                     "type": names::ATTACHED_GATE,
                     "status": status,
                     "reason": gate.reason.as_str(),
                     "message": gate.message,
                     "lastTransitionTime": since,
-                }]}})))
+                }]}});
+                if let Some(version) = gate.denied_at {
+                    patch["metadata"] = json!({"annotations": {
+                        names::DENIED_AT_ANNOTATION: version.to_string(),
+                    }});
+                }
+                Ok(Some(patch))
             },
         )
         .await
@@ -59,7 +65,7 @@ impl<C: Cloud> Effects<C> {
             Some(ip) => json!({"metadata": {"labels": {names::IP_LABEL: ip.as_str()}}}),
             None => json!({"metadata": {
                 "labels": {names::IP_LABEL: null},
-                "annotations": {names::IP_UID_ANNOTATION: null},
+                "annotations": {names::IP_UID_ANNOTATION: null, names::DENIED_AT_ANNOTATION: null},
             }}),
         };
         let pods = self.kinds.pods(&pod.namespace);

@@ -89,7 +89,9 @@ impl Facts {
             WriteOutcome::Conflict => {
                 memory.stale = true;
                 // The IP is read anew, but the write was of another object: it waits for its watch.
-                if matches!(write, Write::Release(_) | Write::MendReservation(..)) {
+                if matches!(write, Write::Release(_) | Write::MendReservation(..))
+                    || matches!(&write, Write::Gate(gate) if gate.tells_why())
+                {
                     memory.failures.write_failed(name.as_str(), write, now);
                 }
             }

@@ -16,8 +16,9 @@ pub struct Kube {
     pub ips: BTreeMap<IpName, Ip>,
     pub blocks: BTreeMap<BlockName, Block>,
     pub pods: BTreeMap<PodKey, Pod>,
-    /// The message of each pod's condition, which decides whether a write changes anything.
-    messages: BTreeMap<PodUid, String>,
+    /// The message of each pod's condition, and the version that it was denied at: they decide whether a
+    /// write changes anything.
+    messages: BTreeMap<PodUid, (String, Option<ResourceVersion>)>,
     pub nodes: BTreeMap<NodeName, Node>,
     /// By name; all live in the namespace "default".
     pub replica_sets: BTreeMap<String, ReplicaSet>,
@@ -181,8 +182,12 @@ impl Kube {
             status: gate.status,
             reason: gate.reason.as_str().to_owned(),
         });
-        let message = self.messages.insert(pod.uid.clone(), gate.message.clone());
-        if pod.gate != condition || message.as_ref() != Some(&gate.message) {
+        let before = self.messages.get(&pod.uid);
+        let denied_at = before.and_then(|(_, denied_at)| *denied_at);
+        let said = (gate.message.clone(), gate.denied_at.or(denied_at));
+        if self.messages.insert(pod.uid.clone(), said.clone()).as_ref() != Some(&said)
+            || pod.gate != condition
+        {
             pod.gate = condition;
             pod.version = version;
             self.version += 1;

@@ -19,7 +19,7 @@ pub struct Kube {
     pub blocks: BTreeMap<BlockName, Block>,
     pub pods: BTreeMap<PodKey, Pod>,
     /// The message of each pod's condition, which decides whether a write changes anything.
-    messages: BTreeMap<PodUid, String>,
+    messages: BTreeMap<PodUid, (String, Option<ResourceVersion>)>,
     pub nodes: BTreeMap<NodeName, Node>,
     /// By name; all live in the pods' namespace.
     pub replica_sets: BTreeMap<String, ReplicaSet>,
@@ -204,8 +204,12 @@ impl Kube {
             status: gate.status,
             reason: gate.reason.as_str().to_owned(),
         });
-        let said = self.messages.insert(pod.uid.clone(), gate.message.clone());
-        if pod.gate != condition || said.as_ref() != Some(&gate.message) {
+        let before = self.messages.get(&pod.uid);
+        let denied_at = before.and_then(|(_, denied_at)| *denied_at);
+        let said = (gate.message.clone(), gate.denied_at.or(denied_at));
+        if self.messages.insert(pod.uid.clone(), said.clone()).as_ref() != Some(&said)
+            || pod.gate != condition
+        {
             pod.gate = condition;
             next(&mut pod.version);
         }

@@ -1,0 +1,307 @@
+//! A pod that waits longer than a healthy attach takes finds the reason at its readiness gate, written once,
+//! and once more when the reason is another.
+
+use mooring_plan::classify::Outcome;
+use mooring_plan::facts::Kind;
+use mooring_plan::names::Millis;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{GateWrite, StatusWrite, Step, Write};
+
+use crate::sim::{Fault, Sim, address};
+
+const HOUR: Millis = Millis::seconds(3600);
+
+fn world() -> Sim {
+    Sim::reserved(&["n1", "n2"])
+}
+
+/// What a pod was told, with the moments.
+fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
+    let of = sim.taken.iter().filter_map(|(at, _, step)| match step {
+        Step::Write(Write::Gate(gate)) if gate.pod.name == pod => Some((*at, gate)),
+        _ => None,
+    });
+    of.collect()
+}
+
+/// The pod was told this once, after two seconds and before three, with these words; also by an Event.
+fn expect_told(sim: &Sim, pod: &str, from: Millis, reason: Reason, words: &str) {
+    let told = told(sim, pod);
+    let [(at, gate)] = told[..] else {
+        panic!("{told:?}\n{}", sim.story());
+    };
+    let late = at.since(from).0;
+    assert!(
+        (2000..3000).contains(&late),
+        "after {late}\n{}",
+        sim.story()
+    );
+    assert!(
+        !gate.status && gate.reason == reason && gate.message.contains(words),
+        "{gate:?}\n{}",
+        sim.story()
+    );
+    sim.expect_denied(pod, reason);
+    sim.expect_event(pod, reason);
+}
+
+/// A pod asks for the address on n1, and an hour goes by.
+fn an_hour_of_waiting(sim: &mut Sim) -> Millis {
+    let from = sim.now;
+    sim.pod("a").on("n1");
+    sim.wait(HOUR);
+    from
+}
+
+#[test]
+fn that_somebody_else_has_the_address() {
+    let mut sim = world();
+    sim.found_on("203.0.113.10", Some("eni-n2"));
+    sim.wait(Millis::seconds(130));
+    let from = an_hour_of_waiting(&mut sim);
+    expect_told(&sim, "a", from, Reason::AddressInUse, "eni-n2");
+    sim.found_on("203.0.113.10", None);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn that_a_permission_is_missing_and_the_ip_says_so() {
+    let mut sim = world();
+    sim.ec2.befalls = Some(|_| Fault::Denied);
+    let from = an_hour_of_waiting(&mut sim);
+    let words = "ec2:AssignPrivateIpAddresses";
+    expect_told(&sim, "a", from, Reason::AccessDenied, words);
+    sim.expect_reason("partner", Reason::AccessDenied);
+}
+
+#[test]
+fn that_ec2_throttles_and_the_ip_says_so() {
+    let mut sim = world();
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    let from = an_hour_of_waiting(&mut sim);
+    let words = "ec2:AssignPrivateIpAddresses";
+    expect_told(&sim, "a", from, Reason::Throttled, words);
+    sim.expect_reason("partner", Reason::Throttled);
+}
+
+#[test]
+fn that_ec2_does_not_answer_and_the_ip_says_so() {
+    let mut sim = world();
+    sim.ec2.befalls = Some(|_| Fault::RequestLost);
+    let from = an_hour_of_waiting(&mut sim);
+    expect_told(&sim, "a", from, Reason::AttachFailed, "does not answer");
+    sim.expect_reason("partner", Reason::AttachFailed);
+}
+
+#[test]
+fn that_another_is_the_one_who_finds_out_whether_ec2_serves_again() {
+    let mut sim = world();
+    sim.ip("other", "203.0.113.20");
+    sim.settle();
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.pod("b").on("n2").asks("other");
+    sim.wait(Millis::seconds(30));
+    let from = an_hour_of_waiting(&mut sim);
+    expect_told(&sim, "a", from, Reason::Throttled, "one IP at a time");
+}
+
+#[test]
+fn that_nobody_knows_where_the_address_is() {
+    for (outcome, reason) in [
+        (Outcome::Denied, Reason::AccessDenied),
+        (Outcome::Throttled, Reason::Throttled),
+        (Outcome::Unknown, Reason::AttachFailed),
+    ] {
+        let mut sim = world();
+        sim.describe_fails = Some(outcome);
+        sim.wait(Millis::seconds(130));
+        let from = an_hour_of_waiting(&mut sim);
+        let words = "ec2:DescribeNetworkInterfaces";
+        expect_told(&sim, "a", from, reason, words);
+        sim.expect_reason("partner", reason);
+    }
+}
+
+#[test]
+fn that_the_interface_is_full() {
+    let mut sim = world();
+    for last in 100..109 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n1"));
+    }
+    sim.settle();
+    let from = an_hour_of_waiting(&mut sim);
+    expect_told(&sim, "a", from, Reason::NodeFull, "eni-n1");
+}
+
+#[test]
+fn that_the_node_is_away() {
+    let mut sim = world();
+    sim.node_unreachable("n1");
+    let from = an_hour_of_waiting(&mut sim);
+    expect_told(&sim, "a", from, Reason::NoEligibleNode, "n1");
+}
+
+#[test]
+fn that_the_block_is_exhausted() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.block("small", "203.0.113.64/31");
+    for name in ["x", "y", "z"] {
+        sim.ip_of_block(name, "small");
+        sim.settle();
+    }
+    let from = sim.now;
+    sim.pod("a").on("n1").asks("z");
+    sim.wait(HOUR);
+    expect_told(&sim, "a", from, Reason::BlockExhausted, "small");
+}
+
+#[test]
+fn that_another_pod_holds_the_address() {
+    let mut sim = world();
+    sim.pod("first").on("n2");
+    sim.settle();
+    let from = an_hour_of_waiting(&mut sim);
+    let words = "default/first";
+    expect_told(&sim, "a", from, Reason::ClaimedByOther, words);
+}
+
+#[test]
+fn that_the_pod_before_has_not_ended_yet() {
+    let mut sim = world();
+    sim.pod("first").on("n2").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.delete_pod("first");
+    let from = sim.now;
+    sim.pod("a").on("n1").of_replica_set("rs1", 1, "dep");
+    sim.wait(HOUR);
+    let words = "default/first has the address and is being deleted";
+    expect_told(&sim, "a", from, Reason::ClaimedByOther, words);
+    sim.pod_goes("first");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn that_a_rollout_waits_after_a_minute_and_nothing_before() {
+    let mut sim = world();
+    sim.pod("old").on("n2").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.pod("a").on("n1").replica_set("rs2", 2, "dep");
+    sim.wait(Millis::seconds(55));
+    assert_eq!(told(&sim, "a"), [], "{}", sim.story());
+    sim.wait(HOUR);
+    assert_eq!(told(&sim, "a").len(), 1, "{}", sim.story());
+    sim.expect_denied("a", Reason::HandoverWaiting);
+}
+
+#[test]
+fn that_the_ip_is_being_deleted() {
+    let mut sim = world();
+    sim.pod("first").on("n2");
+    sim.settle();
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(10));
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.delete_ip("partner");
+    sim.wait(HOUR);
+    sim.expect_denied("a", Reason::IPDeleted);
+}
+
+#[test]
+fn again_when_the_reason_is_another_and_not_when_it_comes_back_in_other_words() {
+    let mut sim = world();
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.pod("a").on("n1");
+    sim.wait(HOUR);
+    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.wait(HOUR);
+    sim.expect_denied("a", Reason::AccessDenied);
+    assert_eq!(told(&sim, "a").len(), 2, "{}", sim.story());
+}
+
+#[test]
+fn of_a_repair_that_is_not_permitted_first_of_the_drift_and_then_of_that() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.found_on("203.0.113.10", None);
+    sim.wait(HOUR);
+    sim.expect_denied("a", Reason::AccessDenied);
+    let reasons: Vec<Reason> = told(&sim, "a")
+        .iter()
+        .filter(|(_, gate)| !gate.status)
+        .map(|(_, gate)| gate.reason)
+        .collect();
+    assert_eq!(reasons, [Reason::Drifted, Reason::AccessDenied]);
+}
+
+#[test]
+fn what_ends_within_two_seconds_is_told_to_nobody() {
+    let mut sim = world();
+    sim.count_from_here();
+    sim.ec2.faults.push_back(Fault::RequestLost);
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(2, 2, 1);
+}
+
+#[test]
+fn a_process_whose_watches_lag_takes_nothing_back_from_the_holder() {
+    let mut sim = world();
+    sim.second_controller();
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.leader = Some(0);
+    sim.pod("a").on("n1");
+    sim.wait(Millis(1_500));
+    sim.tell(1);
+    sim.controllers[1].stuck = [Kind::Ip, Kind::Pod].into();
+    sim.ec2.befalls = None;
+    sim.wait(Millis::seconds(10));
+    sim.expect_attached("partner", "a");
+    let version = sim.the_pod("a").version;
+    for _ in 0..5 {
+        sim.now = sim.now.plus(Millis::seconds(10));
+        sim.leader = Some(1);
+        let until = sim.now.plus(Millis(900));
+        sim.run_until(until);
+        sim.expect_attached("partner", "a");
+    }
+    assert_eq!(sim.the_pod("a").version, version, "{}", sim.story());
+    assert_eq!(
+        sim.ec2.holder_of(address("203.0.113.10")).unwrap().as_str(),
+        "eni-n1"
+    );
+}
+
+#[test]
+fn a_pod_that_changes_after_it_was_looked_at_is_told_of_what_is_so_then() {
+    let mut sim = world();
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.pod("a").on("n1");
+    let telling = |step: &Step| matches!(step, Step::Write(Write::Gate(_)));
+    sim.wait(Millis(1_900));
+    let mut hand = None;
+    for _ in 0..100 {
+        sim.now = sim.now.plus(Millis(10));
+        hand = sim.in_hand(0).filter(|(_, step)| telling(step));
+        if hand.is_some() {
+            break;
+        }
+        let _ = sim.step(0);
+    }
+    let (name, step) = hand.unwrap_or_else(|| panic!("{}", sim.story()));
+    sim.containers_ready("a");
+    sim.carry_out(0, &name, &step);
+    assert!(sim.the_pod("a").gate.is_none(), "{}", sim.story());
+    sim.wait(Millis::seconds(3));
+    sim.expect_denied("a", Reason::Throttled);
+    let recorded = |step: &Step| {
+        matches!(
+            step,
+            Step::Write(Write::Status(_, _, StatusWrite::Record, _))
+        )
+    };
+    assert!(!sim.taken.iter().any(|(_, _, step)| recorded(step)));
+}
