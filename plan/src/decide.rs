@@ -7,6 +7,7 @@
 mod attach;
 mod choose;
 mod conditions;
+mod cycle;
 mod detach;
 mod edit;
 mod eligible;
@@ -20,6 +21,7 @@ mod reserve;
 mod told;
 mod trouble;
 mod unreadable;
+mod waits;
 mod world;
 
 pub use eligible::{Ineligible, Seat, usable_interface};

@@ -331,6 +331,8 @@ pub struct Pod {
     pub gated: bool,
     /// Our condition.
     pub gate: Option<Gate>,
+    /// Its other readiness gates whose conditions are not `True`.
+    pub unready_gates: BTreeSet<String>,
     /// Its `ContainersReady` condition.
     pub containers_ready: bool,
     /// Is every container running?
@@ -353,7 +355,7 @@ pub struct Gate {
 /// When a rollout's new pod may take the address over (annotation `ip.wgtwo.com/handover`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
-    /// Once its containers are ready.
+    /// Once its containers and its other readiness gates are ready.
     #[default]
     ContainersReady,
     /// Once they run: for programs that need the address to become ready.
@@ -365,7 +367,7 @@ impl Pod {
     #[must_use]
     pub fn ready_to_take_over(&self) -> bool {
         match self.handover {
-            Handover::ContainersReady => self.containers_ready,
+            Handover::ContainersReady => self.containers_ready && self.unready_gates.is_empty(),
             Handover::Running => self.containers_running,
         }
     }

@@ -62,6 +62,10 @@ reasons! {
     AccessDenied;
     /// Another pod holds it.
     ClaimedByOther;
+    /// Pods of several Deployments wait for each other's addresses.
+    Deadlock;
+    /// The pod was admitted for an earlier IP of that name.
+    StalePod;
     /// A rollout's new pod waits for the address.
     HandoverWaiting;
     /// An address of the block is on an interface and no IP explains it.

@@ -1,8 +1,10 @@
 //! Who gets a free address, and who may take it over in a rollout.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::eligible::Seat;
+use super::waits::{handover_waits, other_holds};
 use super::world::on_pod;
 use super::{Ineligible, Next, Notices, World};
 use crate::names::{Millis, ReplicaSetUid};
@@ -46,6 +48,7 @@ impl<'a> World<'a> {
             return Vec::new();
         }
         let block = self.block.map_or("", |block| block.name.as_str());
+        let labels = self.node_labels();
         let mut candidates = Vec::new();
         for seen in self
             .pods()
@@ -58,7 +61,7 @@ impl<'a> World<'a> {
                     Reason::NoEligibleNode,
                     alloc::format!(
                         "no node has a network interface in the subnet of block {block}: the pod waits until one \
-                         comes (an autoscaler needs the block's label on its node template)"
+                         comes. An autoscaler needs the label {labels} on its node template"
                     ),
                 )),
                 Err(why) => {
@@ -81,6 +84,22 @@ impl<'a> World<'a> {
                 .pod(&claim.uid)
                 .and_then(|seen| seen.deleting_since)
                 .unwrap_or(self.now),
+        }
+    }
+
+    /// The labels that a node of the block has.
+    fn node_labels(&self) -> String {
+        let Some(block) = self.block else {
+            return String::new();
+        };
+        match self.spec().and_then(|spec| spec.node_selector.as_ref()) {
+            Some(given) => {
+                let labels = given
+                    .iter()
+                    .map(|(key, value)| alloc::format!("{key}={value}"));
+                labels.collect::<Vec<String>>().join(",")
+            }
+            None => block.name.node_label(),
         }
     }
 
@@ -227,7 +246,11 @@ impl<'a> World<'a> {
             let Some(before) = before
                 .filter(|before| set.deployment.is_some() && before.deployment == set.deployment)
             else {
-                notices.push(other_holds(holder, candidate.pod));
+                let cycle = self.cycle(candidate.pod, holder);
+                notices.push(cycle.map_or_else(
+                    || other_holds(holder, candidate.pod),
+                    |words| on_pod(candidate.pod, Reason::Deadlock, words),
+                ));
                 continue;
             };
             // What a rollout has left behind goes by itself; there is nothing that a person should do.
@@ -279,30 +302,4 @@ impl<'a> World<'a> {
         }
         Choice::Take(candidate)
     }
-}
-
-fn other_holds(holder: &Pod, waiting: &Pod) -> crate::step::Notice {
-    on_pod(
-        waiting,
-        Reason::ClaimedByOther,
-        alloc::format!(
-            "pod {} holds the address and keeps it while it lives: this pod waits. Two pods cannot share an IP; give \
-             this one its own",
-            holder.key
-        ),
-    )
-}
-
-fn handover_waits(holder: &Pod, waiting: &Pod) -> [crate::step::Notice; 2] {
-    let message = alloc::format!(
-        "the rollout waits: {} gets the address from {} when its containers are ready. If it cannot become ready \
-         without the address, annotate the pod template with ip.wgtwo.com/handover: running, or use strategy Recreate \
-         or maxSurge: 0",
-        waiting.key,
-        holder.key
-    );
-    [
-        on_pod(waiting, Reason::HandoverWaiting, message.clone()),
-        on_pod(holder, Reason::HandoverWaiting, message),
-    ]
 }

@@ -52,6 +52,7 @@ mod rollout;
 mod room;
 mod sim;
 mod stale;
+mod swap;
 mod taken;
 mod telling;
 mod told;

@@ -2,7 +2,9 @@
 //! that is ready for it, and to no other.
 
 use mooring_plan::names::Millis;
+use mooring_plan::objects::Handover;
 use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
 
 use crate::sim::Sim;
 
@@ -102,6 +104,7 @@ fn a_broken_new_revision_does_not_get_it_while_the_old_pod_is_replaced() {
     sim.delete_pod("old");
     sim.pod_goes("old");
     sim.wait(Millis::seconds(10));
+    sim.expect_denied("broken", Reason::HandoverWaiting);
     sim.pod("next").on("n3").replica_set("rs1", 1, "dep");
     sim.settle();
     sim.expect_attached("partner", "next");
@@ -166,6 +169,47 @@ fn the_holder_being_drained_hands_over_to_the_new_revision() {
     sim.settle();
     sim.expect_attached("partner", "old");
     sim.containers_ready("new");
+    sim.settle();
+    sim.expect_attached("partner", "new");
+}
+
+/// Pod "new" of the next revision, whose containers are ready and whose other readiness gate is not.
+fn with_a_gate_that_is_not_true() -> Sim {
+    let mut sim = attached();
+    sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+    let gate = "example.com/warm".to_owned();
+    sim.change_pod("new", |pod| pod.unready_gates = [gate].into());
+    sim.containers_ready("new");
+    sim
+}
+
+#[test]
+fn a_pod_takes_over_when_its_other_readiness_gates_are_true() {
+    let mut sim = with_a_gate_that_is_not_true();
+    sim.wait(Millis::seconds(50));
+    sim.expect_attached("partner", "old");
+    sim.expect_cost(0, 0, 0);
+    sim.change_pod("new", |pod| pod.unready_gates.clear());
+    sim.settle();
+    sim.expect_attached("partner", "new");
+}
+
+#[test]
+fn a_rollout_that_waits_for_another_readiness_gate_is_told_its_name() {
+    let mut sim = with_a_gate_that_is_not_true();
+    sim.settle();
+    sim.expect_attached("partner", "old");
+    sim.expect_denied("new", Reason::HandoverWaiting);
+    let named = sim.taken.iter().any(|(_, _, step)| {
+        matches!(step, Step::Write(Write::Gate(gate)) if gate.message.contains("example.com/warm is not"))
+    });
+    assert!(named, "{}", sim.story());
+}
+
+#[test]
+fn with_handover_running_other_readiness_gates_are_not_asked() {
+    let mut sim = with_a_gate_that_is_not_true();
+    sim.change_pod("new", |pod| pod.handover = Handover::Running);
     sim.settle();
     sim.expect_attached("partner", "new");
 }

@@ -1,5 +1,7 @@
 //! A pod.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
 use kube::core::DynamicObject;
 use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
@@ -55,6 +57,7 @@ fn read(object: &DynamicObject) -> Result<Pod, Problem> {
             .flatten()
             .any(|gate| gate.condition_type == names::ATTACHED_GATE),
         gate: gate(&status),
+        unready_gates: unready_gates(&spec, &status),
         containers_ready: condition(&status, "ContainersReady") == Some("True"),
         containers_running: all_running(&spec, &status),
         handover: match annotation(meta, names::HANDOVER_ANNOTATION) {
@@ -86,6 +89,15 @@ fn gate(status: &PodStatus) -> Option<Gate> {
         status: gate.status == "True",
         reason: gate.reason.clone().unwrap_or_default(),
     })
+}
+
+/// The readiness gates besides ours whose conditions are not `True`.
+fn unready_gates(spec: &PodSpec, status: &PodStatus) -> BTreeSet<String> {
+    let gates = spec.readiness_gates.iter().flatten();
+    let names = gates.map(|gate| gate.condition_type.clone());
+    names
+        .filter(|name| name != names::ATTACHED_GATE && condition(status, name) != Some("True"))
+        .collect()
 }
 
 fn all_running(spec: &PodSpec, status: &PodStatus) -> bool {

@@ -248,6 +248,7 @@ impl Sim {
             ip: None,
             gated: true,
             gate: None,
+            unready_gates: BTreeSet::new(),
             containers_ready: false,
             containers_running: false,
             handover: Handover::ContainersReady,

@@ -22,12 +22,14 @@ fn a_pod() -> Value {
         },
         "spec": {
             "nodeName": "n-1", "containers": [{"name": "a"}, {"name": "b"}],
-            "readinessGates": [{"conditionType": "ip.wgtwo.com/attached"}],
+            "readinessGates": [{"conditionType": "ip.wgtwo.com/attached"},
+                {"conditionType": "example.com/warm"}, {"conditionType": "example.com/known"}],
         },
         "status": {
             "phase": "Running",
             "conditions": [
                 {"type": "ContainersReady", "status": "True"},
+                {"type": "example.com/known", "status": "True"},
                 {"type": "ip.wgtwo.com/attached", "status": "False", "reason": "Claimed"},
             ],
             "containerStatuses": [
@@ -47,6 +49,7 @@ fn a_pod_is_read() {
     assert_eq!(read.key, PodKey::new("shop", "web-0"));
     assert!(read.annotated && read.gated && read.containers_ready && !read.ended);
     assert!(!read.containers_running, "one of two containers waits");
+    assert_eq!(read.unready_gates, ["example.com/warm".to_owned()].into());
     assert_eq!(read.handover, Handover::Running);
     assert_eq!(
         read.gate,

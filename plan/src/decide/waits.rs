@@ -1,0 +1,63 @@
+//! What a pod that waits behind another is told.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::world::on_pod;
+use crate::objects::Pod;
+use crate::reason::Reason;
+use crate::step::Notice;
+
+/// Another pod holds it, and hands it over to no such pod.
+pub(crate) fn other_holds(holder: &Pod, waiting: &Pod) -> Notice {
+    on_pod(
+        waiting,
+        Reason::ClaimedByOther,
+        format!(
+            "pod {} holds the address and keeps it while it lives: this pod waits. Two pods cannot share an IP; give \
+             this one its own",
+            holder.key
+        ),
+    )
+}
+
+/// A rollout's new pod is not ready for the address.
+pub(crate) fn handover_waits(holder: &Pod, waiting: &Pod) -> [Notice; 2] {
+    let missing = waiting.unready_gates.iter().map(String::as_str);
+    let missing: Vec<&str> = missing.collect();
+    let message = if waiting.containers_ready && !missing.is_empty() {
+        format!(
+            "the rollout waits: {} gets the address from {} when its other readiness gates are True ({} is not). If \
+             they cannot be without the address, annotate the pod template with ip.wgtwo.com/handover: running, or use \
+             strategy Recreate or maxSurge: 0",
+            waiting.key,
+            holder.key,
+            missing.join(", ")
+        )
+    } else {
+        format!(
+            "the rollout waits: {} gets the address from {} when its containers are ready. If it cannot become ready \
+             without the address, annotate the pod template with ip.wgtwo.com/handover: running, or use strategy \
+             Recreate or maxSurge: 0",
+            waiting.key, holder.key
+        )
+    };
+    [
+        on_pod(waiting, Reason::HandoverWaiting, message.clone()),
+        on_pod(holder, Reason::HandoverWaiting, message),
+    ]
+}
+
+/// Nobody holds it, and a pod of an older revision may still come.
+pub(crate) fn older_revision_first(pod: &Pod) -> Notice {
+    on_pod(
+        pod,
+        Reason::HandoverWaiting,
+        format!(
+            "the address waits for a minute for a pod of an older revision of the Deployment, since {} is not ready: \
+             it goes to the first that is",
+            pod.key
+        ),
+    )
+}

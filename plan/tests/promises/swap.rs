@@ -1,0 +1,104 @@
+//! Deployments that swap their IPs wait for each other for ever: their pods are told so, and the way out.
+
+use mooring_plan::names::Millis;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
+
+use crate::sim::Sim;
+
+/// Deployments "x0", "x1", ... each have the IP of their name; then each rolls out to the next one's.
+fn rotated(count: usize) -> Sim {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    for n in 0..count {
+        sim.ip(&format!("ip{n}"), &format!("203.0.113.{}", 10 + n));
+        sim.pod(&format!("old{n}"))
+            .on("n1")
+            .asks(&format!("ip{n}"))
+            .replica_set(&format!("x{n}-aaa"), 1, &format!("uid{n}"));
+    }
+    sim.settle();
+    for n in 0..count {
+        let next = (n + 1) % count;
+        sim.pod(&format!("new{n}"))
+            .on("n1")
+            .asks(&format!("ip{next}"))
+            .replica_set(&format!("x{n}-bbb"), 2, &format!("uid{n}"))
+            .ready();
+    }
+    sim.wait(Millis::seconds(60));
+    sim
+}
+
+fn said(sim: &Sim, pod: &str) -> String {
+    let gates = sim
+        .taken
+        .iter()
+        .rev()
+        .filter_map(|(_, _, step)| match step {
+            Step::Write(Write::Gate(gate)) if gate.pod.name == pod => Some(gate.message.clone()),
+            _ => None,
+        });
+    gates.into_iter().next().unwrap_or_default()
+}
+
+#[test]
+fn two_that_swap_are_told_who_waits_for_whom() {
+    let mut sim = rotated(2);
+    for pod in ["new0", "new1"] {
+        sim.expect_denied(pod, Reason::Deadlock);
+        sim.expect_event(pod, Reason::Deadlock);
+    }
+    assert_eq!(
+        said(&sim, "new0"),
+        "pod default/new0 waits for IP ip1, held by Deployment x1, which waits for IP ip0, held by Deployment x0: scale \
+         one of them to 0 first, or use strategy Recreate",
+        "{}",
+        sim.story()
+    );
+    sim.count_from_here();
+    sim.wait(Millis::seconds(3600));
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn what_the_message_says_helps() {
+    let mut sim = rotated(2);
+    // Scaled to 0.
+    sim.pod_goes("old0");
+    sim.pod_goes("new0");
+    sim.settle();
+    sim.expect_attached("ip0", "new1");
+    // Its Deployment takes the old pod away, now that the new one is ready.
+    sim.pod_goes("old1");
+    sim.pod("new0")
+        .on("n1")
+        .asks("ip1")
+        .of_replica_set("x0-bbb", 2, "uid0");
+    sim.settle();
+    sim.expect_attached("ip1", "new0");
+}
+
+#[test]
+fn a_longer_cycle_is_told_in_full() {
+    let sim = rotated(4);
+    for n in 0..4 {
+        let pod = format!("new{n}");
+        sim.expect_denied(&pod, Reason::Deadlock);
+        assert_eq!(said(&sim, &pod).matches("held by").count(), 4);
+    }
+}
+
+#[test]
+fn waiting_for_one_that_waits_for_nobody_is_no_cycle() {
+    let mut sim = rotated(3);
+    sim.pod_goes("new2");
+    sim.wait(Millis::seconds(30));
+    // What was told stays until another reason comes; a pod that comes now is told of no cycle.
+    sim.pod("late")
+        .on("n1")
+        .asks("ip1")
+        .of_replica_set("x0-bbb", 2, "uid0");
+    sim.wait(Millis::seconds(30));
+    sim.expect_denied("late", Reason::ClaimedByOther);
+}
