@@ -58,6 +58,12 @@ pub fn init(format: LogFormat) -> Result<(), Error> {
     .map_err(Error::Twice)
 }
 
+/// A moment, given in seconds since 1970, as people read it.
+#[must_use]
+pub fn date(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |date| date.to_string())
+}
+
 /// An error with everything that lies beneath it, on one line.
 #[must_use]
 pub fn chain(error: &(dyn StdError + 'static)) -> String {
@@ -71,4 +77,15 @@ pub fn chain(error: &(dyn StdError + 'static)) -> String {
             }
         })
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn a_date_is_no_number() {
+        assert_eq!(date(67_090_118_400), "4096-01-01T00:00:00Z");
+        assert_eq!(date(i64::MAX), i64::MAX.to_string());
+    }
 }

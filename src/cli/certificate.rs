@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 use super::duration::duration;
 use super::told::Told;
 use crate::metrics::Metrics;
-use crate::telemetry::{Part, Readiness, chain};
+use crate::telemetry::{Part, Readiness, chain, date};
 use crate::tls::{self, Belief, Lifetimes, Notice, SelfManaged, Serving};
 
 /// A new CA is published for two looks before it signs, since whoever serves or believes reads late.
@@ -187,23 +187,5 @@ impl Args {
             clients: Box::pin(clients),
             believed: Box::pin(believed),
         })
-    }
-}
-
-/// The moment as a date; what no calendar has stays as it is, in seconds since 1970.
-fn date(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds)
-        .map_or_else(|_| seconds.to_string(), |moment| moment.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn a_certificates_end_is_told_as_a_date() {
-        assert_eq!(date(67_090_118_400), "4096-01-01T00:00:00Z");
-        assert_eq!(date(0), "1970-01-01T00:00:00Z");
-        assert_eq!(date(i64::MAX), i64::MAX.to_string());
     }
 }

@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
+use super::told::HEALTHY_ATTACH;
 use super::{Next, World};
+use crate::facts::PodSeen;
 use crate::objects::{Condition, Conditions, IpStatus, Target};
 use crate::reason::Reason;
 use crate::step::StatusWrite;
@@ -72,7 +74,9 @@ pub(crate) fn build(
         Attachment::Unclaimed => (
             false,
             Reason::Unclaimed,
-            format!("no pod asks for it: annotate one with ip.wgtwo.com/ip: {name}"),
+            world.asking().unwrap_or_else(|| {
+                format!("no pod asks for it: annotate one with ip.wgtwo.com/ip: {name}")
+            }),
         ),
         Attachment::Kept(trouble) => (false, trouble.reason, trouble.message.clone()),
         Attachment::Coming(target) => (
@@ -128,6 +132,25 @@ pub(crate) fn build(
 }
 
 impl World<'_> {
+    /// Which pod asks for an IP that nobody holds, once it has done so for longer than an attach takes.
+    fn asking(&self) -> Option<String> {
+        let waits = |seen: &&PodSeen| {
+            let pod = &seen.pod;
+            let asks = pod.annotated && pod.ip.as_ref() == Some(&self.ip.uid);
+            let wants = asks && !pod.ended && pod.deleting.is_none();
+            wants && self.now >= seen.seen.plus(HEALTHY_ATTACH)
+        };
+        let pod = &self.pods().find(waits)?.pod;
+        Some(if pod.node.is_none() {
+            format!("pod {} asks for it and is not scheduled yet", pod.key)
+        } else {
+            format!(
+                "pod {} asks for it and waits: its condition ip.wgtwo.com/attached says why",
+                pod.key
+            )
+        })
+    }
+
     /// Writes the conditions if they are not so already, and takes places that are proven empty out of
     /// `previous`.
     pub(crate) fn say(&self, reserved: Result<(), Trouble>, attachment: &Attachment<'_>) -> Next {

@@ -5,7 +5,9 @@ use alloc::string::String;
 use super::World;
 use crate::cloud::Interface;
 use crate::facts::{DESCRIBE_LAG, SubnetFacts};
-use crate::names::{InstanceId, InstanceType, InterfaceId, Millis, NodeName, Place, PodUid};
+use crate::names::{
+    InstanceId, InstanceType, InterfaceId, IpName, Millis, NodeName, Place, PodUid,
+};
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 
@@ -35,8 +37,10 @@ pub enum Ineligible {
     Unscheduled,
     /// Being deleted, ended, or without the annotation: it does not want one.
     Leaving,
-    /// It did not come through admission: no gate, or another IP's UID.
+    /// It did not come through admission: no gate, or no IP's UID.
     NotAdmitted,
+    /// It was admitted for another IP of this name.
+    Stale(IpName),
     /// Its namespace may not use the address.
     Namespace,
     /// Its Node is unknown, not ready, or unreachable.
@@ -57,8 +61,11 @@ impl World<'_> {
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
             return Err(Ineligible::Leaving);
         }
-        if !pod.gated || pod.ip.as_ref() != Some(&self.ip.uid) {
+        if !pod.gated || pod.ip.is_none() {
             return Err(Ineligible::NotAdmitted);
+        }
+        if pod.ip.as_ref() != Some(&self.ip.uid) {
+            return Err(Ineligible::Stale(self.ip.name.clone()));
         }
         if !self.namespace_allowed(pod) {
             return Err(Ineligible::Namespace);
@@ -225,8 +232,14 @@ impl Ineligible {
             Self::NotAdmitted => (
                 Reason::NoEligibleNode,
                 String::from(
-                    "the pod did not come through Mooring's admission webhook: it has no readiness gate or names \
-                     another IP's UID. Delete it, so that it is created again",
+                    "the pod did not come through Mooring's admission webhook: it has no readiness gate or names no \
+                     IP's UID. Delete it, so that it is created again",
+                ),
+            ),
+            Self::Stale(ip) => (
+                Reason::StalePod,
+                format!(
+                    "the pod was admitted for an earlier IP {ip} that was deleted: delete the pod"
                 ),
             ),
             Self::Namespace => (

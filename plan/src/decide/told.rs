@@ -34,10 +34,14 @@ impl World<'_> {
             let Some(since) = self.waits_since(seen) else {
                 continue;
             };
+            let due = since.plus(HEALTHY_ATTACH);
             let Some((reason, message)) = self.obstacle(&seen.pod, notices) else {
+                // The IP's condition names it then.
+                if self.ip.status.claim.is_none() && self.now < due {
+                    next = next.or(|| Next::At(due));
+                }
                 continue;
             };
-            let due = since.plus(HEALTHY_ATTACH);
             if self.now < due {
                 next = next.or(|| Next::At(due));
                 continue;

@@ -39,7 +39,7 @@ fn a_pod_that_did_not_come_through_admission_gets_nothing() {
     sim.settle();
     sim.expect_free("partner");
     sim.expect_event("ungated", Reason::NoEligibleNode);
-    sim.expect_event("meant-for-another", Reason::NoEligibleNode);
+    sim.expect_event("meant-for-another", Reason::StalePod);
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
 }
 

@@ -185,3 +185,19 @@ fn a_loser_that_is_gone_is_told_once_and_not_again_at_every_move() {
         before = Some(pod);
     }
 }
+
+#[test]
+fn one_that_is_denied_again_in_the_same_words_is_another_version_then() {
+    let mut sim = Sim::edited_while_attached(0);
+    let denied = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.reason == Reason::AddressChanging);
+    let message = |step: Step| match step {
+        Step::Write(Write::Gate(gate)) => gate.message,
+        _ => String::new(),
+    };
+    let first = message(sim.step_until(denied));
+    let version = sim.the_pod("a").version;
+    sim.edit("partner", "203.0.113.30");
+    let second = message(sim.step_until(denied));
+    assert_eq!(first, second);
+    assert!(sim.the_pod("a").version > version, "{}", sim.story());
+}

@@ -305,3 +305,77 @@ fn a_pod_that_changes_after_it_was_looked_at_is_told_of_what_is_so_then() {
     };
     assert!(!sim.taken.iter().any(|(_, _, step)| recorded(step)));
 }
+
+#[test]
+fn that_it_was_admitted_for_an_earlier_ip_of_that_name() {
+    let mut sim = world();
+    let from = sim.now;
+    sim.pod("a").on("n1");
+    sim.change_pod("a", |pod| pod.ip = Some("gone".into()));
+    sim.wait(HOUR);
+    let words = "admitted for an earlier IP partner that was deleted: delete the pod";
+    expect_told(&sim, "a", from, Reason::StalePod, words);
+}
+
+#[test]
+fn that_no_node_of_the_block_is_there_and_the_label_that_an_autoscaler_needs() {
+    let mut sim = Sim::new();
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    let from = sim.now;
+    sim.pod("a");
+    sim.wait(HOUR);
+    let words = "the label block.ip.wgtwo.com/block on its node template";
+    expect_told(&sim, "a", from, Reason::NoEligibleNode, words);
+}
+
+/// What the IP's condition `Attached` says.
+fn attached(sim: &Sim) -> String {
+    let conditions = &sim.the_ip("partner").status.conditions;
+    conditions.attached.clone().unwrap().message
+}
+
+#[test]
+fn an_ip_names_the_pod_that_asks_for_it_and_has_no_node_yet() {
+    let mut sim = world();
+    assert!(attached(&sim).starts_with("no pod asks for it"));
+    sim.count_from_here();
+    sim.pod("pw");
+    sim.wait(Millis(1_900));
+    sim.expect_cost(0, 0, 0);
+    sim.wait(HOUR);
+    let words = "pod default/pw asks for it and is not scheduled yet";
+    assert_eq!(attached(&sim), words);
+    sim.expect_cost(0, 1, 0);
+    sim.pod_goes("pw");
+    sim.settle();
+    assert!(attached(&sim).starts_with("no pod asks for it"));
+}
+
+#[test]
+fn no_number_stands_in_what_a_pod_is_told() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.change_pod("a", |pod| pod.ended = true);
+    sim.settle();
+    sim.expect_denied("a", Reason::Detaching);
+    let said = told(&sim, "a").last().unwrap().1.message.clone();
+    assert_eq!(said, "IP partner was taken off this pod");
+}
+
+#[test]
+fn ever_more_seldom_while_the_watch_shows_an_earlier_pod_than_there_is() {
+    let mut sim = world();
+    sim.node_unreachable("n1");
+    sim.pod("a").on("n1");
+    sim.tell(0);
+    sim.controllers[0].stuck = [Kind::Pod].into();
+    sim.containers_ready("a");
+    sim.wait(Millis::seconds(60));
+    let tries = told(&sim, "a").len();
+    assert!((2..=10).contains(&tries), "{tries}\n{}", sim.story());
+    assert!(sim.the_pod("a").gate.is_none(), "{}", sim.story());
+    sim.controllers[0].stuck.clear();
+    sim.relist(0);
+    sim.wait(Millis::seconds(1));
+    sim.expect_denied("a", Reason::NoEligibleNode);
+}

@@ -94,9 +94,10 @@ fn gate(status: &PodStatus) -> Option<Gate> {
 /// The readiness gates besides ours whose conditions are not `True`.
 fn unready_gates(spec: &PodSpec, status: &PodStatus) -> BTreeSet<String> {
     let gates = spec.readiness_gates.iter().flatten();
-    let names = gates.map(|gate| gate.condition_type.clone());
-    names
-        .filter(|name| name != names::ATTACHED_GATE && condition(status, name) != Some("True"))
+    gates
+        .map(|gate| gate.condition_type.as_str())
+        .filter(|gate| *gate != names::ATTACHED_GATE && condition(status, gate) != Some("True"))
+        .map(str::to_owned)
         .collect()
 }
 

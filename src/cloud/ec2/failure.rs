@@ -29,6 +29,8 @@ where
         Some(message) => message.to_owned(),
         None => sentence(&code, status, &error),
     };
+    // Every other sentence says already what lies beneath.
+    let says_more = code == code::TIMEOUT;
     let outcome = match (classify(action, &code, &message), status) {
         // EC2 answers a throttled call with 503 too, and that one was surely not executed.
         (Outcome::Throttled, _) => Outcome::Throttled,
@@ -41,7 +43,7 @@ where
         outcome,
         code,
         message,
-        source: Some(Box::new(error)),
+        source: says_more.then(|| -> Box<dyn StdError + Send + Sync> { Box::new(error) }),
     }
 }
 
@@ -139,6 +141,15 @@ mod tests {
             "ec2:AssignPrivateIpAddresses for eni-1 (203.0.113.7): InvalidParameterValue: [203.0.113.7] \
              assigned, but move is not allowed."
         );
+    }
+
+    #[test]
+    fn what_ec2_said_stands_once_on_a_line_of_the_log() {
+        let sentence = "Request limit exceeded.";
+        let error = refused(503, Some("RequestLimitExceeded"), Some(sentence));
+        let line = crate::telemetry::chain(&error);
+        assert_eq!(line.matches(sentence).count(), 1, "{line}");
+        assert_eq!(line.matches("RequestLimitExceeded").count(), 1, "{line}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl<C: Cloud> Effects<C> {
             call.action(),
             result.as_ref().err().map(|error| error.outcome),
         )];
-        let result = result.map_err(|error| self.call_error(error));
+        let result = result.map_err(|error| self.call_error(ip, error));
         Answer {
             facts: vec![Fact::Called(ip.clone(), call, result)],
             called,
@@ -50,13 +50,13 @@ impl<C: Cloud> Effects<C> {
         }
     }
 
-    fn call_error(&self, error: CloudError) -> CallError {
+    fn call_error(&self, ip: &IpName, error: CloudError) -> CallError {
         let said = CallError {
             outcome: error.outcome,
             code: error.code.clone(),
             message: error.message.clone(),
         };
-        self.failed(&Failure::Cloud(error));
+        self.failed_for(ip, &Failure::Cloud(error));
         said
     }
 }

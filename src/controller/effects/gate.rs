@@ -39,10 +39,9 @@ impl<C: Cloud> Effects<C> {
                     "message": gate.message,
                     "lastTransitionTime": since,
                 }]}});
-                if let Some(version) = gate.denied_at {
-                    patch["metadata"] = json!({"annotations": {
-                        names::DENIED_AT_ANNOTATION: version.to_string(),
-                    }});
+                if let (Some(version), Value::Object(fields)) = (gate.denied_at, &mut patch) {
+                    let annotations = json!({names::DENIED_AT_ANNOTATION: version.to_string()});
+                    fields.insert("metadata".to_owned(), json!({"annotations": annotations}));
                 }
                 Ok(Some(patch))
             },

@@ -131,12 +131,22 @@ impl<C: Cloud> Effects<C> {
 
     /// Logs and counts a failure, once.
     pub(super) fn failed(&self, failure: &Failure) {
+        self.note_failure(None, failure);
+    }
+
+    /// As [`Self::failed`], of a step of an IP.
+    pub(super) fn failed_for(&self, ip: &IpName, failure: &Failure) {
+        self.note_failure(Some(ip), failure);
+    }
+
+    fn note_failure(&self, ip: Option<&IpName>, failure: &Failure) {
         self.metrics.reconcile_error(failure.reason());
+        let ip = ip.map(tracing::field::display);
         if failure.is_conflict() {
             // Somebody was faster: the rule, not the exception, when two write one object.
-            tracing::debug!(error = chain(failure), "a step lost a race");
+            tracing::debug!(ip, error = chain(failure), "a step lost a race");
         } else {
-            tracing::warn!(error = chain(failure), "a step failed");
+            tracing::warn!(ip, error = chain(failure), "a step failed");
         }
     }
 }

@@ -42,7 +42,7 @@ impl<C: Cloud> Effects<C> {
         match fact {
             Ok(fact) => fact.into(),
             Err(failure) => {
-                self.failed(&failure);
+                self.failed_for(ip, &failure);
                 Fact::ReadFailed(ip.clone(), wanted, None).into()
             }
         }
@@ -92,7 +92,7 @@ impl<C: Cloud> Effects<C> {
                 Fact::InstanceRead(id.clone(), None)
             }
             Err(error) => {
-                self.failed(&Failure::Cloud(error));
+                self.failed_for(ip, &Failure::Cloud(error));
                 Fact::ReadFailed(ip.clone(), wanted, outcome)
             }
         };

@@ -80,7 +80,7 @@ impl<C: Cloud> Effects<C> {
                     outcome,
                     WriteOutcome::NotFound | WriteOutcome::AlreadyExists
                 ) {
-                    self.failed(&failure);
+                    self.failed_for(ip, &failure);
                 }
                 outcome
             }

@@ -197,7 +197,7 @@ impl Scene {
             label: Some(ip),
             gated: true,
             gate: None,
-            unready_gates: std::collections::BTreeSet::new(),
+            unready_gates: BTreeSet::new(),
             containers_ready: false,
             containers_running: false,
             handover: Handover::ContainersReady,
