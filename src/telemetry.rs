@@ -61,7 +61,8 @@ pub fn init(format: LogFormat) -> Result<(), Error> {
 /// A moment, given in seconds since 1970, as people read it.
 #[must_use]
 pub fn date(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), |date| date.to_string())
+    jiff::Timestamp::from_second(seconds)
+        .map_or_else(|_| seconds.to_string(), |date| date.to_string())
 }
 
 /// An error with everything that lies beneath it, on one line.

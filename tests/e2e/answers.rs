@@ -88,7 +88,7 @@ async fn a_forbidden_call_names_the_permission_and_goes_on_when_it_is_given(scen
     scene.delete("Pod", "other").await;
     scene.expect_detached(&other).await;
     scene.ec2().clear_fault(fault).await;
-    // It is tried at most twice a minute.
+    // Nobody else makes such a call just now: it is tried for itself, ever more slowly.
     scene
         .expect_attached_within(&ip, "web", Duration::from_mins(1))
         .await;
