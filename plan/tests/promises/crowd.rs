@@ -219,6 +219,7 @@ impl Crowd {
             }),
             containers_ready: true,
             containers_running: true,
+            unready_gates: BTreeSet::new(),
             handover: Handover::ContainersReady,
             replica_set: None,
         }));
