@@ -31,6 +31,8 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::AccessDenied
         | Reason::ClaimedByOther
         | Reason::HandoverWaiting
+        | Reason::Deadlock
+        | Reason::StalePod
         | Reason::OrphanedAddress
         | Reason::SharedWithCNI
         | Reason::BrakeEngaged

@@ -15,7 +15,7 @@ scenes![
 
 async fn a_block_of_a_subnet_that_ec2_does_not_know_says_so(scene: &Scene) {
     let (mut subnet, _) = scene.another_subnet().await;
-    subnet.id = "subnet-0123456789abcdef0".to_owned();
+    "subnet-0123456789abcdef0".clone_into(&mut subnet.id);
     let block = scene.block_unready("lost", &subnet, &json!({})).await;
     let said = scene
         .expect_reason("IPBlock", &block, "Ready", "False", "SubnetNotFound")

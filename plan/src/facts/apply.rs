@@ -94,12 +94,7 @@ impl Facts {
                 Touched::Nothing
             }
             Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
-            Fact::InventoryFailed(id, outcome) => {
-                let subnet = self.subnets.entry(id.clone()).or_default();
-                subnet.tried = Some(now);
-                subnet.inventory_failed(&id, outcome, now);
-                Touched::Nothing
-            }
+            Fact::InventoryFailed(id, outcome) => self.miss_inventory(&id, outcome, now),
             Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, now),
             Fact::CallBegun(name, call) => {
                 self.call_begun(name, &call, now);

@@ -5,7 +5,7 @@ use alloc::collections::BTreeSet;
 use core::net::Ipv4Addr;
 
 use super::Facts;
-use crate::names::{InstanceId, InterfaceId, IpName, Millis, NodeName, SubnetId};
+use crate::names::{BlockName, InstanceId, InterfaceId, IpName, Millis, NodeName, SubnetId};
 use crate::objects::{Block, Hold, Ip, Pod, Reservation};
 
 /// What a fact may change the decisions of.
@@ -137,6 +137,19 @@ impl Facts {
             let wished = ip.wish.as_ref().ok().and_then(|wish| wish.block.as_ref());
             ip.status.block.as_ref() == name || wished.is_some() && wished == name || !settled(ip)
         };
+        Touched::Several(self.names_of(concerns))
+    }
+
+    /// What lies in a block of the subnet, or may.
+    pub(super) fn touched_by_subnet(&self, id: &SubnetId) -> Touched {
+        let of_subnet = |block: &BlockName| {
+            let spec = self
+                .blocks
+                .get(block)
+                .and_then(|block| block.spec.as_ref().ok());
+            spec.is_some_and(|spec| &spec.subnet == id)
+        };
+        let concerns = |ip: &&Ip| ip.status.block.as_ref().is_some_and(of_subnet) || !settled(ip);
         Touched::Several(self.names_of(concerns))
     }
 

@@ -4,14 +4,22 @@ use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{StatusWrite, Step, Write};
+use mooring_plan::step::{Regarding, StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim};
 
+fn on_what(on: &Regarding) -> &'static str {
+    match on {
+        Regarding::Ip(..) => "IP",
+        Regarding::Pod(..) => "pod",
+        Regarding::Block(..) => "block",
+    }
+}
+
 #[test]
-fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_event() {
+fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_event_on_each() {
     let mut sim = Sim::reserved(&["n1"]);
-    sim.ec2.faults.extend([Fault::Denied; 400]);
+    sim.ec2.faults.extend([Fault::Denied; 4000]);
     sim.pod("a").on("n1");
     sim.step_until(|step| {
         matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
@@ -21,10 +29,12 @@ fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_ev
     assert!(sim.counts.assigns > 60, "{}", sim.story());
     assert_eq!(sim.counts.status_writes, 1, "{}", sim.story());
     let said = sim.rules.notices(Reason::AccessDenied);
-    assert_eq!(said.len(), 1, "{said:#?}");
-    let told = &said[0].message;
-    for word in ["ec2:AssignPrivateIpAddresses", "eni-n1", "Denied"] {
-        assert!(told.contains(word), "{told}");
+    let on: Vec<&str> = said.iter().map(|told| on_what(&told.on)).collect();
+    assert_eq!(on, ["IP", "pod"], "each is told once: {said:#?}");
+    for told in said.iter().map(|told| &told.message) {
+        for word in ["ec2:AssignPrivateIpAddresses", "eni-n1", "Denied"] {
+            assert!(told.contains(word), "{told}");
+        }
     }
 }
 

@@ -194,7 +194,8 @@ impl Facts {
                     // An inventory of the same millisecond proves nothing about this answer.
                     subnet.want(now.plus(Millis(1)));
                 }
-                if of_all {
+                // What is asked for an IP that is gone finds no outage: no other call of it would end it.
+                if of_all && self.ips.contains_key(&name) {
                     self.outage_lasts(name.clone(), action, error.outcome, said, now);
                 }
             }

@@ -8,6 +8,7 @@ use ipnet::Ipv4Net;
 use super::super::subnet::OfInterest;
 use super::super::{Facts, Inventory, LATE_CALL, Touched};
 use super::changed;
+use crate::classify::Outcome;
 use crate::cloud::Interface;
 use crate::names::{IpName, Millis, PodUid, SubnetId};
 
@@ -56,6 +57,24 @@ impl Facts {
         self.forget_replica_sets(now);
         self.note_ownerless(now);
         Touched::Several(self.touched_by_inventory(id, &not_agreed))
+    }
+
+    /// What waits for it may have to say so.
+    pub(super) fn miss_inventory(
+        &mut self,
+        id: &SubnetId,
+        outcome: Outcome,
+        now: Millis,
+    ) -> Touched {
+        let subnet = self.subnets.entry(id.clone()).or_default();
+        let before = subnet.unserved();
+        subnet.tried = Some(now);
+        subnet.inventory_failed(id, outcome, now);
+        if subnet.unserved() == before {
+            Touched::Nothing
+        } else {
+            self.touched_by_subnet(id)
+        }
     }
 
     /// A detach that has just begun while an Assign may be on its way waits for looks that are begun when
