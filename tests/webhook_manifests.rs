@@ -229,6 +229,13 @@ fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
         ] {
             assert!(!asked(json!({other: "partner-a"})), "{other}");
         }
+        // So many that to look at all would hold the API server up; ours is found among them.
+        let mut many: serde_json::Map<_, _> =
+            (0..1000).map(|n| (n.to_string(), json!(""))).collect();
+        many.insert("ip.wgtwo.com/IP".to_owned(), json!("partner-a"));
+        assert!(!asked(many.clone().into()));
+        many.insert(names::IP_ANNOTATION.to_owned(), json!("partner-a"));
+        assert!(asked(many.into()));
     }
 }
 

@@ -19,8 +19,8 @@ fn plain(scene: &Scene, name: &str) -> Value {
             "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
 }
 
-/// As many annotations as the API server takes, 256 KiB, none of them ours. A condition that could not look at all of
-/// them, within what the API server spends on one, would refuse the pod.
+/// So many annotations, none of them ours, that the API server could not look at each within the time of a request: the
+/// pod would be refused.
 fn annotated(scene: &Scene) -> Value {
     let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
     let digit = |number: usize| letters[number % letters.len()];
@@ -30,8 +30,8 @@ fn annotated(scene: &Scene) -> Value {
             .iter()
             .collect::<String>()
     };
-    let annotations: serde_json::Map<_, _> = (0..87_000).map(|n| (key(n), "".into())).collect();
-    assert_eq!(annotations.len(), 87_000);
+    let annotations: serde_json::Map<_, _> = (0..60_000).map(|n| (key(n), "".into())).collect();
+    assert_eq!(annotations.len(), 60_000);
     let mut pod = plain(scene, "annotated");
     pod["metadata"]["annotations"] = annotations.into();
     pod
