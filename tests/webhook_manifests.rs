@@ -222,7 +222,7 @@ fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
         for other in [
             names::IP_UID_ANNOTATION,
             names::HANDOVER_ANNOTATION,
-            "ip.wgtwo.com/denied-at",
+            names::DENIED_AT_ANNOTATION,
             "block.ip.wgtwo.com/x",
             "xip.wgtwo.com/ip",
             "ip.wgtwo.com",

@@ -78,6 +78,7 @@ mod two_replicas;
 mod uninstall;
 mod vanished;
 mod versions;
+mod waiting;
 mod webhook_alone;
 mod webhook_down;
 
@@ -140,6 +141,7 @@ fn trials() -> Vec<Trial> {
         two_replicas::scenes(),
         uninstall::scenes(),
         versions::scenes(),
+        waiting::scenes(),
         webhook_alone::scenes(),
         webhook_down::scenes(),
     ]

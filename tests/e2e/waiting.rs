@@ -1,0 +1,60 @@
+//! A pod that waits for EC2 longer than an attach takes is told why, and goes on by itself.
+
+use mooring_cluster::Fault;
+
+use crate::objects::on;
+use crate::scene::{SOON, Scene};
+
+scenes![
+    shared a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given,
+    shared a_pod_whose_address_somebody_else_has_says_so_and_goes_on_when_it_is_free,
+];
+
+/// The gate is closed for this reason, and a Warning of it is told of the pod; what both say.
+async fn expect_told(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
+    let gate = scene.expect_gate_closed(pod, reason).await;
+    let note = scene.expect_event(reason, pod).await;
+    let events = scene.events().await;
+    let told = events.iter().find(|event| {
+        event["involvedObject"]["name"] == pod
+            && event["involvedObject"]["kind"] == "Pod"
+            && event["reason"] == reason
+    });
+    assert_eq!(told.expect("it was told")["type"], "Warning");
+    [gate, note]
+}
+
+async fn a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given(scene: &Scene) {
+    let block = scene.block().await;
+    let node = scene.node("a").await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let fault = Fault::error("UnauthorizedOperation")
+        .of("AssignPrivateIpAddresses")
+        .address(&ip.address)
+        .forever();
+    let fault = scene.ec2().fault(fault).await;
+    scene.pod("web", &ip).await;
+    for said in expect_told(scene, "web", "AccessDenied").await {
+        assert!(said.contains("ec2:AssignPrivateIpAddresses"), "{said}");
+    }
+    scene.ec2().clear_fault(fault).await;
+    scene.expect_attached_within(&ip, "web", SOON).await;
+    scene.expect_pod_ready("web").await;
+}
+
+async fn a_pod_whose_address_somebody_else_has_says_so_and_goes_on_when_it_is_free(scene: &Scene) {
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    let foreign = &b.interfaces[0];
+    scene.foreign_assign(foreign, &ip.address).await;
+    scene.pod_with("web", &ip, &on(&a)).await;
+    for said in expect_told(scene, "web", "AddressInUse").await {
+        assert!(said.contains(foreign.as_str()), "{said}");
+    }
+    scene.foreign_unassign(foreign, &ip.address).await;
+    scene.expect_attached_within(&ip, "web", SOON).await;
+    scene.expect_pod_ready("web").await;
+}
