@@ -14,6 +14,9 @@ const BETWEEN: Millis = Millis::seconds(1);
 /// Addresses take turns by name. This long after one may try, those before it may as well.
 const TURN: Millis = Millis(250);
 
+/// An outage that nobody has tried for so long is no news. Longer than a refusal is remembered.
+const FORGOTTEN: Millis = Millis::seconds(600);
+
 /// An outage of one action.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Outage {
@@ -49,6 +52,15 @@ impl Facts {
         }
     }
 
+    /// Nobody has called for long: whether it lasts is not known, and nothing waits for it.
+    pub(super) fn forget_outages(&mut self, now: Millis) {
+        self.outages
+            .retain(|_, outage| now.since(outage.next) < FORGOTTEN);
+        if now.since(self.recovered) >= FORGOTTEN {
+            self.recovered = Millis(0);
+        }
+    }
+
     /// A call failed for no reason of its own.
     pub(super) fn outage_lasts(
         &mut self,
@@ -58,6 +70,10 @@ impl Facts {
         said: String,
         now: Millis,
     ) {
+        // What has gone meanwhile waits for nothing.
+        if !self.memory.contains_key(&name) {
+            return;
+        }
         let outage = self.outages.entry(action).or_insert_with(|| Outage {
             since: now,
             outcome,

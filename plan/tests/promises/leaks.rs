@@ -6,7 +6,7 @@ use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome};
 use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
 use mooring_plan::step::{Call, Read, Write};
 
-use crate::sim::{Sim, address, instance_of, interface_of};
+use crate::sim::{Fault, Sim, address, instance_of, interface_of};
 
 /// Long enough for all that is remembered for a while.
 const LONG: Millis = Millis::seconds(1500);
@@ -174,4 +174,26 @@ fn an_ip_that_moves_for_ever_remembers_no_place_that_its_status_does_not_name() 
     let after = round(&mut sim, 200);
     let grown = after.saturating_sub(before);
     assert!(grown < 100, "{before} {after}\n{:#?}", known(&sim));
+}
+
+#[test]
+fn an_outage_that_nobody_waits_for_is_forgotten() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.settle();
+    sim.wait(LONG);
+    let before = known(&sim);
+    sim.ip("partner", "203.0.113.10");
+    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(30));
+    sim.pod_goes("a");
+    sim.delete_ip("partner");
+    // Its address was never put anywhere, so that no call tells of the outage's end.
+    sim.kube.ips.clear();
+    sim.kube.reservations.clear();
+    sim.kube.bump();
+    sim.settle();
+    sim.wait(LONG);
+    assert_eq!(known(&sim), before);
 }

@@ -124,6 +124,7 @@ impl Facts {
     /// What was read is good for a while. It goes then, although nothing is read in its place.
     pub(super) fn forget_what_is_old(&mut self, now: Millis) {
         let within = |at: &Millis, length| now.since(*at) < length;
+        self.forget_outages(now);
         self.reads.forget_before(now);
         self.instances
             .retain(|_, (begun, _)| within(begun, KEEP_INSTANCES));
