@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::conditions;
+use super::world::is_ours;
 use super::{Next, World};
 use crate::facts::LATE_CALL;
 use crate::names::InterfaceId;
@@ -121,7 +122,15 @@ impl World<'_> {
         let since = self.memory.claim_seen.plus(LATE_CALL);
         let empty = location.on.as_ref() != Some(&entry.interface)
             && location.agreed_since.is_some_and(|begun| begun > since);
-        empty || self.kept_by(entry.address, &entry.interface)
+        empty || self.kept_by(entry.address, &entry.interface) || self.went_to_another(entry)
+    }
+
+    /// Was the address edited away, and is it reserved for another IP? It was let go for that only when it was
+    /// proven to be off, so what is on the interface now is not this one's.
+    fn went_to_another(&self, entry: &Previous) -> bool {
+        let reserved = self.facts.reservations.get(entry.address);
+        Some(entry.address) != self.ip.status.address
+            && reserved.is_some_and(|held| !is_ours(held, &self.ip.uid))
     }
 
     /// At most eight: the oldest that is proven empty goes, also under a claim that is not recorded, which tells

@@ -158,3 +158,17 @@ fn inventories_begun_while_a_call_of_another_process_may_land_prove_nothing() {
     sim.settle();
     assert!(places(&sim).is_empty(), "{}", sim.story());
 }
+
+#[test]
+fn an_address_that_was_edited_away_and_went_to_another_ip_is_named_no_more() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.edit("partner", "203.0.113.20");
+    sim.wait(Millis::seconds(2));
+    sim.ip("other", ADDRESS);
+    sim.pod("b").asks("other").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_attached("other", "b");
+    sim.expect_on(ADDRESS, Some("eni-n1"));
+    assert!(places(&sim).is_empty(), "{}", sim.story());
+}
