@@ -54,6 +54,8 @@ pub enum Fault {
 pub enum Befalls {
     Crash,
     TimeOut,
+    /// The same of a call alone.
+    CallTimesOut,
     Twice,
     LookBack,
     Relist,

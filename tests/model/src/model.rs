@@ -65,11 +65,11 @@ impl Configuration {
                 }
             }
             for (ip, flight) in &controller.flights {
-                if self.may(Befalls::TimeOut) {
+                let call = matches!(flight.sent.step, Step::Call(_));
+                if self.may(Befalls::TimeOut) || call && self.may(Befalls::CallTimesOut) {
                     befall(Fault::TimeOut(which, ip.clone()));
                 }
                 // What is guarded by a version does nothing the second time.
-                let call = matches!(flight.sent.step, Step::Call(_));
                 if self.may(Befalls::Twice) && call && flight.answer.is_some() {
                     befall(Fault::Twice(which, ip.clone()));
                 }

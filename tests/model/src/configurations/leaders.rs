@@ -55,7 +55,7 @@ pub fn back() -> Configuration {
     Plot::new("lead-back", scene)
         .lead_goes_and_comes_back(0)
         .track([Event::PodGone(key("web"))])
-        .befalls(1, [Befalls::TimeOut])
+        .befalls(1, [Befalls::CallTimesOut])
         .reaches([
             Mark::MoveEnded,
             Mark::LeadChanged,
@@ -75,7 +75,7 @@ pub fn back_early() -> Configuration {
     Plot::new("lead-back-early", scene)
         .lead_goes_and_comes_back(0)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
-        .befalls(1, [Befalls::TimeOut])
+        .befalls(1, [Befalls::CallTimesOut])
         .reaches([
             Mark::IpGone,
             Mark::LeadChanged,
