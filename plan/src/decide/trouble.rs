@@ -110,7 +110,8 @@ pub(crate) fn kept_for_good(address: Ipv4Addr, kept: Immovable<'_>) -> Trouble {
 }
 
 /// Why the call is not made or not carried out, as a condition. What passes by itself, throttling or a call
-/// that was not answered, is one only once it has lasted for longer than a healthy attach takes.
+/// that was not answered, is one only once it has lasted for longer than a healthy attach takes; and so is what EC2
+/// has refused to others alone, since it may permit this one.
 fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let action = call.action();
     let failures = &world.memory.failures;
@@ -124,7 +125,10 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
         (None, None) => return None,
     };
     let lasts = world.now >= since.plus(HEALTHY_ATTACH);
+    let last = failures.call.as_ref();
+    let tried = last.is_some_and(|failed| failed.call.action() == action);
     match outcome {
+        Outcome::Denied if !tried && !lasts => None,
         Outcome::Denied => Some(denied(action, call.interface(), said)),
         Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => Some(Trouble::new(
             Reason::AttachFailed,

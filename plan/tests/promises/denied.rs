@@ -169,6 +169,8 @@ fn one_address_that_is_denied_keeps_no_other_waiting() {
     sim.wait(Millis::seconds(2));
     sim.expect_attached("other", "b");
     sim.expect_reason("partner", Reason::AccessDenied);
+    let told = sim.rules.heard("IP other", Reason::AccessDenied);
+    assert!(!told, "EC2 permitted it\n{}", sim.story());
 }
 
 #[test]
