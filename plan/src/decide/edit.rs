@@ -170,6 +170,11 @@ impl World<'_> {
     /// let go. The one that is being changed to is not among them.
     pub(crate) fn drop_stale(&self) -> Next {
         let wished = self.other_address();
+        // Of those of an IP that is about to be given any address, one becomes the status's: another leader may be
+        // writing that just now.
+        if self.ip.status.address.is_none() && wished.is_none() {
+            return Next::Rest;
+        }
         let stale = self.own_reservations().find(|reservation| {
             Some(reservation.address) != self.ip.status.address
                 && Some(reservation.address) != wished

@@ -1,5 +1,6 @@
 //! Two processes that both believe they lead do no harm.
 
+use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::Kind;
 use mooring_plan::names::Millis;
@@ -311,4 +312,25 @@ fn whose_watch_of_ips_is_silent_denies_no_holder_that_the_other_has_recorded() {
     sim.wait(Millis::seconds(3));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn a_process_that_has_not_seen_the_subnet_lets_no_address_go_that_another_allocates() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.leader = Some(0);
+    sim.settle();
+    sim.second_controller();
+    // EC2 answers the first and not the second, which has just begun.
+    sim.ip_of_block("partner", "block");
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.describe_fails = Some(Outcome::Unknown);
+    for _ in 0..20 {
+        let _ = sim.step(1);
+    }
+    sim.describe_fails = None;
+    let reserved = sim.kube.reservations.len();
+    assert_eq!(reserved, 1, "it was let go\n{}", sim.story());
+    sim.settle();
+    sim.expect_free("partner");
 }
