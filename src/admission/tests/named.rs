@@ -14,44 +14,48 @@ fn named(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A new IP, and one that has been so and is changed in another way: the verdicts.
-fn of_ip(change: impl Fn(&mut Ip)) -> (Verdict, Verdict, Verdict) {
-    let spec = json!({"address": "203.0.113.8"});
-    let plain = ip("partner-b", "uid-b", spec, Value::Null);
-    let mut changed = plain.clone();
-    change(&mut changed);
-    let mut later = changed.clone();
-    later.spec.reassign = true;
-    let update = |old: &Ip, new: &Ip| Change::Update {
+/// A new object that is changed so, one that becomes so, and one that has been so and is changed in another way:
+/// the verdicts.
+fn verdicts<T: Clone>(
+    plain: &T,
+    change: impl Fn(&mut T),
+    later: impl Fn(&mut T),
+    validate: impl Fn(&Change<T>) -> Verdict,
+) -> (Verdict, Verdict, Verdict) {
+    let changed = |object: &T, change: &dyn Fn(&mut T)| {
+        let mut object = object.clone();
+        change(&mut object);
+        object
+    };
+    let update = |old: &T, new: &T| Change::Update {
         old: old.clone(),
         new: new.clone(),
     };
-    let [create, edit, later] = [
-        Change::Create(changed.clone()),
-        update(&plain, &changed),
-        update(&changed, &later),
-    ]
-    .map(|change| validate_ip(&change, &office()));
-    (create, edit, later)
+    let so = changed(plain, &change);
+    let later = changed(&so, &later);
+    let create = validate(&Change::Create(so.clone()));
+    (
+        create,
+        validate(&update(plain, &so)),
+        validate(&update(&so, &later)),
+    )
+}
+
+fn of_ip(change: impl Fn(&mut Ip)) -> (Verdict, Verdict, Verdict) {
+    let spec = json!({"address": "203.0.113.8"});
+    let plain = ip("partner-b", "uid-b", spec, Value::Null);
+    let later = |ip: &mut Ip| ip.spec.reassign = true;
+    verdicts(&plain, change, later, |change| {
+        validate_ip(change, &office())
+    })
 }
 
 fn of_block(change: impl Fn(&mut IpBlock)) -> (Verdict, Verdict, Verdict) {
     let plain = block("home", "198.51.100.0/24");
-    let mut changed = plain.clone();
-    change(&mut changed);
-    let mut later = changed.clone();
-    later.spec.failover_after = "60s".to_owned();
-    let update = |old: &IpBlock, new: &IpBlock| Change::Update {
-        old: old.clone(),
-        new: new.clone(),
-    };
-    let [create, edit, later] = [
-        Change::Create(changed.clone()),
-        update(&plain, &changed),
-        update(&changed, &later),
-    ]
-    .map(|change| validate_ipblock(&change, &office()));
-    (create, edit, later)
+    let later = |block: &mut IpBlock| block.spec.failover_after = "60s".to_owned();
+    verdicts(&plain, change, later, |change| {
+        validate_ipblock(change, &office())
+    })
 }
 
 #[track_caller]
