@@ -83,6 +83,7 @@ async fn an_ip_created_again_is_another_ip(scene: &Scene) {
             scene.get("IP", &ip.name).await.is_none()
         })
         .await;
+    scene.expect_gate_closed("web", "IPDeleted").await;
     // At once, while the garbage collector may still look for what the first has owned.
     let again = scene.ip("web", 10).await;
     let second = scene.get("IP", &again.name).await.expect("it is reserved");
@@ -90,5 +91,5 @@ async fn an_ip_created_again_is_another_ip(scene: &Scene) {
     // The pod was given to the first; a new pod asks for the second.
     scene.pod("next", &again).await;
     scene.expect_attached(&again, "next").await;
-    scene.expect_gate_closed("web", "IPDeleted").await;
+    scene.expect_gate_closed("web", "StalePod").await;
 }

@@ -4,7 +4,6 @@ use alloc::format;
 
 use super::conditions::{Attachment, Trouble, build};
 use super::edit::trouble_of;
-use super::holder::Holder;
 use super::refused::{give_up, refused_for_good};
 use super::trouble::{call_or_say, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
@@ -26,15 +25,8 @@ pub(crate) fn claimed(
     if world.ip.deleting {
         return super::detach::begin(world, claim, notices);
     }
-    let holder = match world.holder(claim) {
-        Holder::Ask(next) => return next,
-        Holder::Keeps(pod) => pod,
-        Holder::Gone | Holder::Ended | Holder::NotRequested => {
-            return super::held::succeed_or_detach(world, claim, notices);
-        }
-    };
     // It may be lost by failover before it was ever attached.
-    super::held::unless_lost(world, claim, target, holder, notices, |notices| {
+    super::held::unless_lost(world, claim, target, notices, |holder, notices| {
         on_its_way(world, claim, target, holder, notices)
     })
 }

@@ -22,14 +22,7 @@ pub(crate) fn recorded(
     if world.ip.deleting {
         return super::detach::begin(world, claim, notices);
     }
-    let holder = match world.holder(claim) {
-        Holder::Ask(next) => return next,
-        Holder::Keeps(pod) => pod,
-        Holder::Gone | Holder::Ended | Holder::NotRequested => {
-            return succeed_or_detach(world, claim, notices);
-        }
-    };
-    unless_lost(world, claim, target, holder, notices, |notices| {
+    unless_lost(world, claim, target, notices, |holder, notices| {
         kept(world, claim, target, holder, notices)
     })
 }
@@ -97,22 +90,28 @@ fn hand_over(world: &World<'_>, claim: &Claim, holder: &Pod, notices: &mut Notic
     take_over(world, choice, notices).unwrap_or_else(|next| next)
 }
 
-/// A holder that is being deleted may lose it by failover. That comes before all that is done for a holder:
-/// what keeps being refused there would hide it.
-pub(crate) fn unless_lost(
-    world: &World<'_>,
+/// What is done for a holder, unless it holds no more. One that is being deleted may lose it by failover: that
+/// comes before all that is done for a holder, since what keeps being refused there would hide it.
+pub(crate) fn unless_lost<'a>(
+    world: &World<'a>,
     claim: &Claim,
     target: &Target,
-    holder: &Pod,
     notices: &mut Notices,
-    otherwise: impl FnOnce(&mut Notices) -> Next,
+    otherwise: impl FnOnce(&'a Pod, &mut Notices) -> Next,
 ) -> Next {
+    let holder = match world.holder(claim) {
+        Holder::Ask(next) => return next,
+        Holder::Keeps(pod) => pod,
+        Holder::Gone | Holder::Ended | Holder::NotRequested => {
+            return succeed_or_detach(world, claim, notices);
+        }
+    };
     if holder.deleting.is_none() {
-        return otherwise(notices);
+        return otherwise(holder, notices);
     }
     match fail_over(world, claim, target, holder, notices) {
         lost @ Next::Do(..) => lost,
-        later => otherwise(notices).no_later_than(&later),
+        later => otherwise(holder, notices).no_later_than(&later),
     }
 }
 
@@ -149,7 +148,7 @@ fn fail_over(
 }
 
 /// The holder holds no more (a quorum read of this round says so): the next one, or nobody.
-pub(crate) fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
+fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
     let candidates = world.candidates(Some(claim), notices);
     if !candidates.is_empty() {
         match world.choose(candidates) {

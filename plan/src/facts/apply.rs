@@ -47,9 +47,9 @@ impl Facts {
             Fact::Pod(pod) => self.see_pod(pod, now),
             Fact::PodDeleted(uid) => {
                 self.witnessed.insert(uid.clone());
-                self.lose_pod(&uid)
+                self.shown_gone(&uid, now)
             }
-            Fact::PodVanished(uid) => self.lose_pod(&uid),
+            Fact::PodVanished(uid) => self.shown_gone(&uid, now),
             Fact::Node(node) => self.see_node(node, now),
             Fact::NodeGone(name) => self.lose_node(&name),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
@@ -101,11 +101,7 @@ impl Facts {
                 Touched::Nothing
             }
             Fact::Called(name, call, result) => {
-                let served = match &result {
-                    Ok(()) => true,
-                    Err(error) => !error.outcome.is_of_all(),
-                };
-                let over = served && self.outage_ends(call.action(), now);
+                let over = self.outage_ends(call.action(), &result, now);
                 let touched = self.called(name, call, result, now);
                 if over { Touched::All } else { touched }
             }
@@ -275,6 +271,12 @@ impl Facts {
             let label = label.clone();
             self.clear_absent(&label);
         }
+        // What was read before that is no word on it any more.
+        let older = |read: &Pod| read.uid == pod.uid && read.version < pod.version;
+        let read = self.reads.pods.get(&pod.key);
+        if read.is_some_and(|(_, read)| read.as_ref().is_some_and(older)) {
+            self.reads.pods.remove(&pod.key);
+        }
         let seen = before.map_or(now, |before| before.seen);
         let deleting_since = pod.deleting.map(|_| {
             before
@@ -318,6 +320,18 @@ impl Facts {
             memory.failures.news(now);
         }
         Touched::of(touched)
+    }
+
+    /// By the watch. A read that was not begun after that is no word on it.
+    fn shown_gone(&mut self, uid: &PodUid, now: Millis) -> Touched {
+        if let Some(seen) = self.pods.get(uid) {
+            for name in self.index.ips_naming(&seen.pod.key) {
+                if let Some(memory) = self.memory.get_mut(name) {
+                    memory.round = memory.round.max(now.plus(Millis(1)));
+                }
+            }
+        }
+        self.lose_pod(uid)
     }
 
     fn lose_pod(&mut self, uid: &PodUid) -> Touched {

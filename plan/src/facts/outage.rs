@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use super::Facts;
+use super::{CallError, Facts};
 use crate::classify::{Action, Outcome};
 use crate::names::{IpName, Millis};
 use crate::step::Call;
@@ -87,10 +87,16 @@ impl Facts {
         }
     }
 
-    /// EC2 carried a call out, or refused it for a reason of its own. True if that ends an outage: no call of
-    /// that action waits any longer for what failed before.
-    pub(super) fn outage_ends(&mut self, action: Action, now: Millis) -> bool {
-        if self.outages.remove(&action).is_none() {
+    /// A call was answered. If EC2 carried it out, or refused it for a reason of the call's own, an outage of that
+    /// action is over: true then, and no call of it waits any longer for what failed before.
+    pub(super) fn outage_ends(
+        &mut self,
+        action: Action,
+        answer: &Result<(), CallError>,
+        now: Millis,
+    ) -> bool {
+        let still = answer.as_ref().err().map(|error| error.outcome);
+        if still.is_some_and(Outcome::is_of_all) || self.outages.remove(&action).is_none() {
             return false;
         }
         self.recovered = now;

@@ -1,6 +1,10 @@
 //! The annotation's removal gives the address up, and lets the pod be ready without it.
 
-use crate::sim::Sim;
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::Millis;
+use mooring_plan::step::{Read, StatusWrite, Step, Write};
+
+use crate::sim::{Sim, key};
 
 #[test]
 fn the_holder_gives_it_up_and_is_let_go() {
@@ -52,4 +56,58 @@ fn a_label_that_somebody_changed_is_put_back() {
     let label = sim.the_pod("a").label.clone();
     assert_eq!(label, Some("partner".into()), "{}", sim.story());
     sim.expect_cost(0, 0, 0);
+}
+
+/// The label was put back, and a read has shown so before the watch did.
+fn label_is_back_as_a_read_has_it() -> Sim {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.change_pod("a", |pod| pod.label = None);
+    sim.step_until(|step| matches!(step, Step::Read(Read::Pod(_))));
+    sim.controllers[0].stuck.insert(Kind::Pod);
+    sim.step_until(|step| matches!(step, Step::Write(Write::Label(..))));
+    sim.step_until(|step| matches!(step, Step::Read(Read::Pod(_))));
+    sim.controllers[0].stuck.clear();
+    sim
+}
+
+#[test]
+fn a_label_that_is_changed_again_right_after_a_read_is_put_back_again() {
+    let mut sim = label_is_back_as_a_read_has_it();
+    sim.change_pod("a", |pod| pod.label = Some("another".into()));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    let label = sim.the_pod("a").label.clone();
+    assert_eq!(label, Some("partner".into()), "{}", sim.story());
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn a_holder_that_ends_right_after_a_read_gives_it_up() {
+    let mut sim = label_is_back_as_a_read_has_it();
+    sim.change_pod("a", |pod| pod.ended = true);
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn a_holder_that_ends_while_it_is_read_gives_it_up() {
+    let mut sim = Sim::attached(&["n1"]);
+    let (asked, then) = (sim.now, sim.the_pod("a").clone());
+    sim.change_pod("a", |pod| pod.ended = true);
+    sim.tell(0);
+    let now = asked.plus(Millis(1));
+    let read = Fact::PodRead(key("a"), Some(then));
+    sim.controllers[0].hear(read, None, asked, now);
+    let next = sim.in_hand(0);
+    let detach = |step: &Step| {
+        matches!(
+            step,
+            Step::Write(Write::Status(_, _, StatusWrite::Detach, _))
+        )
+    };
+    assert!(
+        next.as_ref().is_some_and(|(_, step)| detach(step)),
+        "{next:?}\n{}",
+        sim.story()
+    );
 }

@@ -39,7 +39,12 @@ impl Facts {
                     touched = touched.and(self.lose_pod(&uid));
                 }
                 self.note_absence(&key, pod.as_ref(), begun);
-                self.reads.pods.insert(key, (begun, pod));
+                // The watch may have been faster than the answer.
+                let newest = pod.map(|pod| match self.pods.get(&pod.uid) {
+                    Some(seen) if seen.pod.version > pod.version => seen.pod.clone(),
+                    _ => pod,
+                });
+                self.reads.pods.insert(key, (begun, newest));
             }
             Fact::IpRead(name, ip) => {
                 match &ip {

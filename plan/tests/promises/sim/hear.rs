@@ -13,6 +13,8 @@ impl Controller {
         let resting = self.resting(asked, now);
         let said = fact.clone();
         let touched = self.facts.apply(fact, begun, now);
+        let due = |name: &IpName| Some(name) == asked || is_touched(&touched, name);
+        self.rests.retain(|name, _| !due(name));
         for (name, before) in resting {
             if is_touched(&touched, &name) || !self.facts.knows(&name) {
                 continue;
@@ -38,6 +40,22 @@ impl Controller {
                 "{name} is not touched by {said:?}\nbefore {before:?}\nafter {after:?}\n{:#?}",
                 self.facts.ip(&name)
             );
+        }
+    }
+
+    /// When it is due again, if it rests until then: the driver looks at an IP when a fact touches it and when it
+    /// is due, at no other time.
+    pub fn rests_until(&self, name: &IpName, now: Millis) -> Option<Option<Millis>> {
+        let again = *self.rests.get(name)?;
+        again.is_none_or(|again| again > now).then_some(again)
+    }
+
+    /// What was decided for it.
+    pub fn decided(&mut self, name: &IpName, decision: &Decision) {
+        if decision.step.is_none() {
+            self.rests.insert(name.clone(), decision.again);
+        } else {
+            self.rests.remove(name);
         }
     }
 

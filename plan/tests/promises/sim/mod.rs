@@ -40,6 +40,8 @@ const QUIET: Millis = Millis(INTERVAL.0 * 5);
 pub struct Controller {
     pub facts: Facts,
     shown: Shown,
+    /// IPs for which nothing was to be done, and when they are due again.
+    rests: BTreeMap<IpName, Option<Millis>>,
     /// Kinds whose watch says nothing just now.
     pub stuck: BTreeSet<Kind>,
 }
@@ -101,6 +103,7 @@ impl Controller {
                 inventory_interval: INTERVAL,
             }),
             shown: Shown::default(),
+            rests: BTreeMap::new(),
             stuck: BTreeSet::new(),
         }
     }
@@ -148,6 +151,7 @@ impl Sim {
         self.tell(controller);
         self.rules.restarted(controller);
         self.controllers[controller].facts.lead_begins(self.now);
+        self.controllers[controller].rests.clear();
     }
 
     pub fn note(&mut self, what: impl Into<String>) {
@@ -188,7 +192,15 @@ impl Sim {
             .collect();
         let mut again: Option<Millis> = None;
         for name in names {
-            let decision = self.controllers[controller].facts.decide(&name, self.now);
+            let asked = &mut self.controllers[controller];
+            let decision = match asked.rests_until(&name, self.now) {
+                Some(again) => Decision {
+                    again,
+                    ..Decision::default()
+                },
+                None => asked.facts.decide(&name, self.now),
+            };
+            asked.decided(&name, &decision);
             let Decision {
                 step,
                 again: at,
