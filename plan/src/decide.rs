@@ -100,7 +100,10 @@ fn wait_out(world: &World<'_>, next: Next, notices: &mut Notices) -> Next {
     if let Step::Call(call) = &step {
         due = due.max(world.outage_until(call.action()));
         if due.is_some() {
-            notices.extend(trouble::throttled(world, call.action()));
+            // Its own call may have failed so, and said it already.
+            let why = trouble::throttled(world, call.action());
+            let new = why.filter(|why| !notices.contains(why));
+            notices.extend(new);
         }
     }
     match due {

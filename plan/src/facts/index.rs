@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::Ipv4Addr;
 
-use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid};
+use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
 use crate::objects::{Claim, Ip, Node, Pod, Reservation};
 
 /// Sets by a key; a key without a set has none.
@@ -55,6 +55,7 @@ pub(crate) struct Index {
     pods_called: Sets<PodKey, PodUid>,
     /// Pods by the Node that they are bound to; None: to none yet.
     pods_on: Sets<Option<NodeName>, PodUid>,
+    pods_of_set: Sets<ReplicaSetUid, PodUid>,
     nodes_of: Sets<InstanceId, NodeName>,
 }
 
@@ -117,11 +118,17 @@ impl Index {
     pub(super) fn add_pod(&mut self, pod: &Pod) {
         self.pods_called.insert(pod.key.clone(), pod.uid.clone());
         self.pods_on.insert(pod.node.clone(), pod.uid.clone());
+        if let Some((_, set)) = &pod.replica_set {
+            self.pods_of_set.insert(set.clone(), pod.uid.clone());
+        }
     }
 
     pub(super) fn remove_pod(&mut self, pod: &Pod) {
         self.pods_called.remove(&pod.key, &pod.uid);
         self.pods_on.remove(&pod.node, &pod.uid);
+        if let Some((_, set)) = &pod.replica_set {
+            self.pods_of_set.remove(set, &pod.uid);
+        }
     }
 
     pub(super) fn add_node(&mut self, node: &Node) {
@@ -170,6 +177,10 @@ impl Index {
 
     pub(crate) fn pods_called(&self, key: &PodKey) -> impl Iterator<Item = &PodUid> {
         self.pods_called.of(key)
+    }
+
+    pub(crate) fn pods_of_set(&self, set: &ReplicaSetUid) -> impl Iterator<Item = &PodUid> {
+        self.pods_of_set.of(set)
     }
 
     /// Those that are bound to the Node, and those that wait for any.

@@ -99,7 +99,7 @@ impl Facts {
             Fact::ReservationsRead(uid, list) => {
                 self.reads.own_reservations.insert(uid, (begun, list));
             }
-            Fact::ReplicaSetsRead(of, sets) => self.see_replica_sets(of, sets, begun),
+            Fact::ReplicaSetsRead(of, sets) => touched = self.see_replica_sets(of, sets, begun),
             Fact::InstanceRead(id, state) => {
                 self.instances.insert(id, (begun, state));
             }
@@ -207,13 +207,25 @@ impl Facts {
         }
     }
 
-    fn see_replica_sets(&mut self, of: ReplicaSetUid, sets: Vec<ReplicaSet>, begun: Millis) {
+    /// It may have been read for a pod of another IP.
+    fn see_replica_sets(
+        &mut self,
+        of: ReplicaSetUid,
+        sets: Vec<ReplicaSet>,
+        begun: Millis,
+    ) -> Touched {
         let deployment = sets
             .iter()
             .find(|set| set.uid == of)
             .and_then(|set| set.deployment.clone());
         let siblings = deployment.iter().flat_map(|of| self.replica_sets_of.of(of));
         let before: Vec<ReplicaSetUid> = siblings.chain([&of]).cloned().collect();
+        let of_sets = before
+            .iter()
+            .chain(sets.iter().map(|set| &set.uid))
+            .flat_map(|set| self.index.pods_of_set(set));
+        let labels = of_sets.filter_map(|uid| self.pods.get(uid)?.pod.label.clone());
+        let touched = Touched::of(labels.collect());
         for uid in before {
             self.forget_replica_set(&uid);
         }
@@ -226,6 +238,7 @@ impl Facts {
             }
             self.replica_sets.insert(set.uid.clone(), (begun, set));
         }
+        touched
     }
 
     fn forget_replica_set(&mut self, uid: &ReplicaSetUid) {
