@@ -79,6 +79,15 @@ pub fn plan(world: &World<'_>) -> Decision {
     // Whatever this IP waits for, pods that ask for nothing do not wait with it, and others hear of it.
     let next = next.or(|| world.let_go(world.ip.status.claim.as_ref()));
     let next = wait_out(world, next, &mut notices).or(|| world.tell_waiting(&mut notices));
+    // The same may have more than one cause.
+    let mut said: Notices = Vec::new();
+    notices.retain(|notice| {
+        let new = !said.contains(notice);
+        if new {
+            said.push(notice.clone());
+        }
+        new
+    });
     let (step, again) = match next {
         Next::Do(step, at) => (Some(step), at),
         Next::At(at) => (None, Some(at)),
@@ -100,10 +109,7 @@ fn wait_out(world: &World<'_>, next: Next, notices: &mut Notices) -> Next {
     if let Step::Call(call) = &step {
         due = due.max(world.outage_until(call.action()));
         if due.is_some() {
-            // Its own call may have failed so, and said it already.
-            let why = trouble::throttled(world, call.action());
-            let new = why.filter(|why| !notices.contains(why));
-            notices.extend(new);
+            notices.extend(trouble::throttled(world, call.action()));
         }
     }
     match due {

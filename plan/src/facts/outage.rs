@@ -61,7 +61,7 @@ impl Facts {
         }
     }
 
-    /// A call failed for no reason of its own.
+    /// A call failed for no reason of its own. True if all that wait have something else to say now.
     pub(super) fn outage_lasts(
         &mut self,
         name: IpName,
@@ -69,10 +69,10 @@ impl Facts {
         outcome: Outcome,
         said: String,
         now: Millis,
-    ) {
+    ) -> bool {
         // What has gone meanwhile waits for nothing.
         if !self.memory.contains_key(&name) {
-            return;
+            return false;
         }
         let outage = self.outages.entry(action).or_insert_with(|| Outage {
             since: now,
@@ -81,10 +81,12 @@ impl Facts {
             last: name,
             next: now.plus(BETWEEN),
         });
-        if outage.outcome != outcome {
+        let others = outage.outcome != outcome;
+        if others {
             outage.outcome = outcome;
             outage.said = said;
         }
+        others
     }
 
     /// A call was answered. If EC2 carried it out, or refused it for a reason of the call's own, an outage of that

@@ -195,8 +195,11 @@ impl Facts {
                     subnet.want(now.plus(Millis(1)));
                 }
                 // What is asked for an IP that is gone finds no outage: no other call of it would end it.
-                if of_all && self.ips.contains_key(&name) {
-                    self.outage_lasts(name.clone(), action, error.outcome, said, now);
+                if of_all
+                    && self.ips.contains_key(&name)
+                    && self.outage_lasts(name.clone(), action, error.outcome, said, now)
+                {
+                    return Touched::All;
                 }
             }
         }

@@ -1,9 +1,11 @@
 //! S5: who has an address keeps it, who is away does not get it, and nothing is let go that is still somewhere.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use ec2_emulator::state::request::{Change, Wanted};
+use ipnet::Ipv4Net;
 use serde_json::Value;
 
 use super::Case;
@@ -128,8 +130,13 @@ fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verd
     };
     let foreign = case.foreign.iter().filter(|(at, _)| at.at < now);
     let last = foreign.rev().find_map(|(at, change)| match change {
-        Change::AssignPrivateIpAddresses { wanted, .. } => {
-            matches!(wanted, Wanted::Addresses(of) if of.contains(&new)).then_some((at.at, true))
+        Change::AssignPrivateIpAddresses { wanted, .. } => match wanted {
+            Wanted::Addresses(of) => of.contains(&new).then_some((at.at, true)),
+            Wanted::Prefixes(of) => lies_in(of, new).then_some((at.at, true)),
+            Wanted::Count(_) => None,
+        },
+        Change::UnassignPrefixes { prefixes, .. } => {
+            lies_in(prefixes, new).then_some((at.at, false))
         }
         Change::UnassignPrivateIpAddresses { addresses, .. } => {
             addresses.contains(&new).then_some((at.at, false))
@@ -144,6 +151,10 @@ fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verd
         )),
         _ => Ok(()),
     }
+}
+
+fn lies_in(prefixes: &BTreeSet<Ipv4Net>, address: Ipv4Addr) -> bool {
+    prefixes.iter().any(|prefix| prefix.contains(&address))
 }
 
 /// No address is given to a pod whose node is known to be away.

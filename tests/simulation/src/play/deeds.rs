@@ -104,7 +104,12 @@ impl Deeds {
             15 | 16 => self.drain(world),
             17 => {
                 let address = self.address(world, PUBLIC);
-                world.occupy(address);
+                if self.chance.one_in(3) {
+                    let [a, b, c, last] = address.octets();
+                    world.delegate(Ipv4Addr::new(a, b, c, last & 0xf0), false);
+                } else {
+                    world.occupy(address);
+                }
                 self.then(world, 20, 90, Later::StrangersLeave);
             }
             18 | 19 => {

@@ -31,6 +31,9 @@ fn make_blocks(world: &mut World) -> Vec<&'static str> {
         world.make_block("second", range);
         blocks.push("second");
     }
+    if world.shape.prefix {
+        world.delegate(Ipv4Addr::new(10, 0, 1, RANGE.first), true);
+    }
     if world.shape.full {
         world.squat(Ipv4Addr::new(10, 0, 1, 65));
         let range = Range {

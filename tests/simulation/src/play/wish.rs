@@ -37,7 +37,10 @@ pub fn as_wished(world: &World) -> Result<(), String> {
             return Err(format!("nothing is reserved for {}", told()));
         }
         reserved.insert(address.to_owned());
-        if is_first(world, address) {
+        if is_kept(world, address) {
+            if ip["spec"]["address"].is_null() {
+                return Err(format!("an interface keeps what was chosen for {}", told()));
+            }
             continue;
         }
         if ip["status"]["previous"]
@@ -112,7 +115,7 @@ fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
         others.any(|other| other == address)
     };
     if !wished.is_null() {
-        return had(wished) || is_first(world, wished.as_str().unwrap_or_default());
+        return had(wished) || is_kept(world, wished.as_str().unwrap_or_default());
     }
     let Some(range) = world.blocks.get(text(ip, "/spec/block")) else {
         return false;
@@ -122,6 +125,7 @@ fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
         world
             .cloud
             .look(|ec2| ec2.holder(subnet, address).is_some())
+            || is_kept(world, &address.to_string())
     };
     range
         .addresses()
@@ -146,11 +150,14 @@ fn is_of(world: &World, node: &str, ip: &Value, interface: &str) -> bool {
     })
 }
 
-/// Is it the first address of an interface, which nobody can take off it?
-fn is_first(world: &World, address: &str) -> bool {
+/// Does an interface keep it: is it its first address, or in a prefix that is delegated to it?
+fn is_kept(world: &World, address: &str) -> bool {
+    let Ok(address) = address.parse::<Ipv4Addr>() else {
+        return false;
+    };
     world.cloud.look(|ec2| {
         ec2.interfaces()
-            .any(|interface| interface.primary.to_string() == address)
+            .any(|interface| interface.primary == address || interface.has_in_prefix(address))
     })
 }
 
@@ -171,7 +178,8 @@ fn rolled_out(world: &World) -> Result<(), String> {
             continue;
         };
         // Another may have what it was to have.
-        if world.address_of(&workload.ip).is_none() {
+        let address = world.address_of(&workload.ip);
+        if address.is_none_or(|address| is_kept(world, &address)) {
             continue;
         }
         let of = || {

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 
 use ec2_emulator::state::id::NetworkInterfaceId;
 use ec2_emulator::state::request::{Change, Changed, Wanted};
+use ipnet::Ipv4Net;
 use serde_json::{Value, json};
 
 use super::World;
@@ -254,6 +255,35 @@ impl World {
         ));
     }
 
+    /// A prefix of sixteen addresses is delegated to an interface of somebody else's, if nothing has one of them.
+    pub fn delegate(&mut self, first: Ipv4Addr, for_good: bool) {
+        let create = Change::CreateNetworkInterface {
+            subnet: self.subnets[&first.octets()[2]],
+            address: None,
+            description: "somebody else's".to_owned(),
+            tags: BTreeMap::new(),
+        };
+        let Ok(Changed::NetworkInterface(interface)) = self.cloud.change(create) else {
+            return;
+        };
+        let prefix: Ipv4Net = format!("{first}/28").parse().expect("a prefix");
+        let delegated = self.cloud.change(Change::AssignPrivateIpAddresses {
+            interface: interface.id,
+            wanted: Wanted::Prefixes([prefix].into()),
+            allow_reassignment: false,
+        });
+        if delegated.is_err() {
+            return;
+        }
+        if !for_good {
+            self.delegated.push((interface.id, prefix));
+        }
+        self.log.fault(format!(
+            "world    {prefix} is delegated to {}",
+            interface.id
+        ));
+    }
+
     /// A stranger fills a machine's interface with addresses of their own.
     pub fn fill(&mut self, name: &str) {
         let machine = self.machines.get(name);
@@ -299,6 +329,12 @@ impl World {
                     addresses: [address].into(),
                 });
             }
+        }
+        for (interface, prefix) in std::mem::take(&mut self.delegated) {
+            let _ = self.cloud.change(Change::UnassignPrefixes {
+                interface,
+                prefixes: [prefix].into(),
+            });
         }
         self.say("strangers leave");
     }

@@ -15,7 +15,7 @@ mod workloads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ec2_emulator::state::id::SubnetId;
+use ec2_emulator::state::id::{NetworkInterfaceId, SubnetId};
 
 use crate::api_server::ApiServer;
 use crate::chance::Chance;
@@ -60,6 +60,7 @@ pub struct World {
     /// By the third bytes of their addresses.
     pub(crate) subnets: BTreeMap<u8, SubnetId>,
     pub(crate) foreign: Vec<(String, std::net::Ipv4Addr)>,
+    pub(crate) delegated: Vec<(NetworkInterfaceId, ipnet::Ipv4Net)>,
     /// Nobody acts: the control plane is not back yet.
     pub frozen: bool,
     made: u64,
@@ -87,6 +88,7 @@ impl World {
             primary,
             subnets,
             foreign: Vec::new(),
+            delegated: Vec::new(),
             frozen: false,
             made: 0,
             next_sweep: Duration::ZERO,

@@ -17,6 +17,8 @@ pub struct Shape {
     pub expressions: bool,
     /// A block is smaller than what is asked of it.
     pub full: bool,
+    /// A prefix of a block is delegated to somebody's interface for good.
+    pub prefix: bool,
     /// The machines' type.
     pub machine: InstanceType,
 }
@@ -31,6 +33,7 @@ impl Shape {
             page: None,
             expressions: false,
             full: false,
+            prefix: false,
             machine: InstanceType::C5Large,
         }
     }
@@ -49,6 +52,7 @@ impl Shape {
             page: chance.one_in(2).then_some(3),
             expressions: chance.one_in(2),
             full: chance.one_in(3),
+            prefix: chance.one_in(3),
             machine: InstanceType::C6iXlarge,
         }
     }
