@@ -75,9 +75,13 @@ impl Controller {
 /// touch all that wait whenever one of them changes would cost a look at each of thousands.
 const CYCLES: Millis = Millis::seconds(5);
 
-/// What a pod is told that waits behind another, in a circle or not.
+/// What a pod is told that waits behind another, in a circle or not; and what an IP says that waits to call while
+/// EC2 throttles: that it begins to is heard when the IP would call.
 fn is_of_waiting(reason: Reason) -> bool {
-    matches!(reason, Reason::Deadlock | Reason::ClaimedByOther)
+    matches!(
+        reason,
+        Reason::Deadlock | Reason::ClaimedByOther | Reason::Throttled
+    )
 }
 
 fn is_of_a_cycle(step: &Step) -> bool {

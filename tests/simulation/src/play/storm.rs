@@ -7,7 +7,7 @@ use super::Stage;
 use super::deeds::{Deeds, FULL, PUBLIC};
 use super::rest::rest;
 use crate::replicas::user;
-use crate::world::{Kind, Range, World};
+use crate::world::{KEPT, Kind, Range, World};
 
 /// How often the world looks around.
 const TURN: Duration = Duration::from_millis(500);
@@ -18,7 +18,7 @@ pub(super) const RANGE: Range = Range {
     prefix: 27,
 };
 
-/// One that is always there, one in another subnet, and one of four addresses of which somebody has one.
+/// One that is always there, one in another subnet, and one of four addresses of which a machine's interface has one.
 fn make_blocks(world: &mut World) -> Vec<&'static str> {
     world.make_block(PUBLIC, RANGE);
     let mut blocks = vec![PUBLIC];
@@ -35,10 +35,9 @@ fn make_blocks(world: &mut World) -> Vec<&'static str> {
         world.delegate(Ipv4Addr::new(10, 0, 1, RANGE.first), true);
     }
     if world.shape.full {
-        world.squat(Ipv4Addr::new(10, 0, 1, 65));
         let range = Range {
             third: 1,
-            first: 64,
+            first: KEPT - 1,
             prefix: 30,
         };
         world.make_block(FULL, range);

@@ -38,6 +38,9 @@ pub fn as_wished(world: &World) -> Result<(), String> {
         }
         reserved.insert(address.to_owned());
         if is_kept(world, address) {
+            if ip["status"]["assigned"] == true {
+                return Err(format!("an interface keeps it: {}", told()));
+            }
             if ip["spec"]["address"].is_null() {
                 return Err(format!("an interface keeps what was chosen for {}", told()));
             }

@@ -241,20 +241,6 @@ impl World {
         ));
     }
 
-    /// An address is the first one of an interface that does not go.
-    pub fn squat(&mut self, address: Ipv4Addr) {
-        let create = Change::CreateNetworkInterface {
-            subnet: self.subnets[&address.octets()[2]],
-            address: Some(address),
-            description: "somebody else's".to_owned(),
-            tags: BTreeMap::new(),
-        };
-        let _ = self.cloud.change(create);
-        self.say(format!(
-            "{address} is the first address of somebody's interface"
-        ));
-    }
-
     /// A prefix of sixteen addresses is delegated to an interface of somebody else's, if nothing has one of them.
     pub fn delegate(&mut self, first: Ipv4Addr, for_good: bool) {
         let create = Change::CreateNetworkInterface {

@@ -59,7 +59,9 @@ pub struct Machine {
     pub marked: bool,
 }
 
-/// The last bytes of interfaces' first addresses: none lies in a block.
+/// The last byte of an address that an interface has from its beginning although it lies in a block.
+pub const KEPT: u8 = 65;
+/// The last bytes of other interfaces' first addresses: none lies in a block.
 const FIRST_ADDRESSES: [RangeInclusive<u8>; 2] = [4..=31, 100..=127];
 
 /// A network with a subnet for the machines, and those for the addresses.
@@ -158,11 +160,13 @@ impl World {
         description: &str,
         tags: BTreeMap<String, String>,
     ) -> NetworkInterfaceId {
+        // The first address of the first machine's interface may lie in a block: nobody else gets it.
+        let in_block = self.shape.full && self.machines.is_empty() && description.is_empty();
+        let first = FIRST_ADDRESSES.into_iter().flatten();
+        let lasts = in_block.then_some(KEPT).into_iter().chain(first);
         let create = Change::CreateNetworkInterface {
             subnet: self.subnets[&third],
-            address: self
-                .free(third, FIRST_ADDRESSES.into_iter().flatten())
-                .next(),
+            address: self.free(third, lasts).next(),
             description: description.to_owned(),
             tags,
         };

@@ -24,7 +24,7 @@ use crate::log::Log;
 
 pub use addresses::{Range, Wish};
 pub use cluster::Cluster;
-pub use machines::{Health, Machine, PLUGINS};
+pub use machines::{Health, KEPT, Machine, PLUGINS};
 pub use pod::Pod;
 pub use shape::Shape;
 pub use workloads::{Kind, Workload};
