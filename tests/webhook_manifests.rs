@@ -142,10 +142,6 @@ fn each_asks_about_its_own_operations() {
         asks("create-pod.ip.wgtwo.com"),
         (json!(["CREATE"]), json!(["pods"]))
     );
-    assert_eq!(
-        asks("update-pod.ip.wgtwo.com"),
-        (json!(["UPDATE"]), json!(["pods", "pods/status"]))
-    );
     assert_eq!(asks("ip.ip.wgtwo.com"), (both.clone(), json!(["ips"])));
     assert_eq!(
         asks("delete-ip.ip.wgtwo.com"),
@@ -236,40 +232,6 @@ fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
         assert!(!asked(many.clone().into()));
         many.insert(names::IP_ANNOTATION.to_owned(), json!("partner-a"));
         assert!(asked(many.into()));
-    }
-}
-
-#[test]
-fn a_live_pod_comes_only_when_our_marks_change() {
-    let changed = |old: &Value, new: &Value| matches("update-pod.ip.wgtwo.com", "UPDATE", old, new);
-    let (none, empty) = (pod(&Value::Null, &Value::Null), pod(&json!({}), &json!({})));
-    assert!(!changed(&none, &empty) && !changed(&empty, &none) && !changed(&none, &none));
-    let whole = pod(
-        &json!({names::IP_ANNOTATION: "a", names::IP_UID_ANNOTATION: "u"}),
-        &json!({names::IP_LABEL: "a"}),
-    );
-    assert!(!changed(&whole, &whole));
-
-    let mut finalized = whole.clone();
-    finalized["metadata"]["finalizers"] = json!(["example.com/x"]);
-    finalized["metadata"]["annotations"]["example.com/more"] = json!("x");
-    finalized["metadata"]["labels"]["app"] = json!("web");
-    finalized["status"] = json!({"phase": "Running"});
-    assert!(!changed(&whole, &finalized) && !changed(&finalized, &whole));
-
-    for key in [
-        names::IP_ANNOTATION,
-        names::IP_UID_ANNOTATION,
-        names::HANDOVER_ANNOTATION,
-    ] {
-        let with = |value: &str| pod(&json!({ key: value }), &Value::Null);
-        for old in [&none, &empty, &with("other")] {
-            assert!(changed(old, &with("")) && changed(&with(""), old), "{key}");
-        }
-    }
-    let labelled = |value: &str| pod(&Value::Null, &json!({names::IP_LABEL: value}));
-    for old in [&none, &empty, &labelled("other")] {
-        assert!(changed(old, &labelled("")) && changed(&labelled(""), old));
     }
 }
 

@@ -50,6 +50,9 @@ pub struct Args {
     /// (with --tls=self-managed) and Events about it
     #[arg(long, env = "MOORING_CONTROLLER", default_value_t = true, action = ArgAction::Set)]
     controller: bool,
+    /// Whether to answer reviews: without, decisions are taken and no certificate is needed
+    #[arg(long, env = "MOORING_WEBHOOK", default_value_t = true, action = ArgAction::Set)]
+    webhook: bool,
     /// Whether to act only while holding the Lease
     #[arg(long, env = "MOORING_LEADER_ELECT", default_value_t = true, action = ArgAction::Set)]
     leader_elect: bool,
@@ -113,7 +116,15 @@ pub fn run(args: Args) -> Result<(), BoxError> {
             "--inventory-interval and --lease-retry-period must be longer than nothing".into(),
         );
     }
-    args.certificate.check()?;
+    if !args.webhook && !args.controller {
+        return Err(
+            "--webhook=false and --controller=false leave nothing to do: set one of them to true"
+                .into(),
+        );
+    }
+    if args.webhook {
+        args.certificate.check()?;
+    }
     // Fails only if there is one already, and nobody else installs one.
     let _ = aws_lc_rs::default_provider().install_default();
     tokio::runtime::Builder::new_multi_thread()
@@ -140,7 +151,14 @@ async fn start(args: Args) -> Result<(), BoxError> {
     supervisor.spawn(Stage::Serving, "the health server", health);
 
     let clients = clients().await?;
-    webhook(&args, &clients, &mut supervisor, &readiness, &metrics).await?;
+    if args.webhook {
+        webhook(&args, &clients, &mut supervisor, &readiness, &metrics).await?;
+    } else {
+        tracing::info!("no reviews are answered here (--webhook=false)");
+        for part in [Part::Caches, Part::Webhook, Part::Certificate, Part::Belief] {
+            readiness.set(part, true);
+        }
+    }
     if args.controller {
         controller(args, clients, &mut supervisor, &readiness, &metrics).await;
     } else {

@@ -83,6 +83,11 @@ impl Said {
         self.code < 300
     }
 
+    /// RBAC or a policy does not allow it.
+    pub fn is_forbidden(&self) -> bool {
+        self.code == 403 || self.message().contains("denied request")
+    }
+
     /// The message of a refusal.
     pub fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
@@ -169,23 +174,7 @@ impl Scene {
     }
 
     async fn ask(&self, asked: String, request: Builder, body: &Value) -> Said {
-        let request = request
-            .body(Body::from(body.to_string().into_bytes()))
-            .expect("a path is a request");
-        let answer = self.client.send(request).await;
-        let answer = answer.unwrap_or_else(|error| panic!("{asked}: {error}"));
-        let code = answer.status().as_u16();
-        let warnings = answer.headers().get_all("warning").iter();
-        let warnings = warnings.filter_map(|value| text_of_warning(value.to_str().ok()?));
-        let warnings = warnings.collect();
-        let body = answer.into_body().collect_bytes().await;
-        let body = body.unwrap_or_else(|error| panic!("{asked}: {error}"));
-        Said {
-            asked,
-            code,
-            warnings,
-            body: serde_json::from_slice(&body).unwrap_or_default(),
-        }
+        ask(&self.client, asked, request, body).await
     }
 
     /// A pod as it is written, which asks for what the annotation says, with changes (merged).
@@ -231,6 +220,37 @@ impl Scene {
             .items
             .len()
     }
+}
+
+async fn ask(client: &kube::Client, asked: String, request: Builder, body: &Value) -> Said {
+    let request = request
+        .body(Body::from(body.to_string().into_bytes()))
+        .expect("a path is a request");
+    let answer = client.send(request).await;
+    let answer = answer.unwrap_or_else(|error| panic!("{asked}: {error}"));
+    let code = answer.status().as_u16();
+    let warnings = answer.headers().get_all("warning").iter();
+    let warnings = warnings.filter_map(|value| text_of_warning(value.to_str().ok()?));
+    let warnings = warnings.collect();
+    let body = answer.into_body().collect_bytes().await;
+    let body = body.unwrap_or_else(|error| panic!("{asked}: {error}"));
+    Said {
+        asked,
+        code,
+        warnings,
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+    }
+}
+
+/// Asks with credentials other than the scene's. A PATCH is a JSON patch if its body is a list, else a merge.
+pub async fn ask_as(client: &kube::Client, method: &str, url: &str, body: &Value) -> Said {
+    let content_type = match (method, body.is_array()) {
+        ("PATCH", true) => "application/json-patch+json",
+        ("PATCH", false) => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    let asked = format!("{method} {url} {body}");
+    ask(client, asked, request(method, url, content_type), body).await
 }
 
 fn request(method: &str, url: &str, content_type: &str) -> Builder {

@@ -52,6 +52,7 @@ mod ip_rules;
 mod leader;
 mod machines;
 mod malformed;
+mod marks;
 mod names;
 mod network;
 mod one_file;
@@ -72,6 +73,7 @@ mod schema;
 mod secrets;
 mod self_managed;
 mod stateful;
+mod stolen;
 mod stuck;
 mod two_leaders;
 mod two_replicas;
@@ -117,6 +119,7 @@ fn trials() -> Vec<Trial> {
         leader::scenes(),
         machines::scenes(),
         malformed::scenes(),
+        marks::scenes(),
         names::scenes(),
         network::scenes(),
         one_file::scenes(),
@@ -136,6 +139,7 @@ fn trials() -> Vec<Trial> {
         schema::scenes(),
         secrets::scenes(),
         stateful::scenes(),
+        stolen::scenes(),
         stuck::scenes(),
         two_leaders::scenes(),
         two_replicas::scenes(),

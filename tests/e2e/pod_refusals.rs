@@ -258,7 +258,7 @@ async fn a_live_pods_marks_are_guarded(scene: &Scene) {
         scene
             .would_change("Pod", what, &unknown)
             .await
-            .warns(&["soon", "is not known"]);
+            .rejected(&["\"soon\"", "use \"containers-ready\" or \"running\""]);
         let other = json!({"metadata": {"labels": {"tier": "edge"}, "annotations": {"a": "b"}}});
         scene
             .would_change("Pod", what, &other)
@@ -287,6 +287,7 @@ async fn an_annotation_cannot_come_to_a_live_pod(scene: &Scene) {
     scene.creates(&plain).await.accepted_silently();
     let parts = [
         "was added to pod",
+        "which runs already",
         &format!("{}/plain", scene.name),
         "put the annotation into the pod's template",
     ];
@@ -300,6 +301,11 @@ async fn an_annotation_cannot_come_to_a_live_pod(scene: &Scene) {
             .would_change("Pod", what, &uid)
             .await
             .rejected(&["ip.wgtwo.com/ip-uid"]);
+        let ours = json!({"metadata": {"labels": {IP: ip.name}}});
+        scene
+            .would_change("Pod", what, &ours)
+            .await
+            .rejected(&["label ip.wgtwo.com/ip", "leave it as it is"]);
         let label = json!({"metadata": {"labels": {"tier": "edge"}}});
         scene
             .would_change("Pod", what, &label)

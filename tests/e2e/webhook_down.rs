@@ -80,11 +80,17 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene
         .deletes("IPBlock", &block)
         .await
         .rejected(&[unanswered]);
+    // Our marks on a pod that runs are guarded all the same, and the annotation may be taken off.
+    let unlabelled = json!({"metadata": {"labels": {IP: null}}});
+    scene
+        .would_change("Pod", "web", &unlabelled)
+        .await
+        .rejected(&["label ip.wgtwo.com/ip", "leave it as it is"]);
     let removed = json!({"metadata": {"annotations": {IP: null}}});
     scene
-        .changes("Pod", "web", &removed)
+        .would_change("Pod", "web", &removed)
         .await
-        .rejected(&[unanswered]);
+        .accepted_silently();
     let from = |interface: Value| json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": interface}}});
     scene
         .changes("IP", &ip.name, &from("eni-0123456789abcdef0".into()))
@@ -250,7 +256,16 @@ async fn a_label_taken_off_while_nobody_looks_is_put_back(scene: &Scene) {
     scene.pod("web", &ip).await;
     scene.expect_attached(&ip, "web").await;
     let calls = scene.mutations().await.len();
-    scene.cluster().unregister_webhooks().await;
+    // Nor does the API server guard it by itself.
+    let policy = "delete validatingadmissionpolicybinding mooring-pod-marks";
+    scene.kubectl(policy).await.success();
+    let unlabelled = json!({"metadata": {"labels": {IP: null}}});
+    scene
+        .eventually("the policy is gone", SOON, async || {
+            let said = scene.would_change("Pod", "web", &unlabelled).await;
+            said.is_accepted().then_some(()).ok_or(format!("{said:?}"))
+        })
+        .await;
     for change in [
         json!({"metadata": {"labels": {IP: null}}}),
         json!({"metadata": {"labels": {IP: "another"}}}),

@@ -53,7 +53,7 @@ fn the_rights_are_those_that_are_used_and_no_others() {
                 "networking.k8s.io/ipaddresses",
                 &["get", "list", "watch", "create", "patch", "delete"]
             ),
-            ("/pods", OBJECT),
+            ("/pods", &["get", "list", "watch"]),
             ("/pods/status", &["patch"]),
             ("/nodes", OBJECT),
             ("apps/replicasets", &["get", "list"]),

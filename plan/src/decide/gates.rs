@@ -182,11 +182,12 @@ impl<'a> World<'a> {
         }))
     }
 
-    /// Pods that still carry our label and ask for nothing: their gate lets them be ready, and the
-    /// label goes last, so that no crash hides a pod from the watch.
+    /// Pods that came through admission, still carry our label and ask for nothing: their gate lets them be ready,
+    /// and the label goes last, so that no crash hides a pod from the watch.
     pub(crate) fn let_go(&self, holder: Option<&Claim>) -> Next {
         let left = self.pods().map(|seen| &seen.pod).find(|pod| {
             !pod.annotated
+                && pod.ip.is_some()
                 && pod.deleting.is_none()
                 && holder.is_none_or(|claim| claim.uid != pod.uid)
         });

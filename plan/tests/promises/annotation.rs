@@ -111,3 +111,14 @@ fn a_holder_that_ends_while_it_is_read_gives_it_up() {
         sim.story()
     );
 }
+
+#[test]
+fn a_bare_label_on_a_pod_that_did_not_come_through_admission_is_left_alone() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.pod("b").on("n2");
+    sim.change_pod("b", |pod| (pod.annotated, pod.ip) = (false, None));
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+    assert_eq!(sim.counts.writes(), 0, "{}", sim.story());
+}

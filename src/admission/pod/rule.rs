@@ -1,7 +1,7 @@
 //! The rules for pods.
 
 use k8s_openapi::api::core::v1::Pod;
-use mooring_plan::admission::pod::{Marks, check_annotations, check_update};
+use mooring_plan::admission::pod::check_annotations;
 use mooring_plan::admission::usage::{ServiceAccount, Use};
 use mooring_plan::admission::{Because, Denial};
 use mooring_plan::names::IpName;
@@ -9,9 +9,8 @@ use mooring_plan::names::IpName;
 use super::assess::assess;
 use super::resolve::Resolved;
 use super::wanted::lacking;
-use super::{Called, annotation, asks_for, label};
+use super::{Called, asks_for};
 use crate::admission::{Allowed, Catalog, Change, Settings, Verdict};
-use crate::api::names;
 
 /// A pod is being created: it is given what it needs to have its address.
 ///
@@ -31,7 +30,7 @@ pub fn mutate_pod(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Setti
         .changing(patch.collect()))
 }
 
-/// A pod was created, or is changed: what it was given must still be there.
+/// A pod was created: what it was given must still be there.
 ///
 /// # Errors
 /// It cannot have its address any more.
@@ -43,18 +42,8 @@ pub fn validate_pod(
 ) -> Verdict {
     match change {
         Change::Create(pod) => created(pod, namespace, catalog, settings),
-        Change::Update { old, new } => {
-            check_update(
-                &Called {
-                    pod: new,
-                    namespace,
-                },
-                marks(old),
-                marks(new),
-            )?;
-            Ok(Allowed::silently().warning(unknown_handover(new)))
-        }
-        Change::Delete(_) => Ok(Allowed::silently()),
+        // What a pod that lives may change is the API server's own to say: config/policies/pod_marks.yaml.
+        Change::Update { .. } | Change::Delete(_) => Ok(Allowed::silently()),
     }
 }
 
@@ -112,24 +101,4 @@ fn held(resolved: &Resolved<'_>) -> Option<String> {
         "IP \"{}\" is held by pod {holder}: this pod is ready once that one has handed it over or is gone",
         resolved.ip_name()
     ))
-}
-
-fn marks(pod: &Pod) -> Marks<'_> {
-    Marks {
-        ip: asks_for(pod),
-        ip_uid: annotation(pod, names::IP_UID_ANNOTATION),
-        label: label(pod, names::IP_LABEL),
-    }
-}
-
-/// Only a warning: a typing error must not keep a live pod from being changed.
-fn unknown_handover(pod: &Pod) -> Option<String> {
-    let given = annotation(pod, names::HANDOVER_ANNOTATION)?;
-    let known = [names::HANDOVER_CONTAINERS_READY, names::HANDOVER_RUNNING];
-    (!known.contains(&given)).then(|| {
-        format!(
-            "annotation ip.wgtwo.com/handover \"{given}\" is not known and counts as \"{}\"",
-            names::HANDOVER_CONTAINERS_READY
-        )
-    })
 }

@@ -11,7 +11,6 @@ mod ipblock;
 mod named;
 mod pod_create;
 mod pod_refused;
-mod pod_update;
 mod properties;
 mod review;
 mod server;

@@ -49,7 +49,8 @@ impl<C: Cloud> Effects<C> {
         .await
     }
 
-    /// Puts our label on a pod, or takes label and UID off: the pod asks for nothing any more.
+    /// Puts our label on a pod, or takes label and UID off: the pod asks for nothing any more. Through the status,
+    /// where the API server takes metadata as well: so no right to change images of pods is needed.
     pub(super) async fn label_pod(
         &self,
         pod: &PodKey,
@@ -69,7 +70,7 @@ impl<C: Cloud> Effects<C> {
         };
         let pods = self.kinds.pods(&pod.namespace);
         let object = format!("the label of pod {pod}");
-        amend(&pods, &object, &pod.name, guard, Part::Object, |_| {
+        amend(&pods, &object, &pod.name, guard, Part::Status, |_| {
             Ok(Some(patch))
         })
         .await

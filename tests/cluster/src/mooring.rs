@@ -12,7 +12,7 @@ use kube::api::PostParams;
 use serde_json::json;
 
 use crate::cluster::{Cluster, NAMESPACE};
-use crate::control_plane::kubeconfig;
+use crate::control_plane::{client, kubeconfig};
 use crate::http::http_get;
 use crate::paths::workspace_binary;
 use crate::ports::free_port;
@@ -94,14 +94,11 @@ impl Mooring {
         std::fs::write(certificates.join("tls.crt"), leaf.certificate)
             .expect("a certificate can be written");
         std::fs::write(certificates.join("tls.key"), leaf.key).expect("a key can be written");
-        let token = service_account_token(cluster, options.account).await;
         let config = folder.join("kubeconfig");
         let api_server = options.api_server.as_deref().unwrap_or(cluster.url());
-        std::fs::write(
-            &config,
-            kubeconfig(api_server, cluster.authority(), &token).to_string(),
-        )
-        .expect("a kubeconfig can be written");
+        cluster
+            .write_kubeconfig_of(options.account, api_server, &config)
+            .await;
 
         let anywhere = || SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
         let (webhook, http) = (options.webhook.unwrap_or_else(anywhere), free_port());
@@ -234,6 +231,24 @@ impl Mooring {
             .filter(|(series, _)| labels.iter().all(|label| series.contains(label)))
             .filter_map(|(_, value)| value.parse::<f64>().ok())
             .sum()
+    }
+}
+
+impl Cluster {
+    /// A client with a token of a ServiceAccount of Mooring's namespace, which is made when it is not there.
+    ///
+    /// # Panics
+    /// When the account or its kubeconfig cannot be made.
+    pub async fn client_of(&self, account: &str) -> kube::Client {
+        let path = self.folder().join(format!("kubeconfig-{account}"));
+        self.write_kubeconfig_of(account, self.url(), &path).await;
+        client(&path).await
+    }
+
+    async fn write_kubeconfig_of(&self, account: &str, url: &str, path: &std::path::Path) {
+        let token = service_account_token(self, account).await;
+        let config = kubeconfig(url, self.authority(), &token);
+        std::fs::write(path, config.to_string()).expect("a kubeconfig can be written");
     }
 }
 
