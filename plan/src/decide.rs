@@ -76,6 +76,7 @@ pub fn plan(world: &World<'_>) -> Decision {
             Some((claim, Hold::Detaching)) => detach::detaching(world, claim, &mut notices),
         }
     };
+    let next = next.no_later_than(&world.unseen_holder());
     // Whatever this IP waits for, pods that ask for nothing do not wait with it, and others hear of it.
     let next = next.or(|| world.let_go(world.ip.status.claim.as_ref()));
     let next = wait_out(world, next, &mut notices).or(|| world.tell_waiting(&mut notices));

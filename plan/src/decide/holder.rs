@@ -1,7 +1,7 @@
 //! Does the holder still hold? Only a quorum read of this round says that it does not.
 
 use super::{Next, World};
-use crate::facts::PodSeen;
+use crate::facts::{PodSeen, READ_FRESH};
 use crate::names::Millis;
 use crate::objects::{Claim, Pod, Target};
 use crate::step::{Read, Write};
@@ -62,6 +62,22 @@ impl<'a> World<'a> {
                 )))
             }
             Some(pod) => Holder::Keeps(pod),
+        }
+    }
+
+    /// When to look again at a holder that only a read has shown: it may have been answered after the watch had shown
+    /// the pod gone, and nothing would tell of that again.
+    pub(crate) fn unseen_holder(&self) -> Next {
+        let claim = self.ip.status.claim.as_ref();
+        let Some(claim) = claim.filter(|claim| self.pod(&claim.uid).is_none()) else {
+            return Next::Rest;
+        };
+        match self.facts.reads.pods.get(&claim.pod) {
+            Some((begun, Some(read))) if read.uid == claim.uid => {
+                let stale = begun.plus(READ_FRESH).plus(Millis(1));
+                Next::At(stale.max(self.now.plus(Millis(1))))
+            }
+            _ => Next::Rest,
         }
     }
 

@@ -47,9 +47,9 @@ impl Facts {
             Fact::Pod(pod) => self.see_pod(pod, now),
             Fact::PodDeleted(uid) => {
                 self.witnessed.insert(uid.clone());
-                self.shown_gone(&uid, now)
+                self.lose_pod(&uid)
             }
-            Fact::PodVanished(uid) => self.shown_gone(&uid, now),
+            Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
             Fact::NodeGone(name) => self.lose_node(&name),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
@@ -320,18 +320,6 @@ impl Facts {
             memory.failures.news(now);
         }
         Touched::of(touched)
-    }
-
-    /// By the watch. A read that was not begun after that is no word on it.
-    fn shown_gone(&mut self, uid: &PodUid, now: Millis) -> Touched {
-        if let Some(seen) = self.pods.get(uid) {
-            for name in self.index.ips_naming(&seen.pod.key) {
-                if let Some(memory) = self.memory.get_mut(name) {
-                    memory.round = memory.round.max(now.plus(Millis(1)));
-                }
-            }
-        }
-        self.lose_pod(uid)
     }
 
     fn lose_pod(&mut self, uid: &PodUid) -> Touched {
