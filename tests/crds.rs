@@ -328,11 +328,16 @@ fn an_allowed_namespace_is_a_namespaces_name() {
         )
     };
     let of_block = |names: Value| block("office", &with(good_block(), "allowedNamespaces", names));
-    for names in [json!([]), json!(["default"]), json!(["a", "a-1"])] {
+    for names in [
+        json!([]),
+        json!(["*"]),
+        json!(["default"]),
+        json!(["a", "a-1"]),
+    ] {
         accepts(&of_ip(names.clone()));
         accepts(&of_block(names));
     }
-    for name in ["Default", "*", "a_b", "-a", "a-", "a.b"] {
+    for name in ["Default", "**", "a*", "a_b", "-a", "a-", "a.b"] {
         for object in [of_ip(json!(["a", name])), of_block(json!(["a", name]))] {
             rejects(&object, "each must be a namespace's name");
         }

@@ -108,6 +108,51 @@ pub enum Says {
     Unreadable(String),
 }
 
+/// Which namespaces may use an address (`spec.allowedNamespaces`). By default none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Namespaces {
+    /// `["*"]`
+    All,
+    /// These.
+    Only(BTreeSet<Namespace>),
+}
+
+impl Default for Namespaces {
+    fn default() -> Self {
+        Self::Only(BTreeSet::new())
+    }
+}
+
+impl Namespaces {
+    /// As the field lists them.
+    pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: BTreeSet<&str> = names.into_iter().collect();
+        if names.contains("*") {
+            return Self::All;
+        }
+        Self::Only(names.into_iter().map(Namespace::from).collect())
+    }
+
+    /// May pods of this namespace use it?
+    #[must_use]
+    pub fn allow(&self, namespace: &Namespace) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.contains(namespace),
+        }
+    }
+
+    /// Does `after` leave out a namespace that was allowed?
+    #[must_use]
+    pub fn narrows_to(&self, after: &Self) -> bool {
+        match (self, after) {
+            (_, Self::All) => false,
+            (Self::All, Self::Only(_)) => true,
+            (Self::Only(before), Self::Only(after)) => !before.is_subset(after),
+        }
+    }
+}
+
 /// An `IP`'s spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wish {
@@ -117,8 +162,8 @@ pub struct Wish {
     pub block: Option<BlockName>,
     /// How a move is made.
     pub reassign: Reassign,
-    /// Namespaces whose pods may hold it; None: whatever the block allows.
-    pub allowed_namespaces: Option<BTreeSet<Namespace>>,
+    /// Namespaces whose pods may hold it, if the block allows them too.
+    pub allowed_namespaces: Namespaces,
 }
 
 /// An `IP`'s status.
@@ -273,8 +318,8 @@ pub struct BlockSpec {
     pub node_selector: Option<BTreeMap<String, String>>,
     /// Only interfaces with all these tags.
     pub interface_tags: BTreeMap<String, String>,
-    /// Namespaces that may use it; None: all.
-    pub allowed_namespaces: Option<BTreeSet<Namespace>>,
+    /// Namespaces that may use it.
+    pub allowed_namespaces: Namespaces,
     /// How long a Node may be away before the address may leave a pod that is being deleted.
     pub failover_after: Millis,
 }

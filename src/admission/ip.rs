@@ -3,9 +3,11 @@
 use mooring_plan::admission::address::check;
 use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Because, Denial};
+use mooring_plan::objects::Namespaces;
 
 use super::catalog::asked;
 use super::{Allowed, Catalog, Change, Verdict};
+use crate::api::read::namespaces;
 use crate::api::{Ip, IpSpec};
 
 /// An `IP` is created, changed or deleted.
@@ -74,7 +76,14 @@ fn place(ip: &Ip, catalog: &Catalog) -> Verdict {
     let blocks = catalog.plan_blocks();
     let block = check(&asked(ip), &blocks, &catalog.plan_ips(), catalog.parent())?;
     let full = ip.spec.address.is_none() && is_full(catalog, block.name.as_str());
-    Ok(Allowed::silently().warning(full.then(|| {
+    let nobody = namespaces(ip.spec.allowed_namespaces.as_deref()) == Namespaces::default();
+    let nobody = nobody.then(|| {
+        format!(
+            "no pod may have IP \"{}\": list namespaces in spec.allowedNamespaces ([\"*\"]: all that its block allows)",
+            name(ip)
+        )
+    });
+    Ok(Allowed::silently().warning(nobody).warning(full.then(|| {
         format!(
             "IPBlock \"{}\" has no free address: IP \"{}\" waits for one",
             block.name,

@@ -1,16 +1,16 @@
 //! The rules for `IPBlock`s.
 
-use std::collections::BTreeSet;
-
-use mooring_plan::admission::block::{check_delete, check_range, check_shrink, narrows};
+use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
 use mooring_plan::admission::{Because, Denial};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, listed};
+use mooring_plan::objects::Namespaces;
 
 use super::catalog::plan_block;
 use super::{Allowed, Catalog, Change, Verdict};
 use crate::api::IpBlock;
+use crate::api::read::namespaces;
 
 /// An `IPBlock` is created, changed or deleted.
 ///
@@ -22,7 +22,9 @@ pub fn validate_ipblock(change: &Change<IpBlock>, catalog: &Catalog) -> Verdict 
             named(None, block)?;
             let range = readable(block)?;
             check_range(&name(block), &range, &catalog.plan_blocks())?;
-            Ok(Allowed::silently().warning(useless(block, &range)))
+            Ok(Allowed::silently()
+                .warning(useless(block, &range))
+                .warning(allows_nobody(&name(block), block)))
         }
         // One that is on its way out must not be held up.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
@@ -122,18 +124,23 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
     ))
 }
 
-fn set(namespaces: Option<&Vec<String>>) -> Option<BTreeSet<&str>> {
-    namespaces.map(|names| names.iter().map(String::as_str).collect())
+/// That is what is said where nothing is.
+fn allows_nobody(name: &BlockName, block: &IpBlock) -> Option<String> {
+    let nobody = namespaces(block.spec.allowed_namespaces.as_deref()) == Namespaces::default();
+    nobody.then(|| {
+        format!(
+            "no pod may have an address of IPBlock \"{name}\": list namespaces in spec.allowedNamespaces ([\"*\"]: all)"
+        )
+    })
 }
 
 /// Nobody loses an address when fewer namespaces are allowed, which may surprise.
 fn narrowed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Option<String> {
-    let before = set(old.spec.allowed_namespaces.as_ref());
-    let after = set(new.spec.allowed_namespaces.as_ref());
-    if !narrows(before.as_ref(), after.as_ref()) {
+    let before = namespaces(old.spec.allowed_namespaces.as_deref());
+    let after = namespaces(new.spec.allowed_namespaces.as_deref());
+    if !before.narrows_to(&after) {
         return None;
     }
-    let after = after?;
     let block = name(new);
     let stay: Vec<String> = catalog
         .ips()
@@ -143,7 +150,7 @@ fn narrowed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Option<String> {
                 .is_some_and(|status| status.block.as_deref() == Some(block.as_str()))
         })
         .filter_map(crate::api::Ip::holder)
-        .filter(|holder| !after.contains(holder.namespace.as_str()))
+        .filter(|holder| !after.allow(&holder.namespace))
         .map(|holder| holder.to_string())
         .collect();
     let pods = if stay.is_empty() {

@@ -91,14 +91,14 @@ pub struct IpSpec {
     #[serde(default)]
     pub reassign: bool,
 
-    /// The namespaces whose pods may have the address. Left out: every namespace that the block
-    /// allows. An empty list: none.
+    /// The namespaces whose pods may have the address, if the block allows them too. Left out: none.
+    /// "*": every namespace that the block allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
     #[x_kube(
         merge_strategy = ListMerge::Set,
-        validation = Rule::new("self.all(n, n.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))").message(
-            "each must be a namespace's name, of lower-case letters, digits and '-'; leave the field out to allow all"
+        validation = Rule::new("self.all(n, n == '*' || n.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))").message(
+            "each must be a namespace's name, of lower-case letters, digits and '-', or '*' for all"
         )
     )]
     pub allowed_namespaces: Option<Vec<String>>,

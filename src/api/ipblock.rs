@@ -104,14 +104,14 @@ pub struct IpBlockSpec {
     #[schemars(extend("maxProperties" = 50))]
     pub interface_tags: BTreeMap<String, String>,
 
-    /// The namespaces whose pods may have addresses of the block. Left out: all of them. An empty
-    /// list: none. Narrowing it does not take an address from a pod that has it.
+    /// The namespaces whose pods may have addresses of the block. Left out: none. "*": all of them.
+    /// Narrowing it does not take an address from a pod that has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256), inner(length(min = 1, max = 63)))]
     #[x_kube(
         merge_strategy = ListMerge::Set,
-        validation = Rule::new("self.all(n, n.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))").message(
-            "each must be a namespace's name, of lower-case letters, digits and '-'; leave the field out to allow all"
+        validation = Rule::new("self.all(n, n == '*' || n.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))").message(
+            "each must be a namespace's name, of lower-case letters, digits and '-', or '*' for all"
         )
     )]
     pub allowed_namespaces: Option<Vec<String>>,

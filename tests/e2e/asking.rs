@@ -260,14 +260,25 @@ fn request(method: &str, url: &str, content_type: &str) -> Builder {
         .header("content-type", content_type)
 }
 
-/// An IP as it is written, by its full name.
+/// An IP as it is written, by its full name; for every namespace, unless its spec says otherwise.
 pub fn ip_named(name: &str, spec: &Value) -> Value {
+    let spec = open(spec);
     json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP", "metadata": {"name": name}, "spec": spec})
 }
 
-/// A block as it is written, by its full name.
+/// A block as it is written, by its full name; for every namespace, unless its spec says otherwise.
 pub fn block_named(name: &str, spec: &Value) -> Value {
+    let spec = open(spec);
     json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name}, "spec": spec})
+}
+
+/// The spec, with every namespace allowed where it says nothing of namespaces.
+pub fn open(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    if let Some(fields) = spec.as_object_mut() {
+        fields.entry("allowedNamespaces").or_insert(json!(["*"]));
+    }
+    spec
 }
 
 /// The text of a `Warning` header: `299 - "text"`, with quotes and backslashes escaped.

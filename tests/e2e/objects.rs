@@ -5,6 +5,7 @@ use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patc
 use mooring_cluster::Subnet;
 use serde_json::{Value, json};
 
+use crate::asking::ip_named;
 use crate::scene::{Ip, SOON, Scene};
 
 /// The annotation that names an IP.
@@ -106,7 +107,8 @@ impl Scene {
         self.blocks.lock().unwrap().push(name.clone());
         // Long enough that a node has to die for a pod to be evicted: one whose kubelet lags for a moment, on a busy
         // machine, is unreachable for some seconds.
-        let base = json!({"cidr": subnet.cidr, "subnetID": subnet.id, "failoverAfter": "10s"});
+        let base = json!({"cidr": subnet.cidr, "subnetID": subnet.id, "failoverAfter": "10s",
+            "allowedNamespaces": ["*"]});
         let block = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock",
             "metadata": {"name": name}, "spec": merged(base, spec)});
         self.cluster().apply(&block.to_string()).await;
@@ -141,8 +143,7 @@ impl Scene {
     pub async fn ip_unreserved(&self, name: &str, spec: &Value) -> Ip {
         let name = self.named(name);
         self.ips.lock().unwrap().push(name.clone());
-        let object = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP",
-            "metadata": {"name": name}, "spec": spec});
+        let object = ip_named(&name, spec);
         self.cluster().apply(&object.to_string()).await;
         let address = spec["address"].as_str().unwrap_or_default().to_owned();
         Ip { name, address }

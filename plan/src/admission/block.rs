@@ -1,6 +1,5 @@
 //! Whether an `IPBlock` may be as it is asked to be.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -100,14 +99,4 @@ pub fn check_delete(block: &Block, ips: &[Other]) -> Result<(), Denial> {
         format!("IPBlock \"{}\" has IPs: {}", block.name, listed(living)),
         "delete them first: kubectl delete ips.ip.wgtwo.com NAME",
     ))
-}
-
-/// Whether fewer namespaces are allowed than before. None: all are.
-#[must_use]
-pub fn narrows(before: Option<&BTreeSet<&str>>, after: Option<&BTreeSet<&str>>) -> bool {
-    match (before, after) {
-        (_, None) => false,
-        (None, Some(_)) => true,
-        (Some(before), Some(after)) => !before.is_subset(after),
-    }
 }

@@ -57,15 +57,15 @@ pub fn check_namespaces<'a>(
     object: &dyn fmt::Display,
     allowed: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), Denial> {
-    let wrong = allowed.into_iter().find(|name| !is_dns_label(name));
+    let wrong = allowed
+        .into_iter()
+        .find(|name| *name != "*" && !is_dns_label(name));
     let Some(name) = wrong else { return Ok(()) };
     let lower = name.trim().to_ascii_lowercase();
-    let way_out = if name == "*" {
-        "leave the field out to allow all".to_string()
-    } else if is_dns_label(&lower) {
+    let way_out = if is_dns_label(&lower) {
         format!("write \"{lower}\"")
     } else {
-        "list namespaces by their names: kubectl get namespaces".to_string()
+        "list namespaces by their names (kubectl get namespaces), or \"*\" for all".to_string()
     };
     Err(Denial::new(
         Because::Invalid,

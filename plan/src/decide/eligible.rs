@@ -111,18 +111,12 @@ impl World<'_> {
     }
 
     fn namespace_allowed(&self, pod: &Pod) -> bool {
-        let block = self
-            .spec()
-            .and_then(|spec| spec.allowed_namespaces.as_ref());
-        let ip = self
-            .ip
-            .wish
-            .as_ref()
-            .ok()
-            .and_then(|wish| wish.allowed_namespaces.as_ref());
         let namespace = &pod.key.namespace;
-        block.is_none_or(|names| names.contains(namespace))
-            && ip.is_none_or(|names| names.contains(namespace))
+        // What cannot be read says nothing of namespaces, and trouble with it is told elsewhere.
+        let block = self.spec().map(|spec| &spec.allowed_namespaces);
+        let ip = self.ip.wish.as_ref().map(|wish| &wish.allowed_namespaces);
+        block.is_none_or(|names| names.allow(namespace))
+            && ip.is_ok_and(|names| names.allow(namespace))
     }
 
     /// Has EC2 refused this interface for good, and has no later inventory had the time to show why?
@@ -245,7 +239,8 @@ impl Ineligible {
             Self::Namespace => (
                 Reason::NoEligibleNode,
                 format!(
-                    "the pod's namespace may not use this address: see allowedNamespaces of the IP and of block {block}"
+                    "the pod's namespace may not use this address: add it to spec.allowedNamespaces of the IP and of \
+                     block {block} ([\"*\"]: every namespace)"
                 ),
             ),
             Self::NodeAway(node) => (

@@ -1,10 +1,10 @@
 //! Whether a block may be as it is asked to be.
 
-use std::collections::BTreeSet;
+use mooring_plan::objects::Namespaces;
 
 use mooring_plan::admission::Because::{Forbidden, Invalid};
 use mooring_plan::admission::address::Other;
-use mooring_plan::admission::block::{check_delete, check_range, check_shrink, narrows};
+use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::BlockName;
 
@@ -76,16 +76,27 @@ fn a_block_is_not_deleted_under_an_ip() {
 
 #[test]
 fn fewer_namespaces_than_before_is_a_narrowing() {
-    let names = |names: &[&'static str]| names.iter().copied().collect::<BTreeSet<_>>();
-    let (one, two) = (names(&["a"]), names(&["a", "b"]));
+    let names = |names: &[&'static str]| Namespaces::listed(names.iter().copied());
+    let (all, one, two) = (names(&["*"]), names(&["a"]), names(&["a", "b"]));
     for (before, after, narrower) in [
-        (None, None, false),
-        (Some(&one), None, false),
-        (None, Some(&two), true),
-        (Some(&two), Some(&one), true),
-        (Some(&one), Some(&two), false),
-        (Some(&one), Some(&one), false),
+        (&all, &all, false),
+        (&one, &all, false),
+        (&all, &two, true),
+        (&two, &one, true),
+        (&one, &two, false),
+        (&one, &one, false),
+        (&one, &Namespaces::default(), true),
     ] {
-        assert_eq!(narrows(before, after), narrower, "{before:?} {after:?}");
+        assert_eq!(before.narrows_to(after), narrower, "{before:?} {after:?}");
     }
+}
+
+#[test]
+fn no_namespace_is_allowed_unless_it_is_listed() {
+    let shop = "shop".into();
+    assert!(!Namespaces::default().allow(&shop));
+    assert!(!Namespaces::listed(["bank"]).allow(&shop));
+    assert!(Namespaces::listed(["bank", "shop"]).allow(&shop));
+    assert!(Namespaces::listed(["*"]).allow(&shop));
+    assert!(Namespaces::listed(["bank", "*"]).allow(&shop));
 }

@@ -19,7 +19,7 @@ fn what_is_no_namespaces_name_is_refused_with_what_was_meant() {
     for (name, way_out) in [
         ("Default", "write \"default\""),
         (" shop", "write \"shop\""),
-        ("*", "leave the field out to allow all"),
+        ("**", "or \"*\" for all"),
         ("shop_a", "kubectl get namespaces"),
         ("shop.a", "kubectl get namespaces"),
         ("-shop", "kubectl get namespaces"),
@@ -31,7 +31,7 @@ fn what_is_no_namespaces_name_is_refused_with_what_was_meant() {
         let denial = refused(of_ip(&["shop", name]), Invalid, &[&quoted, way_out]);
         assert!(!denial.is_hearsay(), "the request alone says so");
     }
-    for name in ["default", "s", "0", "a-1", &long[..63]] {
+    for name in ["*", "default", "s", "0", "a-1", &long[..63]] {
         assert_eq!(of_ip(&[name]), Ok(()), "{name}");
     }
     assert_eq!(of_ip(&[]), Ok(()));

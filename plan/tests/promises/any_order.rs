@@ -5,7 +5,7 @@ use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
 use mooring_plan::names::{InstanceId, Millis};
-use mooring_plan::objects::Wish;
+use mooring_plan::objects::{Namespaces, Wish};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -190,6 +190,7 @@ fn happen(sim: &mut Sim, event: &Event) {
             if !sim.has_ip(ip) {
                 let wish = Wish {
                     address: Some(address(text)),
+                    allowed_namespaces: Namespaces::All,
                     ..Wish::default()
                 };
                 sim.ip_wishing(ip, wish);

@@ -1,5 +1,6 @@
 //! A pod gets its address with one call, two writes of the status and one of the pod.
 
+use mooring_plan::objects::Namespaces;
 use mooring_plan::reason::Reason;
 
 use crate::sim::Sim;
@@ -48,13 +49,15 @@ fn a_namespace_that_is_not_allowed_gets_nothing() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
-    let other = std::collections::BTreeSet::from(["prod".into()]);
-    sim.change_wish("partner", |wish| wish.allowed_namespaces = Some(other));
+    let other = Namespaces::listed(["prod"]);
+    sim.change_wish("partner", |wish| wish.allowed_namespaces = other);
     sim.pod("a").on("n1");
     sim.settle();
     sim.expect_free("partner");
     sim.expect_event("a", Reason::NoEligibleNode);
-    sim.change_wish("partner", |wish| wish.allowed_namespaces = None);
+    sim.change_wish("partner", |wish| {
+        wish.allowed_namespaces = Namespaces::All;
+    });
     sim.settle();
     sim.expect_attached("partner", "a");
 }

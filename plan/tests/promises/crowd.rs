@@ -11,8 +11,8 @@ use mooring_plan::names::{
     InterfaceId, IpName, IpUid, Millis, NodeName, Place, PodKey, PodUid, ResourceVersion, SubnetId,
 };
 use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Claim, Gate, Handover, Hold, Ip, IpStatus, Node, Pod,
-    Reservation, Target, Wish,
+    Block, BlockSpec, BlockStatus, Claim, Gate, Handover, Hold, Ip, IpStatus, Namespaces, Node,
+    Pod, Reservation, Target, Wish,
 };
 use mooring_plan::step::{Step, Write};
 
@@ -163,6 +163,7 @@ impl Crowd {
         let (address, target) = (address(number), target(node));
         let wish = Wish {
             address: Some(address),
+            allowed_namespaces: Namespaces::All,
             ..Wish::default()
         };
         let status = IpStatus {
@@ -232,7 +233,7 @@ pub fn block() -> Block {
         subnet: subnet(),
         node_selector: None,
         interface_tags: BTreeMap::new(),
-        allowed_namespaces: None,
+        allowed_namespaces: Namespaces::All,
         failover_after: Millis::seconds(30),
     };
     Block {

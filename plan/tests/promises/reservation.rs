@@ -2,7 +2,7 @@
 
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis};
-use mooring_plan::objects::{Reservation, Wish};
+use mooring_plan::objects::{Namespaces, Reservation, Wish};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 
@@ -269,6 +269,7 @@ fn a_full_block_says_so_and_gives_what_becomes_free() {
             name,
             Wish {
                 block: Some("block".into()),
+                allowed_namespaces: Namespaces::All,
                 ..Wish::default()
             },
         );

@@ -3,7 +3,7 @@
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
-use mooring_plan::objects::{Reservation, Wish};
+use mooring_plan::objects::{Namespaces, Reservation, Wish};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 
@@ -135,6 +135,7 @@ fn without_a_wish_for_one_an_address_that_is_taken_is_passed_over() {
         "partner",
         Wish {
             block: Some("block".into()),
+            allowed_namespaces: Namespaces::All,
             ..Wish::default()
         },
     );

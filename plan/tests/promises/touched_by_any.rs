@@ -3,7 +3,7 @@
 
 use mooring_plan::facts::{Fact, Touched};
 use mooring_plan::names::Millis;
-use mooring_plan::objects::{BlockStatus, Node};
+use mooring_plan::objects::{BlockStatus, Namespaces, Node};
 use proptest::prelude::*;
 
 use crate::crowd::{Crowd, block, ip_name, node_name, pod_key};
@@ -102,7 +102,11 @@ fn happens(sim: &mut Sim, number: usize, event: Event) {
         Event::IpIsMade(ip) if !sim.has_ip(IPS[ip]) => sim.ip_of_block(IPS[ip], "block"),
         Event::Namespaces(some) => sim.change_block("block", |block| {
             if let Ok(spec) = &mut block.spec {
-                spec.allowed_namespaces = some.then(|| ["elsewhere".into()].into());
+                spec.allowed_namespaces = if some {
+                    Namespaces::listed(["elsewhere"])
+                } else {
+                    Namespaces::All
+                };
             }
         }),
         Event::Excluded(some) => sim.change_block("block", |block| {

@@ -2,9 +2,12 @@
 
 use mooring_plan::admission::address::block_of;
 use mooring_plan::admission::{Because, Denial};
+use mooring_plan::names::Namespace;
+use mooring_plan::objects::Namespaces;
 
 use crate::admission::Catalog;
 use crate::admission::catalog::asked;
+use crate::api::read::namespaces;
 use crate::api::{Ip, IpBlock};
 
 /// What a pod asks for, found.
@@ -42,17 +45,19 @@ pub fn resolve<'a>(
     let ip = catalog
         .ip_meant(annotation)
         .ok_or_else(|| not_for(annotation, namespace))?;
-    if !allows(ip.spec.allowed_namespaces.as_deref(), namespace) {
+    let of = Namespace::from(namespace);
+    let allowed = namespaces(ip.spec.allowed_namespaces.as_deref());
+    if !allowed.allow(&of) {
         return Err(not_for(annotation, namespace));
     }
     let Some(block) = block_for(ip, catalog) else {
-        return Err(match &ip.spec.allowed_namespaces {
+        return Err(match allowed {
             // It was opened to this namespace by name, so that nothing leaks by saying more.
-            Some(_) => no_block(ip),
-            None => not_for(annotation, namespace),
+            Namespaces::Only(_) => no_block(ip),
+            Namespaces::All => not_for(annotation, namespace),
         });
     };
-    if !allows(block.spec.allowed_namespaces.as_deref(), namespace) {
+    if !namespaces(block.spec.allowed_namespaces.as_deref()).allow(&of) {
         return Err(not_for(annotation, namespace));
     }
     if ip.is_being_deleted() {
@@ -71,7 +76,8 @@ fn not_for(annotation: &str, namespace: &str) -> Denial {
     Denial::from_others(
         Because::Forbidden,
         format!("IP \"{annotation}\" does not exist, or namespace \"{namespace}\" may not use it"),
-        "create it first, or have the namespace added to spec.allowedNamespaces of the IP and of its IPBlock",
+        "create it first, or have the namespace added to spec.allowedNamespaces of the IP and of its IPBlock (left out: \
+         no namespace may use it)",
     )
 }
 
@@ -82,10 +88,6 @@ fn no_block(ip: &Ip) -> Denial {
         format!("IP \"{name}\" has no IPBlock, or more than one could be meant"),
         "create its IPBlock first, or give the IP spec.block: kubectl get ipblocks shows those that exist",
     )
-}
-
-fn allows(namespaces: Option<&[String]>, namespace: &str) -> bool {
-    namespaces.is_none_or(|allowed| allowed.iter().any(|name| name == namespace))
 }
 
 /// The block that the IP means; if that is not clear, the one that it is reserved in.

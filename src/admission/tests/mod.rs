@@ -29,18 +29,27 @@ fn read<K: DeserializeOwned>(value: Value) -> K {
 }
 
 /// An `IP` with this UID, reserved where its spec says.
-fn ip(name: &str, uid: &str, spec: Value, status: Value) -> Ip {
+/// Open to every namespace, unless its spec says otherwise.
+fn ip(name: &str, uid: &str, mut spec: Value, status: Value) -> Ip {
+    open(&mut spec);
     read(json!({
         "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP",
         "metadata": {"name": name, "uid": uid}, "spec": spec, "status": status,
     }))
 }
 
-/// A block that the controller has looked at.
+fn open(spec: &mut Value) {
+    if spec["allowedNamespaces"].is_null() {
+        spec["allowedNamespaces"] = json!(["*"]);
+    }
+}
+
+/// A block that the controller has looked at, open to every namespace.
 fn block(name: &str, cidr: &str) -> IpBlock {
     read(json!({
         "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name},
-        "spec": {"cidr": cidr, "subnetID": "subnet-0123456789abcdef0", "failoverAfter": "30s"},
+        "spec": {"cidr": cidr, "subnetID": "subnet-0123456789abcdef0", "failoverAfter": "30s",
+            "allowedNamespaces": ["*"]},
         "status": {"subnetCIDRs": [cidr], "free": 9},
     }))
 }

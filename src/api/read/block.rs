@@ -1,11 +1,12 @@
 //! An `IPBlock`.
 
 use kube::core::DynamicObject;
-use mooring_plan::names::{BlockName, Millis, Namespace, SubnetId};
+use mooring_plan::names::{BlockName, Millis, SubnetId};
 use mooring_plan::objects::{Block, BlockSpec};
 
 use super::{
-    Problem, Unreadable, annotation, has_finalizer, name, part, read_block_status, uid, version_of,
+    Problem, Unreadable, annotation, has_finalizer, name, namespaces, part, read_block_status, uid,
+    version_of,
 };
 use crate::api::{IpBlockSpec, IpBlockStatus, names};
 
@@ -61,12 +62,7 @@ fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, String> {
             .as_ref()
             .map(|selector| selector.match_labels.clone()),
         interface_tags: spec.interface_tags.clone(),
-        allowed_namespaces: spec.allowed_namespaces.as_ref().map(|namespaces| {
-            namespaces
-                .iter()
-                .map(|namespace| Namespace::from(namespace.as_str()))
-                .collect()
-        }),
+        allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
         failover_after: Millis(u64::try_from(failover_after.as_millis()).unwrap_or(u64::MAX)),
     })
 }

@@ -3,11 +3,12 @@
 use kube::core::DynamicObject;
 use mooring_plan::block::parse_address;
 use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{BlockName, InterfaceId, IpName, IpUid, Namespace};
+use mooring_plan::names::{BlockName, InterfaceId, IpName, IpUid};
 use mooring_plan::objects::{Ip, Wish};
 
 use super::{
-    Problem, Unreadable, annotation, has_finalizer, name, part, read_ip_status, uid, version_of,
+    Problem, Unreadable, annotation, has_finalizer, name, namespaces, part, read_ip_status, uid,
+    version_of,
 };
 use crate::api::{IpSpec, IpStatus, names};
 
@@ -67,11 +68,6 @@ pub fn wish(spec: &IpSpec) -> Result<Wish, String> {
         } else {
             Reassign::Refuse
         },
-        allowed_namespaces: spec.allowed_namespaces.as_ref().map(|namespaces| {
-            namespaces
-                .iter()
-                .map(|namespace| Namespace::from(namespace.as_str()))
-                .collect()
-        }),
+        allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
     })
 }

@@ -3,7 +3,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{BlockName, InstanceId, InterfaceId, NodeName, Place, PodKey, PodUid};
-use mooring_plan::objects::{Claim, Conditions, Hold, IpStatus, Previous, Refused, Target, Wish};
+use mooring_plan::objects::{
+    Claim, Conditions, Hold, IpStatus, Namespaces, Previous, Refused, Target, Wish,
+};
 use mooring_plan::reason::Reason;
 use serde_json::Value;
 use std::net::Ipv4Addr;
@@ -252,10 +254,11 @@ fn original(wish: &Wish) -> Original {
         address: wish.address.map(|address| address.to_string()),
         block: wish.block.as_ref().map(ToString::to_string),
         reassign: wish.reassign == Reassign::Allow,
-        allowed_namespaces: wish
-            .allowed_namespaces
-            .as_ref()
-            .map(|namespaces| namespaces.iter().map(ToString::to_string).collect()),
+        allowed_namespaces: match &wish.allowed_namespaces {
+            Namespaces::All => Some(vec!["*".to_owned()]),
+            Namespaces::Only(names) if names.is_empty() => None,
+            Namespaces::Only(names) => Some(names.iter().map(ToString::to_string).collect()),
+        },
     }
 }
 

@@ -28,8 +28,15 @@ pub use unreadable_ip::{unreadable_ip, unreadable_ip_patch};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::DynamicObject;
 use mooring_plan::names::ResourceVersion;
+use mooring_plan::objects::Namespaces;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+/// What a spec's `allowedNamespaces` says.
+#[must_use]
+pub fn namespaces(listed: Option<&[String]>) -> Namespaces {
+    Namespaces::listed(listed.into_iter().flatten().map(String::as_str))
+}
 
 /// An object that cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,7 @@ use kube::core::DynamicObject;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{IpName, IpUid, PodKey, ResourceVersion};
 use mooring_plan::objects::Hold;
+use mooring_plan::objects::Namespaces;
 use serde_json::{Value, json};
 
 use super::*;
@@ -58,7 +59,7 @@ fn an_ip_is_read() {
     assert_eq!(read.take_from.unwrap().as_str(), "eni-9");
     let wish = read.wish.unwrap();
     assert_eq!(wish.reassign, Reassign::Allow);
-    assert_eq!(wish.allowed_namespaces.unwrap().len(), 2);
+    assert_eq!(wish.allowed_namespaces, Namespaces::listed(["a", "b"]));
     let claim = read.status.claim.unwrap();
     assert_eq!(claim.pod, PodKey::new("shop", "web-0"));
     assert!(

@@ -10,7 +10,7 @@ use mooring_plan::names::{
     NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion,
 };
 use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Handover, Ip, IpStatus, Node, Pod, ReplicaSet, Wish,
+    Block, BlockSpec, BlockStatus, Handover, Ip, IpStatus, Namespaces, Node, Pod, ReplicaSet, Wish,
 };
 
 use crate::world::cloud::Cloud;
@@ -82,7 +82,7 @@ impl Scene {
             subnet: scene.cloud.subnet(),
             node_selector: None,
             interface_tags: BTreeMap::new(),
-            allowed_namespaces: None,
+            allowed_namespaces: Namespaces::All,
             failover_after: Millis::seconds(30),
         };
         let block = Block {
@@ -154,6 +154,7 @@ impl Scene {
         let wish = Wish {
             address: Some(wished),
             reassign,
+            allowed_namespaces: Namespaces::All,
             ..Wish::default()
         };
         Ip {

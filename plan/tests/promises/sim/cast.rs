@@ -10,7 +10,7 @@ use mooring_plan::names::{
     ReplicaSetUid, SubnetId,
 };
 use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Handover, Ip, IpStatus, Node, Pod, ReplicaSet, Wish,
+    Block, BlockSpec, BlockStatus, Handover, Ip, IpStatus, Namespaces, Node, Pod, ReplicaSet, Wish,
 };
 
 use super::{SUBNET, Sim, instance_of, key};
@@ -81,7 +81,7 @@ impl Sim {
             subnet: SubnetId::from(SUBNET),
             node_selector: None,
             interface_tags: BTreeMap::new(),
-            allowed_namespaces: None,
+            allowed_namespaces: Namespaces::All,
             failover_after: Millis::seconds(30),
         };
         let block = Block {
@@ -157,6 +157,7 @@ impl Sim {
     pub fn ip(&mut self, name: &str, wished: &str) {
         let wish = Wish {
             address: Some(address(wished)),
+            allowed_namespaces: Namespaces::All,
             ..Wish::default()
         };
         self.ip_wishing(name, wish);
@@ -165,6 +166,7 @@ impl Sim {
     pub fn ip_of_block(&mut self, name: &str, block: &str) {
         let wish = Wish {
             block: Some(BlockName::from(block)),
+            allowed_namespaces: Namespaces::All,
             ..Wish::default()
         };
         self.ip_wishing(name, wish);

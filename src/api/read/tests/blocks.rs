@@ -2,6 +2,7 @@
 
 use kube::core::DynamicObject;
 use mooring_plan::names::{IpName, IpUid, Millis};
+use mooring_plan::objects::Namespaces;
 use serde_json::{Value, json};
 
 use super::object;
@@ -67,7 +68,7 @@ fn a_block_is_read_even_with_a_status_that_is_not() {
     let spec = read.spec.unwrap();
     assert_eq!(spec.failover_after, Millis::seconds(90));
     assert_eq!(spec.range.excluded().len(), 1);
-    assert_eq!(spec.allowed_namespaces, None);
+    assert_eq!(spec.allowed_namespaces, Namespaces::default());
     assert_eq!(read.status.capacity, 0);
 }
 

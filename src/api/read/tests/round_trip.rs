@@ -7,7 +7,8 @@ use mooring_plan::names::{
     BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid,
 };
 use mooring_plan::objects::{
-    BlockStatus, Claim, Condition, Conditions, Hold, IpStatus, Previous, Refused, Target, Wish,
+    BlockStatus, Claim, Condition, Conditions, Hold, IpStatus, Namespaces, Previous, Refused,
+    Target, Wish,
 };
 use mooring_plan::reason::Reason;
 use proptest::collection::{btree_map, btree_set, vec};
@@ -83,7 +84,9 @@ fn condition() -> impl Strategy<Value = Condition> {
 
 fn wish() -> impl Strategy<Value = Wish> {
     let block = option::of(named(|text| BlockName::from(text)));
-    let namespaces = option::of(btree_set(named(|text| Namespace::from(text)), 0..4));
+    let names = btree_set(named(|text| Namespace::from(text)), 0..4);
+    let namespaces =
+        option::of(names).prop_map(|names| names.map_or(Namespaces::All, Namespaces::Only));
     (option::of(address()), block, any::<bool>(), namespaces)
         .prop_filter("an address or a block", |(address, block, ..)| {
             address.is_some() || block.is_some()

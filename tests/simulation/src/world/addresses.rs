@@ -54,7 +54,7 @@ impl World {
             "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name},
             "spec": {
                 "cidr": cidr, "subnetID": subnet.to_string(),
-                "failoverAfter": "30s",
+                "failoverAfter": "30s", "allowedNamespaces": [super::NAMESPACE],
             },
         });
         self.cluster
@@ -95,7 +95,7 @@ impl World {
 
     /// A user wants an IP; without an address one is allocated.
     pub fn want(&mut self, name: &str, block: &str, address: Option<Ipv4Addr>, reassign: bool) {
-        let mut spec = json!({"block": block, "reassign": reassign});
+        let mut spec = json!({"block": block, "reassign": reassign, "allowedNamespaces": ["*"]});
         if let Some(address) = address {
             spec["address"] = json!(address);
         }
