@@ -192,6 +192,19 @@ impl Scene {
         merged(base, changes)
     }
 
+    /// The API server guards our marks on pods no longer (`config/policies/pod_marks.yaml`).
+    pub async fn unguard_marks(&self) {
+        let policy = "delete validatingadmissionpolicybinding mooring-pod-marks";
+        self.kubectl(policy).await.success();
+        let marked = json!({"metadata": {"annotations": null, "labels": {IP: "nobody"}}});
+        let pod = self.pod_asking("marked", "", &marked);
+        self.eventually("the policy is gone", SOON, async || {
+            let said = self.would_create(&pod).await;
+            said.is_accepted().then_some(()).ok_or(format!("{said:?}"))
+        })
+        .await;
+    }
+
     /// Remembers an IP that the scene made in its own way, so that it is deleted at the end.
     pub fn remember_ip(&self, name: &str) {
         self.ips.lock().unwrap().push(name.to_owned());

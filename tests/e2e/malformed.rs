@@ -230,6 +230,7 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
     let bad = [blocks(scene), ips(scene, &block, &good)].concat();
     store(scene, &bad).await;
     each_says_why(scene, &bad).await;
+    scene.unguard_marks().await;
     store_pods(scene, &good).await;
 
     // A status that does not say where the address is: it is not taken for nowhere, it says so, and is counted.

@@ -256,16 +256,7 @@ async fn a_label_taken_off_while_nobody_looks_is_put_back(scene: &Scene) {
     scene.pod("web", &ip).await;
     scene.expect_attached(&ip, "web").await;
     let calls = scene.mutations().await.len();
-    // Nor does the API server guard it by itself.
-    let policy = "delete validatingadmissionpolicybinding mooring-pod-marks";
-    scene.kubectl(policy).await.success();
-    let unlabelled = json!({"metadata": {"labels": {IP: null}}});
-    scene
-        .eventually("the policy is gone", SOON, async || {
-            let said = scene.would_change("Pod", "web", &unlabelled).await;
-            said.is_accepted().then_some(()).ok_or(format!("{said:?}"))
-        })
-        .await;
+    scene.unguard_marks().await;
     for change in [
         json!({"metadata": {"labels": {IP: null}}}),
         json!({"metadata": {"labels": {IP: "another"}}}),
