@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Stage;
 use super::by_hand::set_right;
 use super::deeds::Deeds;
-use super::wish::{as_wished, braked, written_since};
+use super::wish::{braked, tidied, written_since};
 
 /// How often the world looks around.
 const TURN: Duration = Duration::from_millis(500);
@@ -29,7 +29,7 @@ pub(super) async fn rest(stage: &mut Stage, deeds: &mut Deeds) -> Result<(), Str
         for block in braked(&stage.world) {
             stage.world.release_brake(&block);
         }
-        match as_wished(&stage.world) {
+        match tidied(&stage.world) {
             Ok(()) if now >= LENGTH => break,
             Ok(()) => {}
             Err(missing) if now >= limit => {
@@ -46,7 +46,7 @@ pub(super) async fn rest(stage: &mut Stage, deeds: &mut Deeds) -> Result<(), Str
         while stage.log.now() < until {
             stage.pass(TURN).await;
         }
-        as_wished(&stage.world).map_err(|missing| format!("it did not stay at rest: {missing}"))?;
+        tidied(&stage.world).map_err(|missing| format!("it did not stay at rest: {missing}"))?;
         let written = written_since(&stage.api, &stage.cloud, sequence, sent);
         if written.is_empty() {
             return Ok(());
