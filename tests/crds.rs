@@ -352,7 +352,10 @@ fn a_node_selector_is_of_labels_and_of_none_of_ours() {
     };
     accepts(&chosen("role", "edge"));
     accepts(&chosen("node-role.kubernetes.io/edge", ""));
-    for key in ["block.ip.wgtwo.com/office", "ip.wgtwo.com/ip"] {
+    for key in [
+        "ip.wgtwo.com.node-restriction.kubernetes.io/office",
+        "ip.wgtwo.com/ip",
+    ] {
         rejects(&chosen(key, ""), "by labels of your own");
     }
     for value in ["a b", "-a", "a_"] {

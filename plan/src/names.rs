@@ -76,7 +76,7 @@ impl BlockName {
     /// steered where the block names no selector.
     #[must_use]
     pub fn node_label(&self) -> String {
-        alloc::format!("block.ip.wgtwo.com/{self}")
+        alloc::format!("ip.wgtwo.com.node-restriction.kubernetes.io/{self}")
     }
 }
 

@@ -35,7 +35,7 @@ fn a_node_s_instance_is_the_end_of_its_provider_id_where_ec2_is_the_provider() {
 #[test]
 fn a_block_s_label_has_its_name_under_our_domain() {
     let label = BlockName::from("office").node_label();
-    assert_eq!(label, "block.ip.wgtwo.com/office");
+    assert_eq!(label, "ip.wgtwo.com.node-restriction.kubernetes.io/office");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use kube::{Client, Resource, ResourceExt as _};
 use mooring_plan::admission::address::Parent;
 use mooring_plan::admission::usage::{Subject, Use};
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::judge::LIMIT;
@@ -101,6 +102,10 @@ fn whole<K: Resource>(object: DeserializeGuard<K>) -> Option<K> {
     Some(object)
 }
 
+/// So many reads of the API server are on their way at a time: more would not be answered sooner, and would take from
+/// what the controller asks.
+const READS: usize = 32;
+
 /// All IPs and blocks.
 type Lists = (Vec<Arc<Ip>>, Vec<Arc<IpBlock>>);
 
@@ -110,6 +115,7 @@ pub struct Live {
     client: Client,
     caches: Caches,
     lists: Shared<Lists>,
+    turns: Arc<Semaphore>,
 }
 
 impl Live {
@@ -120,16 +126,28 @@ impl Live {
             client,
             caches,
             lists: Shared::default(),
+            turns: Arc::new(Semaphore::new(READS)),
         }
     }
 
     /// All as they are now. A crowd of pods that ask for what is not there costs no list each.
     async fn lists(&self) -> Result<Lists, Unreadable> {
-        let client = self.client.clone();
+        let (client, turns) = (self.client.clone(), Arc::clone(&self.turns));
         let lists = async move {
+            // It is never closed.
+            let _turn = turns.acquire().await;
             tokio::try_join!(list(&client, "the IPs"), list(&client, "the IPBlocks"))
         };
         self.lists.or(lists).await
+    }
+
+    /// A read, once it is its turn. None: that and its answer took too long.
+    async fn in_turn<T>(&self, read: impl Future<Output = T>) -> Option<T> {
+        let read = async {
+            let _turn = self.turns.acquire().await;
+            read.await
+        };
+        timeout(LIMIT, read).await.ok()
     }
 
     /// What is known of the Node; nothing where it cannot be read in time.
@@ -138,10 +156,10 @@ impl Live {
             return NodeSeen::Unknown;
         };
         let nodes: Api<Node> = Api::all(self.client.clone());
-        match timeout(LIMIT, nodes.get_metadata_opt(name)).await {
-            Ok(Ok(Some(node))) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
-            Ok(Ok(None)) => NodeSeen::Absent,
-            Ok(Err(_)) | Err(_) => NodeSeen::Unknown,
+        match self.in_turn(nodes.get_metadata_opt(name)).await {
+            Some(Ok(Some(node))) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
+            Some(Ok(None)) => NodeSeen::Absent,
+            Some(Err(_)) | None => NodeSeen::Unknown,
         }
     }
 
@@ -150,10 +168,7 @@ impl Live {
         let address = address?.to_string();
         let kind = ApiResource::erase::<IPAddress>(&());
         let reservations: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
-        let object = timeout(LIMIT, reservations.get_opt(&address))
-            .await
-            .ok()?
-            .ok()??;
+        let object = self.in_turn(reservations.get_opt(&address)).await?.ok()??;
         let found = reservation(&object).ok()?;
         Some(
             found
@@ -165,7 +180,7 @@ impl Live {
     /// The `IP` as it is now. None: it could not be read in time.
     async fn ip(&self, name: &str) -> Option<Option<Ip>> {
         let ips: Api<Ip> = Api::all(self.client.clone());
-        timeout(LIMIT, ips.get_opt(name)).await.ok()?.ok()
+        self.in_turn(ips.get_opt(name)).await?.ok()
     }
 }
 
@@ -199,6 +214,7 @@ impl Rights for Live {
             spec: asked(subject, wanted),
             ..SubjectAccessReview::default()
         };
+        let _turn = self.turns.acquire().await;
         let said = reviews.create(&PostParams::default(), &asked).await;
         let said = said.map_err(|error| unreadable(error.into()))?.status;
         let said =

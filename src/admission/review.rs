@@ -175,6 +175,12 @@ pub fn answer(uid: &str, verdict: &Verdict) -> AdmissionReview<DynamicObject> {
         Ok(allowed) => {
             response.allowed = true;
             response.result = Status::default();
+            // The API server puts the webhook's name before the key.
+            if let Some(granted) = &allowed.granted {
+                response
+                    .audit_annotations
+                    .insert("granted".to_owned(), granted.clone());
+            }
             if !allowed.warnings.is_empty() {
                 response.warnings = Some(allowed.warnings.clone());
             }

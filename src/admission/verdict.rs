@@ -13,6 +13,8 @@ pub struct Allowed {
     pub patch: Patch,
     /// What it makes of an IP: with `--authorize-use`, only with the right to that.
     pub uses: Option<Use>,
+    /// Who was granted which address, for the API server's audit log.
+    pub granted: Option<String>,
 }
 
 impl Allowed {
@@ -33,6 +35,13 @@ impl Allowed {
     #[must_use]
     pub fn using(mut self, wanted: Use) -> Self {
         self.uses = Some(wanted);
+        self
+    }
+
+    /// With this in the audit log.
+    #[must_use]
+    pub fn granting(mut self, granted: String) -> Self {
+        self.granted = Some(granted);
         self
     }
 

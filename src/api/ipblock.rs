@@ -94,7 +94,7 @@ pub struct IpBlockSpec {
     pub subnet_id: String,
 
     /// The nodes whose network interfaces may carry the addresses, by labels that an administrator
-    /// keeps. Left out: Mooring labels the nodes that can, with block.ip.wgtwo.com/ and the block's
+    /// keeps. Left out: Mooring labels the nodes that can, with ip.wgtwo.com.node-restriction.kubernetes.io/ and the block's
     /// name, and steers pods by that label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<NodeSelector>,
@@ -148,7 +148,7 @@ pub struct NodeSelector {
     #[x_kube(
         // The syntax of keys is left to the webhook: they have no limit of length, which makes a pattern too costly.
         validation = Rule::new(
-            "self.all(k, !k.startsWith('ip.wgtwo.com/') && !k.startsWith('block.ip.wgtwo.com/'))"
+            "self.all(k, !k.startsWith('ip.wgtwo.com/') && !k.startsWith('ip.wgtwo.com.node-restriction.kubernetes.io/'))"
         ).message("must choose nodes by labels of your own: leave nodeSelector out, and Mooring labels the nodes"),
         validation = Rule::new(
             "self.all(k, self[k].matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$'))"

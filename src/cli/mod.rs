@@ -5,6 +5,7 @@ mod certificate;
 mod clients;
 mod crds;
 mod duration;
+mod files;
 mod identity;
 mod run;
 mod told;

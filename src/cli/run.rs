@@ -14,6 +14,7 @@ use super::authorize;
 use super::certificate;
 use super::clients::{Clients, clients};
 use super::duration::duration;
+use super::files;
 use super::identity::identity;
 use crate::admission::{self, Live, Webhook};
 use crate::cloud::ec2::Ec2;
@@ -125,6 +126,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
     if args.webhook {
         args.certificate.check()?;
     }
+    files::raise();
     // Fails only if there is one already, and nobody else installs one.
     let _ = aws_lc_rs::default_provider().install_default();
     tokio::runtime::Builder::new_multi_thread()

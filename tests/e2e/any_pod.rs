@@ -199,7 +199,7 @@ fn given(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &str) -> Val
         Some(gates) => gates.push(gate),
         None => *gates = json!([gate]),
     }
-    let label = json!({"key": format!("block.ip.wgtwo.com/{block}"), "operator": "Exists"});
+    let label = json!({"key": format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}"), "operator": "Exists"});
     let required = &mut pod["spec"]["affinity"]["nodeAffinity"][REQUIRED];
     match required["nodeSelectorTerms"].as_array_mut() {
         // An empty term selects nothing; with an expression it would select something.

@@ -129,8 +129,10 @@ async fn nodes_are_chosen_by_labels_that_they_can_have(scene: &Scene) {
     // The keys' syntax is the webhook's alone to say.
     let said = choose("a b").await;
     said.rejected(&["the key \"a b\", which no label can have", &block]);
-    choose(&format!("block.ip.wgtwo.com/{block}"))
-        .await
-        .rejected(&["of your own"]);
+    choose(&format!(
+        "ip.wgtwo.com.node-restriction.kubernetes.io/{block}"
+    ))
+    .await
+    .rejected(&["of your own"]);
     choose("role").await.accepted_silently();
 }

@@ -21,7 +21,7 @@ async fn without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_t
         .expect_condition("Pod", &pod, "PodScheduled", "False")
         .await;
     assert_eq!(reason, "Unschedulable");
-    let label = format!("block.ip.wgtwo.com/{block}");
+    let label = format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}");
     let object = scene.get("Pod", &pod).await.expect("it waits");
     let affinity = &object["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let wanted = &affinity["nodeSelectorTerms"][0]["matchExpressions"][0];
@@ -32,7 +32,10 @@ async fn without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_t
     );
     let readme = std::fs::read_to_string(mooring_cluster::repository().join("README.md"));
     let readme = readme.expect("there is a README");
-    for words in ["block.ip.wgtwo.com/partners", "node-template/label/"] {
+    for words in [
+        "ip.wgtwo.com.node-restriction.kubernetes.io/partners",
+        "node-template/label/",
+    ] {
         assert!(readme.contains(words), "the README does not say {words}");
     }
     // The node as its template makes it: with the label, before Mooring has looked at it.

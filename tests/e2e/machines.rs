@@ -114,7 +114,7 @@ async fn a_pod_on_a_node_without_an_interface_in_the_subnet_is_told(scene: &Scen
     let labels = scene.get("Node", &node.name).await.expect("it is there");
     let labels = labels["metadata"]["labels"].to_string();
     assert!(
-        !labels.contains("block.ip.wgtwo.com"),
+        !labels.contains("ip.wgtwo.com.node-restriction"),
         "labels are not ours to keep here: {labels}"
     );
 }

@@ -9,6 +9,9 @@ scenes![
     shared a_label_or_a_uid_without_the_annotation_is_refused,
     shared no_binding_brings_our_annotations,
     shared no_pod_of_an_excluded_namespace_asks_for_an_address,
+    shared no_kubelet_labels_its_node_for_a_block,
+    shared the_audit_log_says_who_was_granted_which_address,
+    shared what_users_may_do_comes_with_the_roles_that_they_have,
 ];
 
 fn with(scene: &Scene, name: &str, metadata: &Value) -> Value {
@@ -87,5 +90,89 @@ async fn no_pod_of_an_excluded_namespace_asks_for_an_address(scene: &Scene) {
                 "create it in another namespace",
             ]);
         }
+    }
+}
+
+async fn no_kubelet_labels_its_node_for_a_block(scene: &Scene) {
+    let node = scene.node("a").await;
+    let label = async |key: &str| {
+        let kubelet = format!("--as=system:node:{} --as-group=system:nodes", node.name);
+        let words = format!("label node {} {key}= {kubelet}", node.name);
+        scene.kubectl(&words).await
+    };
+    let said = label("ip.wgtwo.com.node-restriction.kubernetes.io/partners").await;
+    assert!(
+        !said.ok && said.stderr.contains("is not allowed to modify labels"),
+        "{}{}",
+        said.stdout,
+        said.stderr
+    );
+    label("example.com/tier").await.success();
+}
+
+async fn the_audit_log_says_who_was_granted_which_address(scene: &Scene) {
+    let ip = scene.attached_pod().await;
+    let sentence = "the creation of the pod has the grant";
+    scene
+        .eventually(sentence, crate::scene::SOON, async || {
+            let audit = scene.audit();
+            let granted = audit
+                .iter()
+                .filter(|event| event.resource == "pods" && event.name == "web")
+                .find_map(|event| event.annotations.get("create-pod.ip.wgtwo.com/granted"));
+            let wanted = [ip.name.as_str(), ip.address.as_str(), "to pod", "/web"];
+            match granted {
+                Some(granted) if wanted.iter().all(|word| granted.contains(word)) => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await;
+}
+
+async fn what_users_may_do_comes_with_the_roles_that_they_have(scene: &Scene) {
+    for file in ["view", "edit"] {
+        let file = mooring_cluster::repository().join(format!("config/users/{file}.yaml"));
+        let role = std::fs::read_to_string(file).expect("it is there");
+        scene.cluster().apply(&role).await;
+    }
+    for role in ["view", "edit", "admin"] {
+        let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": {"name": format!("mooring-test-{role}")},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": format!("test-{role}")}]});
+        scene.cluster().apply(&binding.to_string()).await;
+    }
+    let can = async |role: &str, what: &str| {
+        let said = scene
+            .kubectl(&format!("auth can-i {what} --as=test-{role}"))
+            .await;
+        said.stdout.trim() == "yes"
+    };
+    scene
+        .eventually("the roles are aggregated", crate::scene::SOON, async || {
+            let said = can("edit", "create ips.ip.wgtwo.com").await
+                && can("view", "get ipblocks.ip.wgtwo.com").await;
+            said.then_some(()).ok_or("not yet")
+        })
+        .await;
+    for (role, what, may) in [
+        ("view", "list ips.ip.wgtwo.com", true),
+        ("view", "create ips.ip.wgtwo.com", false),
+        ("edit", "delete ips.ip.wgtwo.com", true),
+        ("edit", "get ipblocks.ip.wgtwo.com", true),
+        ("edit", "create ipblocks.ip.wgtwo.com", false),
+        ("edit", "patch ips.ip.wgtwo.com --subresource=status", false),
+        ("admin", "create ips.ip.wgtwo.com", true),
+        (
+            "admin",
+            "patch ips.ip.wgtwo.com --subresource=status",
+            false,
+        ),
+    ] {
+        assert_eq!(can(role, what).await, may, "{role}: {what}");
+    }
+    for role in ["view", "edit", "admin"] {
+        let binding = format!("delete clusterrolebinding mooring-test-{role}");
+        scene.kubectl(&binding).await.success();
     }
 }

@@ -27,7 +27,7 @@ async fn offered(scene: &Scene) -> (String, Ip) {
 }
 
 fn label_of(block: &str) -> Value {
-    json!({"key": format!("block.ip.wgtwo.com/{block}"), "operator": "Exists"})
+    json!({"key": format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}"), "operator": "Exists"})
 }
 
 async fn uid(scene: &Scene, ip: &Ip) -> String {

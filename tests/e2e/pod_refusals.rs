@@ -27,6 +27,13 @@ async fn a_missing_ip_and_one_of_others_are_refused_in_the_same_words(scene: &Sc
         let said = scene.would_create(&pod).await;
         said.rejected(&[annotation, "does not exist, or", "may not use it"])
     };
+    // What can name nothing is not repeated.
+    let long = "x".repeat(100);
+    let said = scene
+        .would_create(&scene.pod_asking("web", &long, &json!({})))
+        .await;
+    let message = said.rejected(&["has 100 characters", "kubectl get ips"]);
+    assert!(!message.contains(&long), "{message}");
     // The IP itself is for others; its block is; each by name and by address.
     let theirs = json!({"address": scene.address(10), "allowedNamespaces": ["elsewhere"]});
     let in_closed = json!({"address": format!("{prefix}10")});
@@ -107,7 +114,7 @@ async fn a_pod_that_cannot_run_on_the_blocks_nodes_is_refused(scene: &Scene) {
         let pod = scene.pod_asking("web", &ip.name, &json!({"spec": spec}));
         scene.would_create(&pod).await
     };
-    let label = format!("block.ip.wgtwo.com/{block}");
+    let label = format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}");
     let said = ask(json!({"nodeName": outside.name})).await;
     said.rejected(&[&outside.name, &label, &block, "leave spec.nodeName out"]);
     let said = ask(json!({"nodeName": scene.named("nowhere")})).await;

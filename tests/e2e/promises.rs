@@ -251,7 +251,7 @@ impl Scene {
 
     /// The node carries the label of this block.
     pub async fn expect_labelled(&self, node: &str, block: &str) {
-        let label = format!("block.ip.wgtwo.com/{block}");
+        let label = format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}");
         self.eventually(
             &format!("node {node} is labelled {label}"),
             SOON,

@@ -241,6 +241,7 @@ pub const ADDRESS: &str = "10.0.0.10";
 pub fn write(second: i64, resource: &str, name: &str, response: Value) -> AuditEvent {
     let at = Timestamp::from_second(second).expect("a small number");
     AuditEvent {
+        annotations: std::collections::BTreeMap::new(),
         verb: "patch".to_owned(),
         user: String::new(),
         agent: String::new(),

@@ -150,7 +150,10 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
             with(json!({"nodeSelector": {}})),
             "matchLabels: Required value",
         ),
-        (chosen("block.ip.wgtwo.com/partners", ""), own),
+        (
+            chosen("ip.wgtwo.com.node-restriction.kubernetes.io/partners", ""),
+            own,
+        ),
         (chosen("ip.wgtwo.com/x", ""), own),
         (chosen("role", "a b"), "each value must be a label's"),
         (chosen("role", &"x".repeat(64)), "Too long"),

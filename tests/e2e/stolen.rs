@@ -106,7 +106,10 @@ fn nodes() -> Vec<Attempt> {
         change(json!({"spec": {"unschedulable": true}})),
         change(label("tier", json!("edge"))),
         change(label("kubernetes.io/hostname", Value::Null)),
-        change(label("xblock.ip.wgtwo.com/other", json!(""))),
+        change(label(
+            "example.com.node-restriction.kubernetes.io/other",
+            json!(""),
+        )),
         change(json!({"metadata": {"annotations": {"a": "b"}}})),
         change(json!({"metadata": {"finalizers": ["test.mooring/hold"]}})),
         (
@@ -120,7 +123,10 @@ fn nodes() -> Vec<Attempt> {
             WEBHOOK,
             "PATCH",
             NODE.to_owned(),
-            label("block.ip.wgtwo.com/other", json!("")),
+            label(
+                "ip.wgtwo.com.node-restriction.kubernetes.io/other",
+                json!(""),
+            ),
         ),
     ]
 }
@@ -336,7 +342,8 @@ async fn a_stolen_token_of_moorings_cannot_be_widened(scene: &Scene) {
     ask(WHOLE, "PATCH", &format!("{PODS}/web/status"), &label)
         .await
         .accepted();
-    let label = json!({"metadata": {"labels": {"block.ip.wgtwo.com/other": ""}}});
+    let label =
+        json!({"metadata": {"labels": {"ip.wgtwo.com.node-restriction.kubernetes.io/other": ""}}});
     ask(WHOLE, "PATCH", NODE, &label).await.accepted();
     let another = ByteString(scene.cluster().authority().as_bytes().to_vec());
     let bundle =

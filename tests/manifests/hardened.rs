@@ -1,7 +1,7 @@
 //! Mooring's own pods: what they may do, where they run, and how they are replaced.
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
-use k8s_openapi::api::core::v1::{Container, PodSpec};
+use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
@@ -48,10 +48,10 @@ fn it_is_not_put_out_for_others_and_has_what_it_asks_for() {
 fn one_replica_is_left_whatever_is_drained() {
     let labels = deployment().selector;
     let budget: PodDisruptionBudget = object("config/default/pod_disruption_budget.yaml");
-    assert_eq!(
-        budget.spec.unwrap().min_available,
-        Some(IntOrString::Int(1))
-    );
+    let budget = budget.spec.unwrap();
+    assert_eq!(budget.min_available, Some(IntOrString::Int(1)));
+    let unhealthy = budget.unhealthy_pod_eviction_policy;
+    assert_eq!(unhealthy.as_deref(), Some("AlwaysAllow"));
     let (pod, _) = pod();
     let affinity = pod.affinity.unwrap().pod_anti_affinity.unwrap();
     let terms = affinity.preferred_during_scheduling_ignored_during_execution;
@@ -92,9 +92,9 @@ fn its_events_are_about_its_pod() {
         .env
         .unwrap()
         .into_iter()
-        .map(|variable| {
-            let field = variable.value_from.unwrap().field_ref.unwrap();
-            (variable.name, field.field_path)
+        .filter_map(|variable| {
+            let field = variable.value_from?.field_ref.unwrap();
+            Some((variable.name, field.field_path))
         })
         .collect();
     for (name, field) in [("POD_NAME", "metadata.name"), ("POD_UID", "metadata.uid")] {
@@ -102,5 +102,26 @@ fn its_events_are_about_its_pod() {
             given.contains(&(name.to_owned(), field.to_owned())),
             "{given:?}"
         );
+    }
+}
+
+#[test]
+fn its_role_is_its_own_and_not_its_node_s() {
+    let (_, container) = pod();
+    let variables = container.env.unwrap();
+    let disabled = variables
+        .iter()
+        .find(|variable| variable.name == "AWS_EC2_METADATA_DISABLED");
+    let value = disabled.and_then(|variable| variable.value.as_deref());
+    assert_eq!(value, Some("true"));
+}
+
+#[test]
+fn the_namespace_takes_warns_of_and_notes_no_pod_with_more_rights() {
+    let namespace: Namespace = object("config/default/namespace.yaml");
+    let labels = namespace.metadata.labels.unwrap();
+    for mode in ["enforce", "warn", "audit"] {
+        let level = labels.get(&format!("pod-security.kubernetes.io/{mode}"));
+        assert_eq!(level.map(String::as_str), Some("restricted"), "{mode}");
     }
 }

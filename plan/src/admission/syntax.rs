@@ -43,10 +43,12 @@ fn is_label_key(key: &str) -> bool {
     prefix.len() <= DNS_NAME && prefix.split('.').all(is_dns_word) && is_label_word(name)
 }
 
-/// Whether the key's prefix is Mooring's own: `ip.wgtwo.com` or a name below it.
+/// Whether the key's prefix is Mooring's own: `ip.wgtwo.com`, a name below it, or that of the blocks' labels.
 fn is_ours(key: &str) -> bool {
     let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
-    prefix == "ip.wgtwo.com" || prefix.ends_with(".ip.wgtwo.com")
+    prefix == "ip.wgtwo.com"
+        || prefix.ends_with(".ip.wgtwo.com")
+        || prefix == "ip.wgtwo.com.node-restriction.kubernetes.io"
 }
 
 /// Whether every one of `spec.allowedNamespaces` can be a namespace: one that cannot would allow nobody.

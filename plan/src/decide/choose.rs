@@ -131,6 +131,7 @@ impl<'a> World<'a> {
             return Choice::Take(candidates.swap_remove(0));
         };
         let waiting_since = oldest.seen.max(self.lost_since());
+        let namespace = oldest.pod.key.namespace.clone();
         let mut group: Vec<(Candidate<'a>, ReplicaSet)> = Vec::new();
         for candidate in candidates {
             let set = candidate
@@ -138,9 +139,11 @@ impl<'a> World<'a> {
                 .replica_set
                 .as_ref()
                 .and_then(|(_, uid)| self.facts.replica_sets.get(uid));
-            if let Some((_, set)) =
-                set.filter(|(_, set)| set.deployment.as_ref() == Some(&deployment))
-            {
+            let same = |set: &ReplicaSet| {
+                set.deployment.as_ref() == Some(&deployment)
+                    && candidate.pod.key.namespace == namespace
+            };
+            if let Some((_, set)) = set.filter(|(_, set)| same(set)) {
                 group.push((candidate, set.clone()));
             }
         }
@@ -243,9 +246,13 @@ impl<'a> World<'a> {
             };
             waits = waits.or(soon);
             let before = self.facts.replica_sets.get(theirs).map(|(_, set)| set);
-            let Some(before) = before
-                .filter(|before| set.deployment.is_some() && before.deployment == set.deployment)
-            else {
+            // Whoever creates a pod can write any owner into it, also one of another namespace.
+            let same = |before: &&ReplicaSet| {
+                set.deployment.is_some()
+                    && before.deployment == set.deployment
+                    && holder.key.namespace == candidate.pod.key.namespace
+            };
+            let Some(before) = before.filter(same) else {
                 let cycle = self.cycle(candidate.pod, holder);
                 notices.push(cycle.map_or_else(
                     || other_holds(holder, candidate.pod),

@@ -86,7 +86,7 @@ fn a_node_selector_has_what_can_be_a_label() {
 #[test]
 fn a_node_selector_has_none_of_moorings_own_labels() {
     for key in [
-        "block.ip.wgtwo.com/office",
+        "ip.wgtwo.com.node-restriction.kubernetes.io/office",
         "ip.wgtwo.com/ip",
         "other.ip.wgtwo.com/x",
     ] {

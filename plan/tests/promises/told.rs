@@ -325,7 +325,7 @@ fn that_no_node_of_the_block_is_there_and_the_label_that_an_autoscaler_needs() {
     let from = sim.now;
     sim.pod("a");
     sim.wait(HOUR);
-    let words = "the label block.ip.wgtwo.com/block on its node template";
+    let words = "the label ip.wgtwo.com.node-restriction.kubernetes.io/block on its node template";
     expect_told(&sim, "a", from, Reason::NoEligibleNode, words);
 }
 

@@ -10,6 +10,9 @@ use crate::admission::catalog::asked;
 use crate::api::read::namespaces;
 use crate::api::{Ip, IpBlock};
 
+/// No IP has a longer name, and no address is longer. What is longer is neither looked up nor repeated.
+const LONGEST: usize = 63;
+
 /// What a pod asks for, found.
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved<'a> {
@@ -40,6 +43,16 @@ pub fn resolve<'a>(
             Because::Invalid,
             "annotation ip.wgtwo.com/ip is empty",
             "give it the name or the address of an IP: kubectl get ips.ip.wgtwo.com",
+        ));
+    }
+    if annotation.len() > LONGEST {
+        return Err(Denial::new(
+            Because::Invalid,
+            format!(
+                "annotation ip.wgtwo.com/ip has {} characters",
+                annotation.len()
+            ),
+            "name an IP, whose name has 63 at most, or its address: kubectl get ips.ip.wgtwo.com",
         ));
     }
     let ip = catalog

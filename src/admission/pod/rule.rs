@@ -66,7 +66,9 @@ fn created(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) ->
         .map(|lack| lack.what)
         .collect();
     if lost.is_empty() {
-        return Ok(Allowed::silently().using(wanted(pod, namespace, &resolved)));
+        return Ok(Allowed::silently()
+            .using(wanted(pod, namespace, &resolved))
+            .granting(granted(pod, namespace, &resolved)));
     }
     Err(Denial::from_others(
         Because::Forbidden,
@@ -92,6 +94,20 @@ fn wanted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> Use {
             spec.and_then(|spec| spec.service_account_name.as_deref()),
         ),
     }
+}
+
+/// For the audit log: the address is not reserved yet where the IP is new.
+fn granted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> String {
+    let status = resolved.ip.status.as_ref();
+    let address = status.and_then(|status| status.address.as_deref());
+    let address = address.map(|address| format!(" ({address})"));
+    format!(
+        "IP {}{} of IPBlock {} to pod {}",
+        resolved.ip_name(),
+        address.unwrap_or_default(),
+        resolved.block_name(),
+        Called { pod, namespace }
+    )
 }
 
 /// The pod waits while another has the address.

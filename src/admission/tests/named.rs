@@ -98,8 +98,8 @@ fn nodes_are_chosen_by_labels_that_they_can_have_and_that_are_not_ours() {
         "role: \"a b\", which is no label's value",
     );
     refused_when_it_is_new(
-        chosen("block.ip.wgtwo.com/home", ""),
-        "block.ip.wgtwo.com/home, which is Mooring's own",
+        chosen("ip.wgtwo.com.node-restriction.kubernetes.io/home", ""),
+        "ip.wgtwo.com.node-restriction.kubernetes.io/home, which is Mooring's own",
     );
     let (create, edit, _) = chosen("role", "edge");
     accepts_silently(create);

@@ -47,7 +47,7 @@ fn marks() -> Vec<Value> {
 }
 
 fn on_block() -> Value {
-    json!({"key": "block.ip.wgtwo.com/office", "operator": "Exists"})
+    json!({"key": "ip.wgtwo.com.node-restriction.kubernetes.io/office", "operator": "Exists"})
 }
 
 fn selector() -> Value {

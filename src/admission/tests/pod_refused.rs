@@ -98,7 +98,7 @@ fn a_node_chosen_beforehand_must_be_one_of_the_block() {
     );
     accepts(mutate(
         &bound,
-        &seen(json!({"block.ip.wgtwo.com/office": ""})),
+        &seen(json!({"ip.wgtwo.com.node-restriction.kubernetes.io/office": ""})),
     ));
     accepts(mutate(&bound, &office()));
 }
@@ -119,7 +119,7 @@ fn required(terms: Value) -> Value {
 #[test]
 fn a_placement_that_contradicts_the_block_is_refused() {
     let elsewhere = json!([{"key": "role", "operator": "In", "values": ["batch"]}]);
-    let away = json!([{"key": "block.ip.wgtwo.com/office", "operator": "DoesNotExist"}]);
+    let away = json!([{"key": "ip.wgtwo.com.node-restriction.kubernetes.io/office", "operator": "DoesNotExist"}]);
     rejects(
         mutate(
             &asking(json!({"nodeSelector": {"role": "batch"}})),

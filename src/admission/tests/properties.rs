@@ -21,8 +21,8 @@ fn expression() -> impl Strategy<Value = Value> {
         json!({"key": "role", "operator": "In", "values": ["edge"]}),
         json!({"key": "role", "operator": "NotIn", "values": ["edge"]}),
         json!({"key": "zone", "operator": "Exists"}),
-        json!({"key": "block.ip.wgtwo.com/office", "operator": "Exists"}),
-        json!({"key": "block.ip.wgtwo.com/office", "operator": "DoesNotExist"}),
+        json!({"key": "ip.wgtwo.com.node-restriction.kubernetes.io/office", "operator": "Exists"}),
+        json!({"key": "ip.wgtwo.com.node-restriction.kubernetes.io/office", "operator": "DoesNotExist"}),
         json!({"key": "cores", "operator": "Gt", "values": ["4"]}),
     ])
 }
@@ -153,7 +153,7 @@ fn rest(mut pod: Value, catalog: &Catalog) -> Value {
     let wanted = if chosen {
         json!({"key": "role", "operator": "In", "values": ["edge"]})
     } else {
-        json!({"key": "block.ip.wgtwo.com/office", "operator": "Exists"})
+        json!({"key": "ip.wgtwo.com.node-restriction.kubernetes.io/office", "operator": "Exists"})
     };
     if let Some(labels) = pod["metadata"]["labels"].as_object_mut() {
         labels.remove(OURS);

@@ -1,5 +1,6 @@
 //! The API server's audit log: the history that safety is judged by.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
@@ -39,6 +40,8 @@ pub struct AuditEvent {
     pub received: Timestamp,
     /// When it was answered.
     pub answered: Timestamp,
+    /// What admission noted.
+    pub annotations: BTreeMap<String, String>,
     /// What was sent; null where bodies are not recorded.
     pub request: Value,
     /// What was answered; null where bodies are not recorded.
@@ -92,6 +95,8 @@ struct Record {
     object_ref: Reference,
     #[serde(default)]
     response_status: Status,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
     #[serde(default)]
     request_object: Value,
     #[serde(default)]
@@ -183,6 +188,7 @@ fn event(record: Record) -> AuditEvent {
         code: record.response_status.code,
         received: record.request_received_timestamp,
         answered: record.stage_timestamp,
+        annotations: record.annotations,
         request: record.request_object,
         response: record.response_object,
     }

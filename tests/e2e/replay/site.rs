@@ -149,7 +149,7 @@ impl Names {
             "ipaddresses" => self.addresses.contains(&write.name),
             "pods" => write.namespace == self.namespace && write.name.starts_with(&self.app),
             "nodes" => {
-                let label = format!("block.ip.wgtwo.com/{}", self.block);
+                let label = format!("ip.wgtwo.com.node-restriction.kubernetes.io/{}", self.block);
                 write.body["metadata"]["labels"].get(label).is_some()
             }
             _ => false,

@@ -306,7 +306,10 @@ async fn expect_let_go(lot: &Lot<'_>) {
 
 async fn expect_no_block(lot: &Lot<'_>) {
     let (scene, site) = (lot.scene(), lot.site);
-    let label = format!("block.ip.wgtwo.com/{}", lot.names.block);
+    let label = format!(
+        "ip.wgtwo.com.node-restriction.kubernetes.io/{}",
+        lot.names.block
+    );
     scene
         .eventually("nothing is left of the block", LONG, async || {
             if let Some(block) = scene.get("IPBlock", &lot.names.block).await {

@@ -16,7 +16,7 @@ use mooring_plan::step::{BlockStep, Notice};
 
 use crate::sim::{SUBNET, Sim};
 
-const LABEL: &str = "block.ip.wgtwo.com/block";
+const LABEL: &str = "ip.wgtwo.com.node-restriction.kubernetes.io/block";
 
 fn name() -> BlockName {
     BlockName::from("block")

@@ -85,6 +85,7 @@ fn flags(folder: &Path, etcd_url: &str, port: u16, files: &Files) -> Vec<String>
         ),
         flag("token-auth-file", files.tokens.display()),
         flag("authorization-mode", "Node,RBAC"),
+        flag("enable-admission-plugins", "NodeRestriction"),
         flag("endpoint-reconciler-type", "none"),
         flag(
             "audit-policy-file",

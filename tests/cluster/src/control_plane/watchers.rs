@@ -9,6 +9,7 @@ use crate::process::Process;
 
 /// Controllers that a test needs; the others would only take time from two cores.
 const CONTROLLERS: &[&str] = &[
+    "clusterrole-aggregation-controller",
     "cronjob-controller",
     "daemonset-controller",
     "deployment-controller",

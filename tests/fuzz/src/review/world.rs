@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 /// The labels that say that a pod may run on a node of a block.
 pub const NODE_LABELS: [&str; 3] = [
-    "block.ip.wgtwo.com/office",
-    "block.ip.wgtwo.com/slow",
+    "ip.wgtwo.com.node-restriction.kubernetes.io/office",
+    "ip.wgtwo.com.node-restriction.kubernetes.io/slow",
     "role",
 ];
 
@@ -123,7 +123,8 @@ impl Source for Cluster {
 fn now(needs: &Needs) -> Catalog {
     let node = match needs.node.as_deref() {
         Some("node-1") => {
-            let labels = ["role", "block.ip.wgtwo.com/office"].map(str::to_owned);
+            let labels =
+                ["role", "ip.wgtwo.com.node-restriction.kubernetes.io/office"].map(str::to_owned);
             let [role, office] = labels;
             NodeSeen::Labelled(BTreeMap::from([
                 (role, "edge".to_owned()),

@@ -153,6 +153,8 @@ impl World {
         self.set(uid, |pod| {
             pod.stage = Stage::Ended;
             pod.ready = false;
+            // What has ended never runs again, whatever was known of it.
+            pod.lost = None;
         });
     }
 

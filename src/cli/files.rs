@@ -1,0 +1,50 @@
+//! How many files the process may have open: connections, above all.
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// Enough for every seat of the webhook and of the metrics, for reads and for calls.
+const ENOUGH: u64 = 4096;
+
+/// Raises the soft limit, which is often 1024, as far as is needed and as the hard one lets. Returns what it is then;
+/// None: there is none.
+pub fn raise() -> Option<u64> {
+    let mut limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(ENOUGH).min(ENOUGH);
+    if limit.current.is_some_and(|current| current < most) {
+        limit.current = Some(most);
+        if let Err(error) = setrlimit(Resource::Nofile, limit) {
+            tracing::warn!(%error, "the limit of open files cannot be raised");
+        }
+    }
+    let current = getrlimit(Resource::Nofile).current;
+    if let Some(current) = current.filter(|current| *current < ENOUGH) {
+        tracing::warn!(
+            current,
+            enough = ENOUGH,
+            "few files may be open: a crowd of connections may leave none for requests of our own"
+        );
+    }
+    current
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ENOUGH, raise};
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    #[test]
+    fn the_soft_limit_is_raised_as_far_as_is_needed_and_allowed() {
+        let before = getrlimit(Resource::Nofile);
+        let low = Rlimit {
+            current: Some(256),
+            ..before
+        };
+        setrlimit(Resource::Nofile, low).unwrap();
+        let most = before.maximum.unwrap_or(ENOUGH).min(ENOUGH);
+        assert_eq!(raise(), Some(most));
+        // One that is high already stays.
+        setrlimit(Resource::Nofile, before).unwrap();
+        let expected = before.current.map(|current| current.max(most));
+        assert_eq!(raise(), expected);
+    }
+}
