@@ -192,17 +192,34 @@ impl Scene {
         merged(base, changes)
     }
 
-    /// The API server guards our marks on pods no longer (`config/policies/pod_marks.yaml`).
+    /// The API server guards our marks on pods no longer (`config/policies/pod_marks.yaml`), until
+    /// [`Scene::guard_marks`].
     pub async fn unguard_marks(&self) {
         let policy = "delete validatingadmissionpolicybinding mooring-pod-marks";
         self.kubectl(policy).await.success();
-        let marked = json!({"metadata": {"annotations": null, "labels": {IP: "nobody"}}});
-        let pod = self.pod_asking("marked", "", &marked);
         self.eventually("the policy is gone", SOON, async || {
-            let said = self.would_create(&pod).await;
+            let said = self.would_create(&self.marked()).await;
             said.is_accepted().then_some(()).ok_or(format!("{said:?}"))
         })
         .await;
+    }
+
+    /// It does again: the next scene may be played in this cluster.
+    pub async fn guard_marks(&self) {
+        let file = mooring_cluster::repository().join("config/policies/pod_marks.yaml");
+        let policy = std::fs::read_to_string(file).expect("it is there");
+        self.cluster().apply(&policy).await;
+        self.eventually("the policy is back", SOON, async || {
+            let said = self.would_create(&self.marked()).await;
+            said.is_forbidden().then_some(()).ok_or(format!("{said:?}"))
+        })
+        .await;
+    }
+
+    /// A pod with our label that asks for nothing.
+    fn marked(&self) -> Value {
+        let marked = json!({"metadata": {"annotations": null, "labels": {IP: "nobody"}}});
+        self.pod_asking("marked", "", &marked)
     }
 
     /// Remembers an IP that the scene made in its own way, so that it is deleted at the end.

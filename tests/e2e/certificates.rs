@@ -228,7 +228,7 @@ async fn cert_managers_certificate_is_served_trusted_and_renewed(scene: &Scene) 
     injector.signal("STOP");
     register(scene, &mooring).await;
     expect_injected(scene, &first["ca.crt"]).await;
-    assert_eq!(conditions(scene).await, 5);
+    assert_eq!(conditions(scene).await, 4);
     expect_served(scene, &mooring, &first).await;
 
     // A pod is admitted through it, by the name that the certificate is for.

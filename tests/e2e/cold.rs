@@ -50,17 +50,23 @@ async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Sce
     // Nodes, what the cluster runs on, and Mooring itself come without being asked about.
     let node = scene.node("a").await;
     expect_own_pods(scene).await;
-    for (namespace, asking) in [("kube-system", true), (scene.name.as_str(), false)] {
-        let annotations = if asking {
-            json!({"ip.wgtwo.com/ip": ip.name})
-        } else {
-            json!({})
-        };
-        let pod = plain(namespace, "cold", &annotations);
+    for namespace in ["kube-system", scene.name.as_str()] {
+        let pod = plain(namespace, "cold", &json!({}));
         scene.cluster().apply(&pod.to_string()).await;
         let wait = format!("-n {namespace} wait pod/cold --for=condition=Ready --timeout=60s");
         scene.kubectl(&wait).await.success();
     }
+    let asking = plain(
+        "kube-system",
+        "asking",
+        &json!({"ip.wgtwo.com/ip": ip.name}),
+    );
+    let refused = scene.cluster().try_apply(&asking.to_string()).await;
+    let refused = refused.expect_err("nobody asks there").to_string();
+    assert!(
+        refused.contains("no pod of this namespace can have an address"),
+        "{refused}"
+    );
     // What asks for an address waits, and is told why.
     scene.deployment("web", &ip).await;
     let told = scene

@@ -232,6 +232,7 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
     each_says_why(scene, &bad).await;
     scene.unguard_marks().await;
     store_pods(scene, &good).await;
+    scene.guard_marks().await;
 
     // A status that does not say where the address is: it is not taken for nowhere, it says so, and is counted.
     let broken = scene

@@ -130,11 +130,6 @@ async fn the_audit_log_says_who_was_granted_which_address(scene: &Scene) {
 }
 
 async fn what_users_may_do_comes_with_the_roles_that_they_have(scene: &Scene) {
-    for file in ["view", "edit"] {
-        let file = mooring_cluster::repository().join(format!("config/users/{file}.yaml"));
-        let role = std::fs::read_to_string(file).expect("it is there");
-        scene.cluster().apply(&role).await;
-    }
     for role in ["view", "edit", "admin"] {
         let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
             "metadata": {"name": format!("mooring-test-{role}")},

@@ -7,7 +7,10 @@ use crate::asking::{block_named, ip_named};
 use crate::process::{doubt_for_a_while, looking_often};
 use crate::scene::Scene;
 
-scenes![alone reviews_are_answered_with_the_rights_of_the_webhook];
+scenes![
+    alone reviews_are_answered_with_the_rights_of_the_webhook,
+    alone a_controller_without_a_webhook_attaches_what_another_process_let_in,
+];
 
 const ACCOUNT: &str = "mooring-webhook";
 
@@ -78,4 +81,25 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
     assert_eq!(written.count(), 0);
     let object = scene.get("IP", &ip).await.expect("it is there");
     assert!(object["status"].is_null(), "{object}");
+}
+
+async fn a_controller_without_a_webhook_attaches_what_another_process_let_in(scene: &Scene) {
+    bind(scene).await;
+    let webhook = MooringOptions {
+        account: ACCOUNT,
+        arguments: vec!["--controller=false".to_owned()],
+        ..MooringOptions::default()
+    };
+    scene.mooring_with(webhook).await;
+    let controller = MooringOptions {
+        register_webhooks: false,
+        arguments: vec!["--webhook=false".to_owned()],
+        ..MooringOptions::default()
+    };
+    let controller = scene.mooring_with(controller).await;
+    let ip = scene.attached_pod().await;
+    scene.expect_pod_ready("web").await;
+    assert!(controller.log().contains("no reviews are answered here"));
+    scene.delete("Pod", "web").await;
+    scene.expect_detached(&ip).await;
 }

@@ -274,6 +274,7 @@ async fn a_label_taken_off_while_nobody_looks_is_put_back(scene: &Scene) {
             })
             .await;
     }
+    scene.guard_marks().await;
     scene.expect_attached(&ip, "web").await;
     assert_eq!(
         scene.mutations().await.len(),

@@ -10,6 +10,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use mooring_cluster::control_plane_binary;
+use serde::Deserialize as _;
+use serde_yaml::Value;
 
 use crate::files::{NAMESPACE, documents, files, object, read, root};
 
@@ -281,4 +283,67 @@ fn webhooks() -> Vec<(String, WebhookClientConfig, BTreeMap<String, String>)> {
         }
     }
     found
+}
+
+#[test]
+fn webhook_and_controller_can_run_apart_each_with_its_own_rights() {
+    for folder in ["default", "self-managed"] {
+        let built = built_with("two-deployments", folder);
+        let objects: Vec<Value> = serde_yaml::Deserializer::from_str(&built)
+            .map(|document| Value::deserialize(document).unwrap())
+            .collect();
+        let named = |kind: &str, name: &str| {
+            let found = objects.iter().find(|object| {
+                object["kind"].as_str() == Some(kind)
+                    && object["metadata"]["name"].as_str() == Some(name)
+            });
+            found.unwrap_or_else(|| panic!("{folder}: no {kind} {name}"))
+        };
+        let given = |kind: &str, name: &str| {
+            named(kind, name)["subjects"][0]["name"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        let mut webhooks = vec![("ClusterRoleBinding", "mooring-webhook")];
+        if folder == "self-managed" {
+            webhooks.extend([
+                ("ClusterRoleBinding", "mooring-certificate"),
+                ("RoleBinding", "mooring-certificate"),
+            ]);
+        }
+        for (kind, name) in webhooks {
+            assert_eq!(
+                given(kind, name),
+                "mooring-webhook",
+                "{folder}: {kind} {name}"
+            );
+        }
+        for kind in ["ClusterRoleBinding", "RoleBinding"] {
+            assert_eq!(
+                given(kind, "mooring-controller"),
+                "mooring",
+                "{folder}: {kind}"
+            );
+        }
+        for (name, account, argument) in [
+            ("mooring", "mooring-webhook", "--controller=false"),
+            ("mooring-controller", "mooring", "--webhook=false"),
+        ] {
+            let pod = &named("Deployment", name)["spec"]["template"];
+            assert_eq!(pod["spec"]["serviceAccountName"].as_str(), Some(account));
+            let arguments = pod["spec"]["containers"][0]["args"].as_sequence().unwrap();
+            assert!(
+                arguments
+                    .iter()
+                    .any(|given| given.as_str() == Some(argument)),
+                "{arguments:?}"
+            );
+            // The Service leads to the webhook alone.
+            let selected =
+                &named("Service", "mooring-webhook")["spec"]["selector"]["app.kubernetes.io/name"];
+            let labelled = &pod["metadata"]["labels"]["app.kubernetes.io/name"];
+            assert_eq!(selected == labelled, name == "mooring");
+        }
+    }
 }

@@ -19,7 +19,7 @@ pub struct ClusterOptions {
     /// How long a node's kubelet may be silent before the node counts as dead (`--node-monitor-grace-period`),
     /// and how long its Lease lasts; renewed four times within it. Kubernetes' own default is 50 s.
     pub node_grace: Duration,
-    /// Apply `config/crd`, `config/rbac` and `config/policies`. Without: a bare cluster.
+    /// Apply `config/crd`, `config/rbac`, `config/policies` and `config/users`. Without: a bare cluster.
     pub manifests: bool,
     /// More flags for kube-apiserver, such as `--watch-cache=false`.
     pub api_server_flags: Vec<String>,
@@ -61,7 +61,12 @@ impl Cluster {
         let client = control_plane::client(&folder.join("kubeconfig")).await;
         crate::apply::namespace(&client, NAMESPACE).await;
         if options.manifests {
-            for part in ["config/crd", "config/rbac", "config/policies"] {
+            for part in [
+                "config/crd",
+                "config/rbac",
+                "config/policies",
+                "config/users",
+            ] {
                 crate::apply::folder(&client, &repository().join(part)).await;
             }
         }
