@@ -43,11 +43,15 @@ impl Controller {
         }
     }
 
-    /// When it is due again, if it rests until then: the driver looks at an IP when a fact touches it and when it
-    /// is due, at no other time.
-    pub fn rests_until(&self, name: &IpName, now: Millis) -> Option<Option<Millis>> {
+    /// What was decided for it when it was last looked at, if it rests since then and is not due: the driver looks at
+    /// an IP when a fact touches it and when it is due, at no other time.
+    pub fn resting_decision(&self, name: &IpName, now: Millis) -> Option<Decision> {
         let again = *self.rests.get(name)?;
-        again.is_none_or(|again| again > now).then_some(again)
+        let rests = again.is_none_or(|again| again > now);
+        rests.then(|| Decision {
+            again,
+            ..Decision::default()
+        })
     }
 
     /// What was decided for it.

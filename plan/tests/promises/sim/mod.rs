@@ -193,13 +193,8 @@ impl Sim {
         let mut again: Option<Millis> = None;
         for name in names {
             let asked = &mut self.controllers[controller];
-            let decision = match asked.rests_until(&name, self.now) {
-                Some(again) => Decision {
-                    again,
-                    ..Decision::default()
-                },
-                None => asked.facts.decide(&name, self.now),
-            };
+            let decision = asked.resting_decision(&name, self.now);
+            let decision = decision.unwrap_or_else(|| asked.facts.decide(&name, self.now));
             asked.decided(&name, &decision);
             let Decision {
                 step,
