@@ -107,6 +107,7 @@ fn accepts_silently(verdict: Verdict) {
     let allowed = accepts(verdict);
     let silently = Allowed {
         uses: allowed.uses.clone(),
+        granted: allowed.granted.clone(),
         ..Allowed::silently()
     };
     assert_eq!(allowed, silently);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::pod_create::mutate;
-use super::{accepts, accepts_silently, block, held, ip, office, pod, rejects};
+use super::{accepts, accepts_silently, block, held, ip, office, pod, rejects, warns};
 use crate::admission::ip::validate_ip;
 use crate::admission::ipblock::validate_ipblock;
 use crate::admission::pod::validate_pod;
@@ -168,4 +168,14 @@ fn a_pod_that_lives_keeps_its_annotations_whatever_they_are() {
     let change = Change::Update { old, new };
     let verdict = validate_pod(&change, "shop", &office(), Settings::default());
     accepts_silently(verdict);
+}
+
+#[test]
+fn who_leaves_all_namespaces_out_is_told_that_nobody_may_use_it() {
+    for none in [None, Some(Vec::new())] {
+        let (create, _, _) = of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&none));
+        warns(create, "no pod may have IP \"partner-b\": list namespaces");
+        let (create, _, _) = of_block(|block| block.spec.allowed_namespaces.clone_from(&none));
+        warns(create, "no pod may have an address of IPBlock \"home\"");
+    }
 }

@@ -204,6 +204,14 @@ fn mutating_twice_is_mutating_once_and_passes_the_validation() {
         );
         accepts_silently(mutate(&once, &catalog));
         accepts_silently(validate(&once, &catalog));
+        // Noted once, where the pod is as it will be stored.
+        assert_eq!(accepts(mutate(&once, &catalog)).granted, None);
+        let granted = accepts(validate(&once, &catalog)).granted;
+        let granted = granted.expect("it is granted");
+        assert!(
+            granted.contains("IP partner-a (203.0.113.7)") && granted.ends_with("to pod shop/web"),
+            "{granted}"
+        );
     }
 }
 

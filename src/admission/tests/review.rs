@@ -136,3 +136,15 @@ fn a_pass_has_its_warnings_and_no_patch_where_nothing_changes() {
         (&Value::Null, &Value::Null)
     );
 }
+
+#[test]
+fn the_audit_log_has_who_was_granted_which_address() {
+    let granted = Allowed::silently().granting("IP partner-a to pod shop/web".to_owned());
+    let answered = response(&Ok(granted));
+    assert_eq!(
+        answered["auditAnnotations"],
+        json!({"granted": "IP partner-a to pod shop/web"})
+    );
+    let silent = response(&Ok(Allowed::silently()));
+    assert!(silent["auditAnnotations"].is_null() || silent["auditAnnotations"] == json!({}));
+}
