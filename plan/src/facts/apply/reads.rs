@@ -39,6 +39,9 @@ impl Facts {
                     touched = touched.and(self.lose_pod(&uid));
                 }
                 self.note_absence(&key, pod.as_ref(), begun);
+                // It may have been read for another IP.
+                let naming = self.index.ips_naming(&key).cloned().collect();
+                touched = touched.and(Touched::of(naming));
                 // The watch may have been faster than the answer.
                 let newest = pod.map(|pod| match self.pods.get(&pod.uid) {
                     Some(seen) if seen.pod.version > pod.version => seen.pod.clone(),
