@@ -145,6 +145,8 @@ async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene
             }
         })
         .await;
+    // The list of conditions is written whole below: ours must not be written in between.
+    scene.expect_gate_closed(&new, "NoEligibleNode").await;
     // What its kubelet said last: the containers had become ready.
     let pod = scene.get("Pod", &new).await.expect("it is there");
     let mut conditions = pod["status"]["conditions"].clone();
