@@ -48,7 +48,7 @@ fn made() -> Catalog {
     let blocks = vec![
         block(
             "office",
-            json!({"cidr": "203.0.113.0/24", "subnetID": SUBNET}),
+            json!({"cidr": "203.0.113.0/24", "subnetID": SUBNET, "allowedNamespaces": ["*"]}),
         ),
         block(
             "edge",
@@ -58,14 +58,14 @@ fn made() -> Catalog {
         // As long as Kubernetes' own default: nothing is to be shortened.
         block(
             "slow",
-            json!({"cidr": "192.0.2.0/24", "subnetID": SUBNET, "failoverAfter": "5m"}),
+            json!({"cidr": "192.0.2.0/24", "subnetID": SUBNET, "failoverAfter": "5m", "allowedNamespaces": ["*"]}),
         ),
     ];
     let held = json!({"address": "198.51.100.7", "block": "edge", "claimed": true, "pod": "shop/web-0",
         "podUID": "p-1", "assigned": false});
     let mut going = ip(
         "going",
-        json!({"address": "203.0.113.9"}),
+        json!({"address": "203.0.113.9", "allowedNamespaces": ["*"]}),
         json!({"address": "203.0.113.9", "block": "office"}),
     );
     let gone_at = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
@@ -73,16 +73,24 @@ fn made() -> Catalog {
     let ips = vec![
         ip(
             "partner-a",
-            json!({"address": "203.0.113.7"}),
+            json!({"address": "203.0.113.7", "allowedNamespaces": ["*"]}),
             json!({"address": "203.0.113.7", "block": "office"}),
         ),
-        ip("partner-b", json!({"address": "198.51.100.7"}), held),
+        ip(
+            "partner-b",
+            json!({"address": "198.51.100.7", "allowedNamespaces": ["*"]}),
+            held,
+        ),
         ip(
             "192.0.2.9",
             json!({"address": "192.0.2.9", "allowedNamespaces": ["shop"]}),
             Value::Null,
         ),
-        ip("lost", json!({"address": "10.0.0.1"}), Value::Null),
+        ip(
+            "lost",
+            json!({"address": "10.0.0.1", "allowedNamespaces": ["*"]}),
+            Value::Null,
+        ),
         going,
     ];
     Catalog::new(ips, blocks)
