@@ -74,12 +74,9 @@ impl Log {
             .map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// The test ran once, and passed. Without a file: a checker's, which says its whole name.
-    pub fn ran_once(&self, test: Option<&Test>, name: &str) -> Result<(), String> {
-        let is_it = |ran: &&Ran| match test {
-            Some(test) => ran.binary == test.binary && test.is_called(&ran.name),
-            None => ran.name == name,
-        };
+    /// The test ran once, and passed.
+    pub fn ran_once(&self, test: &Test) -> Result<(), String> {
+        let is_it = |ran: &&Ran| ran.binary == test.binary && test.is_called(&ran.name);
         let found: Vec<&Ran> = self.tests.iter().filter(is_it).collect();
         match found.as_slice() {
             [] => Err("did not run".to_owned()),

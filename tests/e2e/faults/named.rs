@@ -8,8 +8,6 @@ use mooring_cluster::repository;
 pub enum Named {
     /// `e2e::module::scene`, of this binary.
     Scene,
-    /// `model::configuration` or `simulation::scenario`: a checker that is a program of its own.
-    Checker,
     /// `path/to/file.rs::test`.
     Test(Test),
 }
@@ -19,7 +17,7 @@ pub struct Test {
     /// The file.
     pub file: PathBuf,
     /// The function's name.
-    pub function: String,
+    function: String,
     /// The binary that it becomes part of: its crate's name, and its root in its package.
     pub binary: (String, String),
     /// The modules between the root and the file.
@@ -31,12 +29,9 @@ impl Named {
         if name.starts_with("e2e::") {
             return Ok(Self::Scene);
         }
-        if name.starts_with("model::") || name.starts_with("simulation::") {
-            return Ok(Self::Checker);
-        }
         let (path, function) = name
             .split_once(".rs::")
-            .ok_or("is neither a scene, nor a checker's, nor path/to/file.rs::test")?;
+            .ok_or("is neither a scene nor path/to/file.rs::test")?;
         let file = repository().join(format!("{path}.rs"));
         let package = file
             .ancestors()
