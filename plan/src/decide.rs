@@ -22,6 +22,7 @@ mod told;
 mod trouble;
 mod unreadable;
 mod waits;
+mod workload;
 mod world;
 
 pub use eligible::{Ineligible, Seat, usable_interface};

@@ -61,6 +61,8 @@ names! {
     ReplicaSetUid;
     /// UID of a `Deployment`.
     DeploymentUid;
+    /// UID of what makes pods: a `Deployment`, a `StatefulSet`, or another controller.
+    WorkloadUid;
     /// EC2 instance id, `i-…`: what a Node's `providerID` ends in.
     InstanceId;
     /// EC2 instance type, as in the label `node.kubernetes.io/instance-type`.

@@ -11,6 +11,7 @@ use crate::cloud::Reassign;
 use crate::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
     Namespace, NodeName, Place, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
+    WorkloadUid,
 };
 use crate::reason::Reason;
 
@@ -175,6 +176,9 @@ pub struct IpStatus {
     pub block: Option<BlockName>,
     /// Who holds it, and where.
     pub claim: Option<Claim>,
+    /// The workload of the pod that holds it or held it last: its pods come first. None: nobody held it, or a pod
+    /// without a controller.
+    pub workload: Option<Workload>,
     /// The spec that the present attachment was made from.
     pub original: Option<Wish>,
     /// Where we put it before: at most [`MAX_PREVIOUS`], oldest first.
@@ -384,8 +388,26 @@ pub struct Pod {
     pub containers_running: bool,
     /// When it may take over in a rollout.
     pub handover: Handover,
-    /// Its controller, if that is a `ReplicaSet`: name and UID.
-    pub replica_set: Option<(String, ReplicaSetUid)>,
+    /// Its controller: the owner reference with `controller: true`.
+    pub controller: Option<Controller>,
+}
+
+/// The controller of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Controller {
+    /// A `ReplicaSet`, which may be of a Deployment: name and UID.
+    ReplicaSet(String, ReplicaSetUid),
+    /// Another one.
+    Other(WorkloadUid),
+}
+
+/// What makes the pods of one kind: their Deployment, or else their controller.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Workload {
+    /// The pods' namespace: an owner reference names none, and may name what is in another.
+    pub namespace: Namespace,
+    /// The Deployment's UID, or the controller's.
+    pub uid: WorkloadUid,
 }
 
 /// Our condition on a pod.
@@ -408,6 +430,15 @@ pub enum Handover {
 }
 
 impl Pod {
+    /// Its controller, if that is a `ReplicaSet`: name and UID.
+    #[must_use]
+    pub fn replica_set(&self) -> Option<(&String, &ReplicaSetUid)> {
+        match self.controller.as_ref()? {
+            Controller::ReplicaSet(name, uid) => Some((name, uid)),
+            Controller::Other(_) => None,
+        }
+    }
+
     /// Has it come so far that it may take the address from an older revision's pod?
     #[must_use]
     pub fn ready_to_take_over(&self) -> bool {

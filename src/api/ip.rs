@@ -154,6 +154,11 @@ pub struct IpStatus {
     )]
     pub network_interface_id: Option<String>,
 
+    /// The workload of the pod that holds the address or held it last: the pod's Deployment, or else
+    /// its controller. When the address is free, pods of this workload come first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
+
     /// The spec that the present attachment was made from. An edit that cannot be carried out yet
     /// differs from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,6 +188,16 @@ pub struct IpStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
+}
+
+/// What makes pods: a Deployment, or another controller.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Workload {
+    /// The namespace of its pods.
+    pub namespace: String,
+    /// The UID of the Deployment or other controller.
+    pub uid: String,
 }
 
 /// The spec that an attachment was made from.

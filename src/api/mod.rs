@@ -12,6 +12,6 @@ pub mod read;
 pub mod reasons;
 
 pub use crds::crds;
-pub use ip::{Ip, IpSpec, IpStatus, Previous, Refused};
+pub use ip::{Ip, IpSpec, IpStatus, Previous, Refused, Workload};
 pub use ipblock::{IpBlock, IpBlockSpec, IpBlockStatus, NodeSelector};
 pub use reasons::Reason;

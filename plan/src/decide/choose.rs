@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::eligible::Seat;
-use super::waits::{handover_waits, other_holds};
+use super::waits::{handover_waits, older_revision_first, other_holds};
 use super::world::on_pod;
 use super::{Ineligible, Next, Notices, World};
 use crate::names::{Millis, ReplicaSetUid};
@@ -14,13 +14,13 @@ use crate::step::Read;
 
 /// After this long a pod of a revision that is not ready gets a free address all the same, and a
 /// rollout that waits for the address is told how to help itself.
-const PATIENCE: Millis = Millis::seconds(60);
+pub(crate) const PATIENCE: Millis = Millis::seconds(60);
 
 /// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP.
-const REPLICA_SETS_AGE: Millis = Millis::seconds(5);
+pub(crate) const REPLICA_SETS_AGE: Millis = Millis::seconds(5);
 
 /// For a free address an older answer is good enough: a wrong guess costs a handover.
-const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
+pub(crate) const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
 
 /// A pod that could hold the address, and where it would go.
 pub(crate) struct Candidate<'a> {
@@ -77,7 +77,7 @@ impl<'a> World<'a> {
 
     /// Since when nobody holds it who could keep it: patience counts from then, not from when a pod
     /// began to wait behind a holder that was well.
-    fn lost_since(&self) -> Millis {
+    pub(crate) fn lost_since(&self) -> Millis {
         match &self.ip.status.claim {
             None => self.memory.claim_seen,
             Some(claim) => self
@@ -112,11 +112,19 @@ impl<'a> World<'a> {
     }
 
     /// Who of the candidates gets a free address.
-    pub(crate) fn choose(&self, mut candidates: Vec<Candidate<'a>>) -> Choice<'a> {
+    pub(crate) fn choose(
+        &self,
+        candidates: Vec<Candidate<'a>>,
+        notices: &mut Notices,
+    ) -> Choice<'a> {
+        let mut candidates = match self.own_workload_first(candidates, notices) {
+            Ok(candidates) => candidates,
+            Err(next) => return Choice::Nobody(next),
+        };
         let Some(oldest) = candidates.first() else {
             return Choice::Nobody(self.look_ahead());
         };
-        let Some((name, uid)) = &oldest.pod.replica_set else {
+        let Some((name, uid)) = oldest.pod.replica_set() else {
             return Choice::Take(candidates.swap_remove(0));
         };
         let ask = Read::ReplicaSets(oldest.pod.key.clone(), name.clone());
@@ -136,8 +144,7 @@ impl<'a> World<'a> {
         for candidate in candidates {
             let set = candidate
                 .pod
-                .replica_set
-                .as_ref()
+                .replica_set()
                 .and_then(|(_, uid)| self.facts.replica_sets.get(uid));
             let same = |set: &ReplicaSet| {
                 set.deployment.as_ref() == Some(&deployment)
@@ -169,11 +176,15 @@ impl<'a> World<'a> {
         };
         let due = waiting_since.plus(PATIENCE);
         let after_patience = (self.now >= due).then_some(0);
-        let index = ready.or_else(of_lowest).or(after_patience);
-        match index.and_then(|index| group.into_iter().nth(index)) {
-            Some((candidate, _)) => Choice::Take(candidate),
-            None => Choice::Nobody(Next::At(due)),
-        }
+        let Some(index) = ready.or_else(of_lowest).or(after_patience) else {
+            let waiting = group.iter().map(|(candidate, _)| candidate.pod);
+            notices.extend(waiting.map(older_revision_first));
+            return Choice::Nobody(Next::At(due));
+        };
+        let chosen = group.into_iter().nth(index);
+        chosen.map_or(Choice::Nobody(Next::Rest), |(candidate, _)| {
+            Choice::Take(candidate)
+        })
     }
 
     /// While the pod is still waiting for a node, its `ReplicaSet` is read ahead, so that nothing
@@ -183,24 +194,24 @@ impl<'a> World<'a> {
             pod.annotated
                 && pod.deleting.is_none()
                 && !pod.ended
-                && pod.replica_set.as_ref().is_some_and(|(_, uid)| {
+                && pod.replica_set().is_some_and(|(_, uid)| {
                     self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_none()
                         && !self.asked(uid, REPLICA_SETS_AGE_FREE)
                 })
                 && matches!(self.seat(pod), Err(Ineligible::Unscheduled))
         });
-        match unread.and_then(|pod| pod.replica_set.as_ref().map(|(name, _)| (pod, name))) {
+        match unread.and_then(|pod| pod.replica_set().map(|(name, _)| (pod, name))) {
             Some((pod, name)) => Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())),
             None => Next::Rest,
         }
     }
 
-    fn replica_set(&self, uid: &ReplicaSetUid, age: Millis) -> Option<&'a ReplicaSet> {
+    pub(crate) fn replica_set(&self, uid: &ReplicaSetUid, age: Millis) -> Option<&'a ReplicaSet> {
         let (begun, set) = self.facts.replica_sets.get(uid)?;
         (self.now.since(*begun) <= age).then_some(set)
     }
 
-    fn asked(&self, uid: &ReplicaSetUid, age: Millis) -> bool {
+    pub(crate) fn asked(&self, uid: &ReplicaSetUid, age: Millis) -> bool {
         self.facts
             .reads
             .replica_sets
@@ -223,10 +234,8 @@ impl<'a> World<'a> {
         let mut waits = Next::Rest;
         let mut best: Option<(u64, Candidate<'a>)> = None;
         for candidate in candidates {
-            let Some(((_, theirs), (name, ours))) = holder
-                .replica_set
-                .as_ref()
-                .zip(candidate.pod.replica_set.as_ref())
+            let Some(((_, theirs), (name, ours))) =
+                holder.replica_set().zip(candidate.pod.replica_set())
             else {
                 notices.push(other_holds(holder, candidate.pod));
                 continue;
@@ -302,7 +311,7 @@ impl<'a> World<'a> {
         if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
             return Choice::Nobody(Next::read(Read::Node(node.clone())));
         }
-        if let Some((name, uid)) = &pod.replica_set
+        if let Some((name, uid)) = pod.replica_set()
             && !self.facts.reads.replica_sets.get(uid).is_some_and(fresh)
         {
             return Choice::Nobody(Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())));

@@ -97,7 +97,7 @@ impl<'a> World<'a> {
     }
 
     fn deployment(&self, pod: &Pod) -> Option<&'a DeploymentUid> {
-        let (_, uid) = pod.replica_set.as_ref()?;
+        let (_, uid) = pod.replica_set()?;
         let (_, set) = self.facts.replica_sets.get(uid)?;
         set.deployment.as_ref()
     }
@@ -105,9 +105,6 @@ impl<'a> World<'a> {
 
 /// A `ReplicaSet` of a Deployment is named after it, and after its template's hash.
 fn deployment_name(pod: &Pod) -> &str {
-    let set = pod
-        .replica_set
-        .as_ref()
-        .map_or("", |(name, _)| name.as_str());
+    let set = pod.replica_set().map_or("", |(name, _)| name.as_str());
     set.rsplit_once('-').map_or(set, |(name, _)| name)
 }

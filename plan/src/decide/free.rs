@@ -1,17 +1,15 @@
 //! An IP that nobody holds: reserved, given to the first pod that may have it, or taken down.
 
 use alloc::format;
-use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use super::choose::Choice;
 use super::conditions::{Attachment, Trouble, build};
 use super::reserve::{ASK_AGAIN, Unreserved};
 use super::trouble::{call_or_say, previous_full, unseen};
-use super::waits::older_revision_first;
 use super::{Next, Notices, World};
 use crate::facts::SubnetFacts;
-use crate::objects::{Block, BlockSpec, IpStatus, Pod, Reservation};
+use crate::objects::{Block, BlockSpec, IpStatus, Reservation};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Step, Write};
 
@@ -69,22 +67,19 @@ fn assign_to_somebody(
     notices: &mut Notices,
 ) -> Next {
     let candidates = world.candidates(None, notices);
-    let waiting: Vec<&Pod> = candidates.iter().map(|candidate| candidate.pod).collect();
+    let waited_for = !candidates.is_empty();
     let location = world.locate(address);
-    let (candidate, later) = match world.choose(candidates) {
+    let (candidate, later) = match world.choose(candidates, notices) {
         Choice::Take(candidate) => (Some(candidate), Next::Rest),
         Choice::Nobody(next @ Next::Do(..)) => return next,
-        Choice::Nobody(next) => {
-            notices.extend(waiting.iter().map(|pod| older_revision_first(pod)));
-            (None, next)
-        }
+        Choice::Nobody(next) => (None, next),
     };
     let foreign = location
         .on
         .as_ref()
         .filter(|on| !world.explained(address, on));
     // Once two inventories agree, also where nobody waits for it: the IP is of no use to anybody.
-    let known = !waiting.is_empty() || location.agreed;
+    let known = waited_for || location.agreed;
     if let Some(on) = foreign.filter(|on| known && !world.may_take_from(address, on)) {
         let trouble = super::trouble::foreign(world, address, on);
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));

@@ -144,14 +144,15 @@ fn fail_over(
         return Next::Rest;
     }
     let lost = world.lost(holder, target);
-    lost_to(world, lost, || world.choose(candidates), notices)
+    let choose = |notices: &mut Notices| world.choose(candidates, notices);
+    lost_to(world, lost, choose, notices)
 }
 
 /// The holder holds no more (a quorum read of this round says so): the next one, or nobody.
 fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
     let candidates = world.candidates(Some(claim), notices);
     if !candidates.is_empty() {
-        match world.choose(candidates) {
+        match world.choose(candidates, notices) {
             Choice::Nobody(next @ Next::Do(..)) => return next,
             Choice::Nobody(_) => {}
             take @ Choice::Take(_) => {
@@ -252,12 +253,15 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Re
 fn lost_to<'a>(
     world: &World<'a>,
     lost: Lost,
-    choice: impl FnOnce() -> Choice<'a>,
+    choose: impl FnOnce(&mut Notices) -> Choice<'a>,
     notices: &mut Notices,
 ) -> Next {
     match lost {
         Lost::No => Next::Rest,
         Lost::Ask(next) => next,
-        Lost::Yes => take_over(world, choice(), notices).unwrap_or_else(|next| next),
+        Lost::Yes => {
+            let choice = choose(notices);
+            take_over(world, choice, notices).unwrap_or_else(|next| next)
+        }
     }
 }

@@ -176,6 +176,7 @@ fn give_back(
         uid: pod.uid.clone(),
         hold: Hold::Claimed(back.clone()),
     });
+    status.workload = world.workload_of_claim(pod);
     status.conditions = conditions::claimed(world, &status, &back);
     world.write_status(StatusWrite::Return, status)
 }

@@ -49,6 +49,19 @@ pub(crate) fn handover_waits(holder: &Pod, waiting: &Pod) -> [Notice; 2] {
     ]
 }
 
+/// Nobody holds it, and a pod of the workload that had it may still come.
+pub(crate) fn own_workload_first(pod: &Pod) -> Notice {
+    on_pod(
+        pod,
+        Reason::HandoverWaiting,
+        format!(
+            "a pod of another workload held the address last, and the next pod of that workload comes first: {} gets \
+             the address if there is none within a minute",
+            pod.key
+        ),
+    )
+}
+
 /// Nobody holds it, and a pod of an older revision may still come.
 pub(crate) fn older_revision_first(pod: &Pod) -> Notice {
     on_pod(

@@ -118,7 +118,7 @@ impl Index {
     pub(super) fn add_pod(&mut self, pod: &Pod) {
         self.pods_called.insert(pod.key.clone(), pod.uid.clone());
         self.pods_on.insert(pod.node.clone(), pod.uid.clone());
-        if let Some((_, set)) = &pod.replica_set {
+        if let Some((_, set)) = pod.replica_set() {
             self.pods_of_set.insert(set.clone(), pod.uid.clone());
         }
     }
@@ -126,7 +126,7 @@ impl Index {
     pub(super) fn remove_pod(&mut self, pod: &Pod) {
         self.pods_called.remove(&pod.key, &pod.uid);
         self.pods_on.remove(&pod.node, &pod.uid);
-        if let Some((_, set)) = &pod.replica_set {
+        if let Some((_, set)) = pod.replica_set() {
             self.pods_of_set.remove(set, &pod.uid);
         }
     }

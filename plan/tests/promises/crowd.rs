@@ -222,7 +222,7 @@ impl Crowd {
             containers_running: true,
             unready_gates: BTreeSet::new(),
             handover: Handover::ContainersReady,
-            replica_set: None,
+            controller: None,
         }));
     }
 }

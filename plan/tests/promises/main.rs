@@ -62,4 +62,5 @@ mod unanswered;
 mod unreadable;
 mod waiting;
 mod wiped;
+mod workload;
 mod written;

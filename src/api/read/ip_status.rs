@@ -2,9 +2,11 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{BlockName, InstanceId, InterfaceId, NodeName, Place, PodKey, PodUid};
+use mooring_plan::names::{
+    BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
+};
 use mooring_plan::objects::{
-    Claim, Conditions, Hold, IpStatus, Namespaces, Previous, Refused, Target, Wish,
+    Claim, Conditions, Hold, IpStatus, Namespaces, Previous, Refused, Target, Wish, Workload,
 };
 use mooring_plan::reason::Reason;
 use serde_json::Value;
@@ -16,7 +18,7 @@ use crate::api::ip::Original;
 use crate::api::{self, IpSpec};
 
 /// Every field of the status: one that is not said must be written as null, or a merge keeps it.
-pub(super) const FIELDS: [&str; 15] = [
+pub(super) const FIELDS: [&str; 16] = [
     "address",
     "block",
     "claimed",
@@ -26,6 +28,7 @@ pub(super) const FIELDS: [&str; 15] = [
     "node",
     "instanceID",
     "networkInterfaceID",
+    "workload",
     "original",
     "previous",
     "lastMoveTime",
@@ -56,6 +59,10 @@ pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
             .transpose()?,
         block: status.block.as_deref().map(BlockName::from),
         claim: claim(status)?,
+        workload: status.workload.as_ref().map(|workload| Workload {
+            namespace: Namespace::from(workload.namespace.as_str()),
+            uid: WorkloadUid::from(workload.uid.as_str()),
+        }),
         original: status
             .original
             .as_ref()
@@ -229,6 +236,10 @@ pub(super) fn write(
         node: target.map(|target| target.node.to_string()),
         instance_id: target.map(|target| target.place.instance.to_string()),
         network_interface_id: target.map(|target| target.place.interface.to_string()),
+        workload: status.workload.as_ref().map(|workload| api::Workload {
+            namespace: workload.namespace.to_string(),
+            uid: workload.uid.to_string(),
+        }),
         original: status.original.as_ref().map(original),
         previous: status.previous.iter().map(entry).collect(),
         last_move_time: match moved {

@@ -141,12 +141,13 @@ fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
 }
 
 /// The controller of an object, where it is of this kind of the API group `apps`.
-fn controller<'a>(meta: &'a ObjectMeta, kind: &str) -> Option<&'a OwnerReference> {
-    meta.owner_references
-        .iter()
-        .flatten()
-        .find(|owner| owner.controller == Some(true))
-        .filter(|owner| owner.kind == kind && owner.api_version.starts_with("apps/"))
+fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
+    let mut owners = meta.owner_references.iter().flatten();
+    owners.find(|owner| owner.controller == Some(true))
+}
+
+fn is_workload(owner: &OwnerReference, kind: &str) -> bool {
+    owner.kind == kind && owner.api_version.starts_with("apps/")
 }
 
 /// A part of an object; `Ok(None)` where it is left out.

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
 use kube::core::DynamicObject;
-use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
-use mooring_plan::objects::{Gate, Handover, Pod};
+use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid, WorkloadUid};
+use mooring_plan::objects::{Controller, Gate, Handover, Pod};
 
-use super::{Problem, Unreadable, annotation, controller, label, name, part, uid, version_of};
+use super::{
+    Problem, Unreadable, annotation, controller, is_workload, label, name, part, uid, version_of,
+};
 use crate::api::names;
 
 /// Reads a pod.
@@ -65,8 +67,14 @@ fn read(object: &DynamicObject) -> Result<Pod, Problem> {
             // Admission refuses any other word; one that got past it must not hurry a handover.
             _ => Handover::ContainersReady,
         },
-        replica_set: controller(meta, "ReplicaSet")
-            .map(|owner| (owner.name.clone(), ReplicaSetUid::from(owner.uid.as_str()))),
+        controller: controller(meta).map(|owner| {
+            let uid = owner.uid.as_str();
+            if is_workload(owner, "ReplicaSet") {
+                Controller::ReplicaSet(owner.name.clone(), ReplicaSetUid::from(uid))
+            } else {
+                Controller::Other(WorkloadUid::from(uid))
+            }
+        }),
     })
 }
 

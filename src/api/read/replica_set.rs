@@ -6,7 +6,7 @@ use kube::core::DynamicObject;
 use mooring_plan::names::{DeploymentUid, ReplicaSetUid};
 use mooring_plan::objects::ReplicaSet;
 
-use super::{Problem, Unreadable, annotation, controller, part, uid};
+use super::{Problem, Unreadable, annotation, controller, is_workload, part, uid};
 
 /// Annotation that the Deployment's controller keeps: the rollout that a `ReplicaSet` belongs to.
 const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -26,7 +26,8 @@ fn read(object: &DynamicObject) -> Result<ReplicaSet, Problem> {
     let spec = part::<ReplicaSetSpec>(object, "spec")?.unwrap_or_default();
     Ok(ReplicaSet {
         uid: ReplicaSetUid::from(uid(meta)?),
-        deployment: controller(meta, "Deployment")
+        deployment: controller(meta)
+            .filter(|owner| is_workload(owner, "Deployment"))
             .map(|owner| DeploymentUid::from(owner.uid.as_str())),
         revision: annotation(meta, REVISION)
             .and_then(|text| text.parse().ok())

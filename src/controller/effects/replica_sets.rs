@@ -30,7 +30,7 @@ impl<C: Cloud> Effects<C> {
         .await?;
         let of = found
             .as_ref()
-            .and_then(|pod| pod.replica_set.as_ref())
+            .and_then(|pod| pod.replica_set())
             .map(|(_, uid)| uid.clone());
         let Some(of) = of else {
             return Ok(Fact::PodRead(pod.clone(), found));

@@ -10,7 +10,8 @@ use mooring_plan::names::{
     NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion,
 };
 use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Handover, Ip, IpStatus, Namespaces, Node, Pod, ReplicaSet, Wish,
+    Block, BlockSpec, BlockStatus, Controller, Handover, Ip, IpStatus, Namespaces, Node, Pod,
+    ReplicaSet, Wish,
 };
 
 use crate::world::cloud::Cloud;
@@ -202,7 +203,8 @@ impl Scene {
             containers_ready: false,
             containers_running: false,
             handover: Handover::ContainersReady,
-            replica_set: set.map(|set| (set.to_owned(), ReplicaSetUid::from(set))),
+            controller: set
+                .map(|set| Controller::ReplicaSet(set.to_owned(), ReplicaSetUid::from(set))),
         }
     }
 

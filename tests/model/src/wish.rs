@@ -123,7 +123,7 @@ fn holder_of<'a>(state: &'a State, claim: &Claim) -> Option<&'a Pod> {
 }
 
 fn revision(state: &State, pod: &Pod) -> Option<u64> {
-    let (name, _) = pod.replica_set.as_ref()?;
+    let (name, _) = pod.replica_set()?;
     Some(state.kube.replica_sets.get(name)?.revision)
 }
 

@@ -88,7 +88,7 @@ impl Sim {
                 let set = kube.replica_sets.get(&set_name);
                 let uid = set.map(|set| set.uid.clone()).or_else(|| {
                     let pods = kube.pods.values().find(|pod| pod.key == key);
-                    pods.and_then(|pod| pod.replica_set.as_ref().map(|(_, uid)| uid.clone()))
+                    pods.and_then(|pod| pod.replica_set().map(|(_, uid)| uid.clone()))
                 });
                 match uid {
                     None => Fact::ReadFailed(name.clone(), Read::ReplicaSets(key, set_name), None),

@@ -7,10 +7,11 @@ use mooring_plan::block::BlockRange;
 use mooring_plan::cloud::{InstanceState, Interface, Reassign};
 use mooring_plan::names::{
     BlockName, DeploymentUid, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodUid,
-    ReplicaSetUid, SubnetId,
+    ReplicaSetUid, SubnetId, WorkloadUid,
 };
 use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Handover, Ip, IpStatus, Namespaces, Node, Pod, ReplicaSet, Wish,
+    Block, BlockSpec, BlockStatus, Controller, Handover, Ip, IpStatus, Namespaces, Node, Pod,
+    ReplicaSet, Wish,
 };
 
 use super::{SUBNET, Sim, instance_of, key};
@@ -254,7 +255,7 @@ impl Sim {
             containers_ready: false,
             containers_running: false,
             handover: Handover::ContainersReady,
-            replica_set: None,
+            controller: None,
         };
         self.note(format!("pod {name} ({}) is created", pod.uid));
         assert!(
@@ -380,6 +381,10 @@ impl Sim {
     }
 }
 
+fn set_of(name: &str) -> Controller {
+    Controller::ReplicaSet(name.to_owned(), ReplicaSetUid::new(format!("{name}-uid")))
+}
+
 impl Described<'_> {
     fn so(self, change: impl FnOnce(&mut Pod)) -> Self {
         self.sim.change_pod(&self.name, change);
@@ -405,8 +410,7 @@ impl Described<'_> {
     /// Of a `ReplicaSet` that may be there already, as it is.
     pub fn of_replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
         if self.sim.kube.replica_sets.contains_key(name) {
-            let of = (name.to_owned(), ReplicaSetUid::new(format!("{name}-uid")));
-            return self.so(|pod| pod.replica_set = Some(of));
+            return self.of(set_of(name));
         }
         self.replica_set(name, revision, deployment)
     }
@@ -414,8 +418,16 @@ impl Described<'_> {
     /// Of that `ReplicaSet`, which is of that revision of that Deployment.
     pub fn replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
         self.sim.replica_set(name, revision, deployment, 1);
-        let of = (name.to_owned(), ReplicaSetUid::new(format!("{name}-uid")));
-        self.so(|pod| pod.replica_set = Some(of))
+        self.of(set_of(name))
+    }
+
+    /// Of a `StatefulSet`, or another controller that is no `ReplicaSet`.
+    pub fn of_controller(self, uid: &str) -> Self {
+        self.of(Controller::Other(WorkloadUid::from(uid)))
+    }
+
+    fn of(self, controller: Controller) -> Self {
+        self.so(|pod| pod.controller = Some(controller))
     }
 
     /// Its containers run and are ready.

@@ -71,7 +71,7 @@ impl Sim {
 
     fn rolled_out(&self, loser: &Pod, winner: &Pod) -> bool {
         let revision = |pod: &Pod| {
-            let (name, _) = pod.replica_set.as_ref()?;
+            let (name, _) = pod.replica_set()?;
             Some(self.kube.replica_sets.get(name)?.revision)
         };
         winner.ready_to_take_over() && revision(winner) > revision(loser)

@@ -4,11 +4,11 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{
-    BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid,
+    BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
 };
 use mooring_plan::objects::{
     BlockStatus, Claim, Condition, Conditions, Hold, IpStatus, Namespaces, Previous, Refused,
-    Target, Wish,
+    Target, Wish, Workload,
 };
 use mooring_plan::reason::Reason;
 use proptest::collection::{btree_map, btree_set, vec};
@@ -147,16 +147,21 @@ fn ip_status() -> impl Strategy<Value = IpStatus> {
         option::of(address()),
         option::of(named(|text| BlockName::from(text))),
         option::of(claim()),
+        option::of((
+            named(|text| Namespace::from(text)),
+            named(|text| WorkloadUid::from(text)),
+        )),
         option::of(wish()),
         vec(previous(), 0..9),
         option::of(refused()),
         conditions,
     )
         .prop_map(
-            |(address, block, claim, original, previous, refused, conditions)| IpStatus {
+            |(address, block, claim, workload, original, previous, refused, conditions)| IpStatus {
                 address,
                 block,
                 claim,
+                workload: workload.map(|(namespace, uid)| Workload { namespace, uid }),
                 original,
                 previous,
                 refused,

@@ -1,7 +1,7 @@
 //! Pods, nodes and `ReplicaSet`s.
 
-use mooring_plan::names::{InstanceId, IpName, IpUid, PodKey, PodUid, ReplicaSetUid};
-use mooring_plan::objects::{Gate, Handover};
+use mooring_plan::names::{InstanceId, IpName, IpUid, PodKey, PodUid, ReplicaSetUid, WorkloadUid};
+use mooring_plan::objects::{Controller, Gate, Handover};
 use serde_json::{Value, json};
 
 use super::object;
@@ -59,8 +59,11 @@ fn a_pod_is_read() {
         })
     );
     assert_eq!(
-        read.replica_set,
-        Some(("web-abc".to_owned(), ReplicaSetUid::from("r-1")))
+        read.controller,
+        Some(Controller::ReplicaSet(
+            "web-abc".to_owned(),
+            ReplicaSetUid::from("r-1")
+        ))
     );
     assert_eq!(
         (read.label, read.ip),
@@ -82,10 +85,17 @@ fn a_pod_that_is_being_deleted_says_how_long_it_may_take() {
 }
 
 #[test]
-fn a_pod_of_a_stateful_set_has_no_replica_set() {
+fn a_pod_of_a_stateful_set_has_another_controller() {
     let mut value = a_pod();
     value["metadata"]["ownerReferences"][0]["kind"] = json!("StatefulSet");
-    assert_eq!(pod(&object(value)).unwrap().replica_set, None);
+    let read = pod(&object(value.clone())).unwrap();
+    assert_eq!(
+        read.controller,
+        Some(Controller::Other(WorkloadUid::from("r-1")))
+    );
+    assert_eq!(read.replica_set(), None);
+    value["metadata"]["ownerReferences"][0]["controller"] = json!(false);
+    assert_eq!(pod(&object(value)).unwrap().controller, None);
 }
 
 #[test]

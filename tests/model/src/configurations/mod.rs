@@ -35,7 +35,7 @@ const EVERYTHING: [Befalls; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 20] = [
+pub const ALL: [Named; 21] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -44,6 +44,7 @@ pub const ALL: [Named; 20] = [
     ("rollout-undone", rollouts::undone),
     ("rollout-lost", rollouts::lost),
     ("rollout-broken", rollouts::broken),
+    ("rollout-rival", rollouts::rival),
     ("edit", address::edit),
     ("delete", address::delete),
     ("delete-early", address::delete_early),

@@ -1,7 +1,7 @@
 //! A Deployment's next revision: handed over, undone, or broken from the start.
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::objects::Pod;
+use mooring_plan::objects::{Controller, Pod};
 
 use super::{EVERYTHING, Plot};
 use crate::action::Befalls;
@@ -99,5 +99,23 @@ pub fn broken() -> Configuration {
         ])
         .befalls(1, EVERYTHING)
         .reaches([Mark::MoveEnded, Mark::Cleared])
+        .at_rest()
+}
+
+/// A pod of another workload has waited for longer than the old one's successor.
+pub fn rival() -> Configuration {
+    let mut scene = scene().node("c");
+    let mut rival = scene.make_pod("rival", "partner", "b", None);
+    rival.controller = Some(Controller::Other("rival".into()));
+    let next = scene.make_pod("next", "partner", "c", Some("first"));
+    scene.kube.pods.insert(rival.key.clone(), rival);
+    Plot::new("rollout-rival", scene)
+        .track([
+            Event::PodDeleted(key("old")),
+            Event::PodCreated(next),
+            Event::PodGone(key("old")),
+        ])
+        .befalls(1, EVERYTHING)
+        .reaches([Mark::MoveEnded])
         .at_rest()
 }

@@ -2,7 +2,7 @@
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;
-use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Pod, ReplicaSet};
+use mooring_plan::objects::{Claim, Controller, Hold, Ip, IpStatus, Pod, ReplicaSet};
 use mooring_plan::step::{StatusWrite, Write};
 
 use super::{Broken, Rule, must};
@@ -12,7 +12,7 @@ use crate::state::{PATIENCE, State};
 use crate::world::kube::Kube;
 
 fn set_of<'a>(kube: &'a Kube, pod: &Pod) -> Option<&'a ReplicaSet> {
-    kube.replica_sets.get(&pod.replica_set.as_ref()?.0)
+    kube.replica_sets.get(pod.replica_set()?.0)
 }
 
 /// A claim for another pod, as it leaves: nothing that its sender was told speaks against that pod.
@@ -47,6 +47,9 @@ pub fn chosen(
             format!("{} is on a node that is away", next.pod)
         })?;
     }
+    if told(Kind::Pod) && told(Kind::Node) {
+        own_workload_first(kube, ip, winner)?;
+    }
     let Some(set) = set_of(kube, winner).filter(|_| !state.past_of.sets_unread.contains(&which))
     else {
         return Ok(());
@@ -57,6 +60,35 @@ pub fn chosen(
     let broken = older && !winner.ready_to_take_over() && state.past_of.missing_for < PATIENCE;
     must(!broken, Rule::Kept, || {
         format!("{} is of a revision that is not ready", next.pod)
+    })
+}
+
+/// No pod of the workload that had it last could have it instead of this one.
+fn own_workload_first(kube: &Kube, ip: &Ip, winner: &Pod) -> Result<(), Broken> {
+    let Some(last) = &ip.status.workload else {
+        return Ok(());
+    };
+    let is_own = |pod: &Pod| {
+        let deployment = set_of(kube, pod).and_then(|set| set.deployment.as_ref());
+        let uid = match (&pod.controller, deployment) {
+            (_, Some(deployment)) => deployment.as_str(),
+            (Some(Controller::Other(uid)), None) => uid.as_str(),
+            _ => return false,
+        };
+        pod.key.namespace == last.namespace && uid == last.uid.as_str()
+    };
+    let node = |pod: &Pod| kube.nodes.get(pod.node.as_ref()?);
+    let could = kube.pods.values().find(|pod| {
+        let wants = pod.deleting.is_none() && !pod.ended && pod.annotated;
+        let well = node(pod).is_some_and(|node| node.ready && !node.unreachable);
+        wants && well && pod.label.as_ref() == Some(&ip.name) && is_own(pod)
+    });
+    let passed_over = could.filter(|_| !is_own(winner));
+    must(passed_over.is_none(), Rule::Kept, || {
+        format!(
+            "{} gets it before a pod of the workload that had it",
+            winner.key
+        )
     })
 }
 

@@ -108,8 +108,8 @@ impl Play {
             Read::ReplicaSets(key, set) => {
                 let pod = cluster.pods.values().find(|pod| pod.key == key);
                 let uid = pod
-                    .and_then(|pod| pod.replica_set.clone())
-                    .map(|(_, uid)| uid);
+                    .and_then(|pod| pod.replica_set())
+                    .map(|(_, uid)| uid.clone());
                 match uid {
                     Some(uid) => Fact::ReplicaSetsRead(uid, cluster.replica_sets.clone()),
                     None => Fact::ReplicaSetsRead(ReplicaSetUid::new(set), Vec::new()),

@@ -1,0 +1,182 @@
+//! A free address goes to the workload that had it last, and to another one only where that has no pod for it.
+
+use mooring_plan::names::Millis;
+use mooring_plan::objects::Workload;
+use mooring_plan::reason::Reason;
+
+use crate::sim::Sim;
+
+/// "a" of one Deployment holds it on n1; "waits", of another and created before any successor, waits on n2.
+fn with_another_waiting() -> Sim {
+    let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.containers_ready("a");
+    sim.settle();
+    sim.pod("waits").on("n2").replica_set("other1", 1, "other");
+    sim.containers_ready("waits");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim
+}
+
+fn ends(sim: &mut Sim, pod: &str) {
+    sim.delete_pod(pod);
+    sim.pod_goes(pod);
+}
+
+#[test]
+fn a_successor_of_the_same_replica_set_comes_before_one_that_has_waited_for_longer() {
+    let mut sim = with_another_waiting();
+    sim.delete_pod("a");
+    sim.pod("b").on("n3").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.pod_goes("a");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+    let workload = sim.the_ip("partner").status.workload.clone();
+    assert_eq!(workload.unwrap().uid.as_str(), "dep");
+}
+
+#[test]
+fn so_does_one_of_another_replica_set_of_the_deployment() {
+    let mut sim = with_another_waiting();
+    sim.replica_set("rs1", 1, "dep", 0);
+    sim.delete_pod("a");
+    sim.pod("b").on("n3").replica_set("rs2", 2, "dep");
+    sim.settle();
+    sim.pod_goes("a");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn so_does_one_that_has_no_node_yet() {
+    let mut sim = with_another_waiting();
+    sim.delete_pod("a");
+    sim.pod("b").replica_set("rs1", 1, "dep");
+    sim.pod_goes("a");
+    sim.wait(Millis::seconds(50));
+    sim.expect_free("partner");
+    sim.expect_event("waits", Reason::HandoverWaiting);
+    sim.change_pod("b", |pod| pod.node = Some("n3".into()));
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn one_that_finds_no_node_within_a_minute_keeps_it_from_nobody() {
+    let mut sim = with_another_waiting();
+    sim.delete_pod("a");
+    sim.pod("b").replica_set("rs1", 1, "dep");
+    sim.pod_goes("a");
+    sim.wait(Millis::seconds(90));
+    sim.expect_attached("partner", "waits");
+}
+
+#[test]
+fn a_controller_that_replaces_its_pod_only_when_it_is_gone_is_waited_for() {
+    let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
+    sim.pod("a").on("n1").of_controller("set");
+    sim.settle();
+    sim.pod("waits").on("n2").replica_set("other1", 1, "other");
+    sim.containers_ready("waits");
+    sim.settle();
+    ends(&mut sim, "a");
+    sim.wait(Millis::seconds(4));
+    sim.expect_free("partner");
+    sim.pod("b").on("n3").of_controller("set");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn another_workload_gets_it_after_five_seconds_without_a_successor() {
+    let mut sim = with_another_waiting();
+    ends(&mut sim, "a");
+    sim.wait(Millis::seconds(4));
+    sim.expect_free("partner");
+    sim.expect_event("waits", Reason::HandoverWaiting);
+    sim.wait(Millis::seconds(10));
+    sim.expect_attached("partner", "waits");
+    let workload = sim.the_ip("partner").status.workload.clone();
+    assert_eq!(workload.unwrap().uid.as_str(), "other");
+}
+
+#[test]
+fn one_that_comes_long_after_gets_it_at_once() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").of_controller("set");
+    sim.settle();
+    ends(&mut sim, "a");
+    sim.wait(Millis::seconds(30));
+    sim.expect_free("partner");
+    sim.pod("b").on("n2").of_controller("another");
+    sim.wait(Millis::seconds(1));
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn whoever_leads_later_knows_whose_pods_come_first() {
+    let mut sim = with_another_waiting();
+    sim.delete_pod("a");
+    sim.pod("b").replica_set("rs1", 1, "dep");
+    sim.wait(Millis::seconds(2));
+    sim.pod_goes("a");
+    sim.wait(Millis::seconds(2));
+    sim.restart(0);
+    sim.wait(Millis::seconds(20));
+    sim.expect_free("partner");
+    sim.change_pod("b", |pod| pod.node = Some("n3".into()));
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn an_owner_of_the_same_uid_in_another_namespace_is_another_workload() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").of_controller("set");
+    sim.settle();
+    let status = sim.the_ip("partner").status.clone();
+    assert_eq!(
+        status.workload,
+        Some(Workload {
+            namespace: sim.the_pod("a").key.namespace.clone(),
+            uid: "set".into()
+        })
+    );
+    let elsewhere = Workload {
+        namespace: "elsewhere".into(),
+        uid: "set".into(),
+    };
+    let name = sim.the_ip("partner").name.clone();
+    sim.kube
+        .change_ip(&name, None, |ip| ip.status.workload = Some(elsewhere));
+    ends(&mut sim, "a");
+    sim.pod("b").on("n2").of_controller("set");
+    sim.wait(Millis::seconds(4));
+    sim.expect_free("partner");
+}
+
+#[test]
+fn after_failover_a_successor_comes_before_one_that_has_waited_for_longer() {
+    let mut sim = with_another_waiting();
+    sim.delete_pod("a");
+    sim.pod("b").on("n3").replica_set("rs1", 1, "dep");
+    sim.node_goes("n1");
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn after_a_pod_without_a_controller_the_oldest_gets_it() {
+    let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.pod("waits").on("n2").of_controller("other");
+    sim.pod("younger").on("n3");
+    sim.settle();
+    ends(&mut sim, "a");
+    sim.settle();
+    sim.expect_attached("partner", "waits");
+    assert!(sim.the_ip("partner").status.workload.is_some());
+}
