@@ -7,6 +7,7 @@
     clippy::unwrap_used
 )]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,13 +42,19 @@ struct Webhook {
 impl Webhook {
     /// Serves a certificate, to clients of this CA.
     async fn of(test: &str, clients: &Authority) -> Self {
+        Self::of_named(test, clients, &[]).await
+    }
+
+    /// Of these, to those with one of the names.
+    async fn of_named(test: &str, clients: &Authority, names: &[&str]) -> Self {
         let (folder, authority) = (folder(test), Authority::new("webhook"));
         let leaf = authority.leaf(&[NAME]);
         std::fs::write(folder.join("tls.crt"), leaf.certificate).unwrap();
         std::fs::write(folder.join("tls.key"), leaf.key).unwrap();
         let file = folder.join("clients.crt");
         std::fs::write(&file, clients.certificate()).unwrap();
-        let serving = Serving::to_clients_of(file).unwrap();
+        let names = names.iter().copied().map(str::to_owned).collect();
+        let serving = Serving::to_clients_of(file, names).unwrap();
         let (tell, mut notices) = unbounded_channel();
         let told = tell.clone();
         let told = move |notice| told.send(notice).unwrap();
@@ -142,6 +149,21 @@ async fn only_a_client_of_the_ca_is_answered() {
 }
 
 #[tokio::test]
+async fn where_names_are_given_a_client_of_the_ca_needs_one_of_them() {
+    let ours = Authority::new("clients");
+    let webhook = Webhook::of_named("names", &ours, &["api-server", "another"]).await;
+    let answered = webhook.answers(Some(&ours.client("api-server"))).await;
+    answered.unwrap();
+    for other in ["kubelet", "API-server", "api-server.example"] {
+        let answered = webhook.answers(Some(&ours.client(other))).await;
+        answered.expect_err(other);
+    }
+    let theirs = Authority::new("clients");
+    let answered = webhook.answers(Some(&theirs.client("api-server"))).await;
+    answered.unwrap_err();
+}
+
+#[tokio::test]
 async fn the_ca_may_change_and_a_broken_one_changes_nothing() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
     let mut webhook = Webhook::of("change", &old).await;
@@ -166,9 +188,9 @@ async fn the_ca_may_change_and_a_broken_one_changes_nothing() {
 #[test]
 fn without_a_ca_that_can_be_used_nobody_is_served() {
     let file = folder("none").join("clients.crt");
-    let error = Serving::to_clients_of(file.clone()).unwrap_err();
+    let error = Serving::to_clients_of(file.clone(), BTreeSet::new()).unwrap_err();
     assert!(matches!(error, Error::ClientCa { .. }), "{error:?}");
     std::fs::write(&file, "").unwrap();
-    let error = Serving::to_clients_of(file).unwrap_err();
+    let error = Serving::to_clients_of(file, BTreeSet::new()).unwrap_err();
     assert!(matches!(error, Error::ClientCa { .. }), "{error:?}");
 }

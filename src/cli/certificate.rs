@@ -44,6 +44,14 @@ pub struct Args {
     /// File with the CA that a client's certificate has to come from, PEM; without, any client is answered
     #[arg(long, env = "MOORING_CLIENT_CA")]
     client_ca: Option<PathBuf>,
+    /// Common names, one of which a client's certificate has to have (--client-ca), with commas between; without, any
+    #[arg(
+        long,
+        env = "MOORING_CLIENT_SUBJECT_NAMES",
+        value_delimiter = ',',
+        requires = "client_ca"
+    )]
+    client_subject_names: Vec<String>,
     /// Secret that the certificate is kept in (--tls=self-managed)
     #[arg(
         long,
@@ -108,7 +116,10 @@ impl Args {
     ) -> Result<Kept, tls::Error> {
         let serving = match &self.client_ca {
             None => Serving::new()?,
-            Some(file) => Serving::to_clients_of(file.clone())?,
+            Some(file) => {
+                let names = self.client_subject_names.iter().cloned().collect();
+                Serving::to_clients_of(file.clone(), names)?
+            }
         };
         let (ready, counted) = (readiness.clone(), metrics.clone());
         let told = Told::new(client, namespace);

@@ -1,5 +1,6 @@
 //! Whom the webhook answers: with a CA of clients, only whoever has a certificate of it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -9,9 +10,11 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme,
+};
 
-use super::pair::certificates;
+use super::pair::{certificates, common_names};
 use super::watch::complain;
 use super::{Error, Notice};
 
@@ -19,17 +22,24 @@ use super::{Error, Notice};
 #[derive(Debug)]
 pub(super) struct Clients {
     file: PathBuf,
+    /// Common names of those that are answered; empty: all.
+    names: BTreeSet<String>,
     provider: Arc<CryptoProvider>,
     verifier: RwLock<Arc<dyn ClientCertVerifier>>,
 }
 
 impl Clients {
     /// As the file is now.
-    pub fn of(file: PathBuf, provider: Arc<CryptoProvider>) -> Result<(Arc<Self>, Vec<u8>), Error> {
+    pub fn of(
+        file: PathBuf,
+        names: BTreeSet<String>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<(Arc<Self>, Vec<u8>), Error> {
         let bytes = std::fs::read(&file).map_err(|error| refused(&file, error))?;
         let verifier = verifier(&bytes, &provider).map_err(|error| refused(&file, error))?;
         let clients = Self {
             file,
+            names,
             provider,
             verifier: RwLock::new(verifier),
         };
@@ -106,8 +116,21 @@ impl ClientCertVerifier for Clients {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        self.now()
-            .verify_client_cert(end_entity, intermediates, now)
+        let verified = self
+            .now()
+            .verify_client_cert(end_entity, intermediates, now)?;
+        if self.names.is_empty() {
+            return Ok(verified);
+        }
+        let names = common_names(end_entity).map_err(|_| CertificateError::BadEncoding)?;
+        if names.iter().any(|name| self.names.contains(name)) {
+            return Ok(verified);
+        }
+        tracing::debug!(
+            ?names,
+            "a client has a certificate of the CA and none of the names"
+        );
+        Err(CertificateError::ApplicationVerificationFailure.into())
     }
 
     fn verify_tls12_signature(

@@ -10,6 +10,7 @@ mod published;
 mod self_managed;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -127,13 +128,14 @@ impl Serving {
         Self::to(None, Arc::new(aws_lc_rs::default_provider()))
     }
 
-    /// With no certificate yet, to clients that have a certificate of the CA in `file` (PEM, one or more).
+    /// With no certificate yet, to clients that have a certificate of the CA in `file` (PEM, one or more) with one of
+    /// these common names (none given: with any).
     ///
     /// # Errors
     /// The file cannot be used, or TLS 1.3 cannot be offered.
-    pub fn to_clients_of(file: PathBuf) -> Result<Self, Error> {
+    pub fn to_clients_of(file: PathBuf, names: BTreeSet<String>) -> Result<Self, Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let clients = Clients::of(file, Arc::clone(&provider))?;
+        let clients = Clients::of(file, names, Arc::clone(&provider))?;
         Self::to(Some(clients), provider)
     }
 

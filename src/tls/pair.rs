@@ -128,6 +128,16 @@ pub(super) fn public_key<'a>(certificate: &'a CertificateDer<'_>) -> Result<&'a 
     Ok(parsed(certificate)?.tbs_certificate.subject_pki.raw)
 }
 
+/// Its common names, of which there is one as a rule (RFC 5280, section 4.1.2.6).
+pub(super) fn common_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, X509Error> {
+    let certificate = parsed(certificate)?;
+    let names = certificate.subject().iter_common_name();
+    Ok(names
+        .filter_map(|name| name.as_str().ok())
+        .map(str::to_owned)
+        .collect())
+}
+
 fn parsed<'a>(certificate: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, X509Error> {
     match X509Certificate::from_der(certificate) {
         Ok((_, certificate)) => Ok(certificate),
