@@ -1,11 +1,10 @@
-//! The cluster's objects: IPs and blocks from watches, the rest when it is needed.
+//! The cluster's objects: IPs and blocks from watches, the rest when it is needed. What many reviews need at the same
+//! time is read once for all of them, and a limited number of reads are on their way.
 
 use std::fmt::Debug;
-use std::hash::Hash;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use futures::{StreamExt as _, pin_mut};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
@@ -13,94 +12,19 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::networking::v1::IPAddress;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
 use kube::core::DeserializeGuard;
-use kube::runtime::reflector::store::Writer;
-use kube::runtime::reflector::{Store, store};
-use kube::runtime::watcher::{self, Event};
-use kube::runtime::{WatchStreamExt as _, watcher as watch};
-use kube::{Client, Resource, ResourceExt as _};
+use kube::{Client, Resource};
 use mooring_plan::admission::address::Parent;
 use mooring_plan::admission::usage::{Subject, Use};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::caches::{Caches, whole};
 use super::judge::LIMIT;
-use super::shared::Shared;
+use super::shared::{Shared, SharedBy};
 use super::{Catalog, Needs, NodeSeen, Right, Rights, Source, Unreadable};
 use crate::api::read::reservation;
 use crate::api::{Ip, IpBlock, names};
-
-/// The server ends a watch after so long: a half-open connection is noticed soon after.
-const WATCH_SECONDS: u32 = 45;
-
-/// What the webhook keeps of IPs and blocks.
-#[derive(Clone)]
-pub struct Caches {
-    ips: Store<Ip>,
-    blocks: Store<IpBlock>,
-}
-
-impl Caches {
-    /// Returns once both have been filled, or can be no more.
-    pub async fn filled(&self) {
-        let _ = tokio::join!(self.ips.wait_until_ready(), self.blocks.wait_until_ready());
-    }
-}
-
-/// Caches of IPs and blocks, and the task that keeps them.
-pub fn caches(client: &Client) -> (Caches, impl Future<Output = ()> + Send + use<>) {
-    let ((ips, ip_writer), (blocks, block_writer)) = (store(), store());
-    let (ip_api, block_api) = (Api::all(client.clone()), Api::all(client.clone()));
-    let keep = async move {
-        tokio::join!(
-            keep::<Ip>(ip_api, ip_writer),
-            keep::<IpBlock>(block_api, block_writer)
-        );
-    };
-    (Caches { ips, blocks }, keep)
-}
-
-/// Watches for ever. An object that cannot be read is left out and stops nothing.
-async fn keep<K>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>)
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
-    K::DynamicType: Eq + Hash + Clone + Default,
-{
-    let config = watcher::Config::default().timeout(WATCH_SECONDS);
-    let events = watch(api, config).default_backoff();
-    pin_mut!(events);
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(event) => {
-                if let Some(event) = readable(event) {
-                    writer.apply_watcher_event(&event);
-                }
-            }
-            Err(error) => {
-                tracing::warn!(kind = %K::kind(&()), %error, "the webhook's watch was interrupted");
-            }
-        }
-    }
-}
-
-fn readable<K: Resource>(event: Event<DeserializeGuard<K>>) -> Option<Event<K>> {
-    Some(match event {
-        Event::Apply(object) => Event::Apply(whole(object)?),
-        Event::Delete(object) => Event::Delete(whole(object)?),
-        Event::InitApply(object) => Event::InitApply(whole(object)?),
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
-    })
-}
-
-fn whole<K: Resource>(object: DeserializeGuard<K>) -> Option<K> {
-    let mut object = object
-        .0
-        .map_err(|invalid| tracing::warn!(name = ?invalid.metadata.name, error = %invalid, "an object cannot be read"))
-        .ok()?;
-    object.managed_fields_mut().clear();
-    Some(object)
-}
 
 /// So many reads of the API server are on their way at a time: more would not be answered sooner, and would take from
 /// what the controller asks.
@@ -115,6 +39,9 @@ pub struct Live {
     client: Client,
     caches: Caches,
     lists: Shared<Lists>,
+    nodes: SharedBy<String, NodeSeen>,
+    parents: SharedBy<Ipv4Addr, Option<Parent>>,
+    ips: SharedBy<String, Option<Option<Ip>>>,
     turns: Arc<Semaphore>,
 }
 
@@ -126,6 +53,9 @@ impl Live {
             client,
             caches,
             lists: Shared::default(),
+            nodes: SharedBy::default(),
+            parents: SharedBy::default(),
+            ips: SharedBy::default(),
             turns: Arc::new(Semaphore::new(READS)),
         }
     }
@@ -141,47 +71,63 @@ impl Live {
         self.lists.or(lists).await
     }
 
-    /// A read, once it is its turn. None: that and its answer took too long.
-    async fn in_turn<T>(&self, read: impl Future<Output = T>) -> Option<T> {
-        let read = async {
-            let _turn = self.turns.acquire().await;
-            read.await
-        };
-        timeout(LIMIT, read).await.ok()
-    }
-
     /// What is known of the Node; nothing where it cannot be read in time.
     async fn node(&self, name: Option<&str>) -> NodeSeen {
-        let Some(name) = name else {
+        let Some(name) = name.map(str::to_owned) else {
             return NodeSeen::Unknown;
         };
         let nodes: Api<Node> = Api::all(self.client.clone());
-        match self.in_turn(nodes.get_metadata_opt(name)).await {
-            Some(Ok(Some(node))) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
-            Some(Ok(None)) => NodeSeen::Absent,
-            Some(Err(_)) | None => NodeSeen::Unknown,
-        }
+        let wanted = name.clone();
+        let read = in_turn(Arc::clone(&self.turns), async move {
+            match nodes.get_metadata_opt(&wanted).await {
+                Ok(Some(node)) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
+                Ok(None) => NodeSeen::Absent,
+                Err(_) => NodeSeen::Unknown,
+            }
+        });
+        in_time(self.nodes.or(name, read)).await
     }
 
     /// Whose the address is; nobody's where that cannot be read in time: the controller asks again.
     async fn parent(&self, address: Option<Ipv4Addr>) -> Option<Parent> {
-        let address = address?.to_string();
+        let address = address?;
         let kind = ApiResource::erase::<IPAddress>(&());
         let reservations: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
-        let object = self.in_turn(reservations.get_opt(&address)).await?.ok()??;
-        let found = reservation(&object).ok()?;
-        Some(
-            found
-                .parent
-                .map_or(Parent::Else(found.parent_text), Parent::Ip),
-        )
+        let read = in_turn(Arc::clone(&self.turns), async move {
+            let object = reservations.get_opt(&address.to_string()).await.ok()??;
+            let found = reservation(&object).ok()?;
+            let unnamed = || Parent::Else(found.parent_text.clone());
+            Some(found.parent.clone().map_or_else(unnamed, Parent::Ip))
+        });
+        in_time(self.parents.or(address, read)).await
     }
 
     /// The `IP` as it is now. None: it could not be read in time.
     async fn ip(&self, name: &str) -> Option<Option<Ip>> {
         let ips: Api<Ip> = Api::all(self.client.clone());
-        self.in_turn(ips.get_opt(name)).await?.ok()
+        let (name, wanted) = (name.to_owned(), name.to_owned());
+        let read = in_turn(Arc::clone(&self.turns), async move {
+            ips.get_opt(&wanted).await.ok()
+        });
+        in_time(self.ips.or(name, read)).await
     }
+}
+
+/// A read, once it is its turn. Nothing is known if that and its answer take too long.
+fn in_turn<T: Default>(
+    turns: Arc<Semaphore>,
+    read: impl Future<Output = T>,
+) -> impl Future<Output = T> {
+    in_time(async move {
+        // It is never closed.
+        let _turn = turns.acquire().await;
+        read.await
+    })
+}
+
+/// What comes in time; else nothing is known.
+async fn in_time<T: Default>(read: impl Future<Output = T>) -> T {
+    timeout(LIMIT, read).await.unwrap_or_default()
 }
 
 async fn list<K>(client: &Client, what: &'static str) -> Result<Vec<Arc<K>>, Unreadable>

@@ -4,6 +4,7 @@
 //! catalog leads to a refusal, the objects are read again before it is final.
 
 mod authorize;
+mod caches;
 pub mod catalog;
 pub mod http;
 pub mod ip;
@@ -21,10 +22,11 @@ mod tests;
 mod verdict;
 
 pub use authorize::{Right, Rights};
+pub use caches::{Caches, caches};
 pub use catalog::{Catalog, NodeSeen};
 pub use http::{PATHS, Webhook, router};
 pub use judge::{Needs, Source, Unreadable};
-pub use live::{Caches, Live, caches};
+pub use live::Live;
 pub use review::{Change, Request};
 pub use server::{Seats, serve};
 pub use verdict::{Allowed, Verdict};

@@ -1,14 +1,20 @@
 //! What many want to read at the same time, read once for all of them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, Weak};
 
 use tokio::sync::Mutex;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
 /// The last reading, and when it was begun.
+type Reading<T> = Mutex<Option<(Instant, T)>>;
+
+/// What is read at most once at a time.
 #[derive(Debug)]
-pub(super) struct Shared<T>(Arc<Mutex<Option<(Instant, T)>>>);
+pub(super) struct Shared<T>(Arc<Reading<T>>);
 
 impl<T> Clone for Shared<T> {
     fn clone(&self) -> Self {
@@ -55,13 +61,51 @@ impl<T: Clone + Send + 'static> Shared<T> {
     }
 }
 
+/// As [`Shared`], of many objects: whoever reads the same shares it. What nobody reads any more is forgotten.
+#[derive(Debug)]
+pub(super) struct SharedBy<K, T>(Arc<std::sync::Mutex<HashMap<K, Weak<Reading<T>>>>>);
+
+impl<K, T> Clone for SharedBy<K, T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<K, T> Default for SharedBy<K, T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<K: Eq + Hash, T: Clone + Send + 'static> SharedBy<K, T> {
+    /// A reading of `key` that was begun after this was asked for.
+    pub async fn or(&self, key: K, read: impl Future<Output = T> + Send + 'static) -> T {
+        let shared = self.of(key);
+        let read = shared.or(async { Ok::<T, Infallible>(read.await) });
+        match read.await {
+            Ok(value) => value,
+        }
+    }
+
+    fn of(&self, key: K) -> Shared<T> {
+        let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reading) = readings.get(&key).and_then(Weak::upgrade) {
+            return Shared(reading);
+        }
+        readings.retain(|_, reading| reading.strong_count() > 0);
+        let shared = Shared::default();
+        readings.insert(key, Arc::downgrade(&shared.0));
+        shared
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    use super::Shared;
+    use super::{Shared, SharedBy};
 
     /// A reading that takes 10 ms; which it is.
     fn reading(count: &Arc<AtomicU32>) -> impl Future<Output = Result<u32, ()>> + Send + use<> {
@@ -112,5 +156,22 @@ mod tests {
         assert_eq!(shared.or(async { Ok::<_, &str>(1) }).await, Ok(1));
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(shared.or(async { Ok::<_, &str>(2) }).await, Ok(2));
+    }
+    #[tokio::test(start_paused = true)]
+    async fn only_what_is_the_same_is_shared_and_nothing_is_kept() {
+        let (shared, readings) = (SharedBy::default(), Arc::default());
+        let read = |_| {
+            let read = reading(&readings);
+            async { read.await.unwrap_or_default() }
+        };
+        let late = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let same = (0..10).map(|n| shared.or("a", read(n)));
+            futures::future::join_all(same).await
+        };
+        let (a, b, late) = tokio::join!(shared.or("a", read(0)), shared.or("b", read(0)), late);
+        assert_eq!((a, b, late), (1, 2, vec![3; 10]));
+        assert_eq!(shared.or("c", read(0)).await, 4);
+        assert_eq!(shared.0.lock().unwrap().len(), 1, "only the last");
     }
 }

@@ -8,6 +8,7 @@ mod authorize;
 mod http;
 mod ip;
 mod ipblock;
+mod live;
 mod named;
 mod pod_create;
 mod pod_refused;

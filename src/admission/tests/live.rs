@@ -1,0 +1,91 @@
+//! However many reviews come, the API server is asked little: the same is read once, and not all at a time.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::http::{Request, Response};
+use futures::future::join_all;
+use kube::Client;
+use kube::client::Body;
+use serde_json::json;
+
+use crate::admission::{Live, Needs, NodeSeen, Source as _, caches};
+
+#[derive(Default)]
+struct Asked {
+    now: usize,
+    most: usize,
+    paths: Vec<String>,
+}
+
+/// A client of an API server that takes 10 ms for each answer, and what it was asked.
+fn api_server() -> (Client, Arc<Mutex<Asked>>) {
+    let asked = Arc::<Mutex<Asked>>::default();
+    let noted = Arc::clone(&asked);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let noted = Arc::clone(&noted);
+        async move {
+            let path = request.uri().path().to_owned();
+            {
+                let mut asked = noted.lock().unwrap();
+                asked.now += 1;
+                asked.most = asked.most.max(asked.now);
+                asked.paths.push(path.clone());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            noted.lock().unwrap().now -= 1;
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let body = json!({
+                "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": {"name": name},
+            });
+            let answer = Response::new(Body::from(body.to_string().into_bytes()));
+            Ok::<_, std::convert::Infallible>(answer)
+        }
+    });
+    (Client::new(service, "default"), asked)
+}
+
+fn bound_to(node: &str) -> Needs {
+    Needs {
+        node: Some(node.to_owned()),
+        ..Needs::default()
+    }
+}
+
+async fn look(live: &Live, nodes: impl IntoIterator<Item = String>) -> Vec<NodeSeen> {
+    let needs: Vec<Needs> = nodes.into_iter().map(|node| bound_to(&node)).collect();
+    let looks = join_all(needs.iter().map(|needs| live.cached(needs))).await;
+    looks
+        .into_iter()
+        .map(|catalog| catalog.node().clone())
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn thirty_two_reads_are_on_their_way_at_a_time() {
+    let (client, asked) = api_server();
+    let live = Live::new(client.clone(), caches(&client).0);
+    let seen = look(&live, (0..200).map(|n| format!("node-{n}"))).await;
+    assert!(
+        seen.iter()
+            .all(|node| matches!(node, NodeSeen::Labelled(_))),
+        "{seen:?}"
+    );
+    let asked = asked.lock().unwrap();
+    assert_eq!((asked.most, asked.paths.len()), (32, 200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reviews_that_need_the_same_node_cost_one_read() {
+    let (client, asked) = api_server();
+    let live = Live::new(client.clone(), caches(&client).0);
+    let seen = look(&live, (0..200).map(|_| "node-a".to_owned())).await;
+    assert!(
+        seen.iter()
+            .all(|node| matches!(node, NodeSeen::Labelled(_))),
+        "{seen:?}"
+    );
+    let asked = asked.lock().unwrap();
+    // The first is on its way when the second asks, who may believe only what is begun after that.
+    assert!(asked.paths.len() <= 2, "{:?}", asked.paths);
+}
