@@ -5,6 +5,8 @@ use std::fmt::Debug;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
@@ -33,6 +35,16 @@ const READS: usize = 32;
 /// All IPs and blocks.
 type Lists = (Vec<Arc<Ip>>, Vec<Arc<IpBlock>>);
 
+/// What is known of an `IP` at this moment.
+#[derive(Clone, Debug, Default)]
+enum IpSeen {
+    /// It was not asked for, or the API server did not answer in time.
+    #[default]
+    Unknown,
+    /// It, if there is one of that name.
+    Now(Box<Option<Ip>>),
+}
+
 /// The cluster's objects, by caches and by the API server.
 #[derive(Clone)]
 pub struct Live {
@@ -41,7 +53,7 @@ pub struct Live {
     lists: Shared<Lists>,
     nodes: SharedBy<String, NodeSeen>,
     parents: SharedBy<Ipv4Addr, Option<Parent>>,
-    ips: SharedBy<String, Option<Option<Ip>>>,
+    ips: SharedBy<String, IpSeen>,
     turns: Arc<Semaphore>,
 }
 
@@ -102,27 +114,31 @@ impl Live {
         in_time(self.parents.or(address, read)).await
     }
 
-    /// The `IP` as it is now. None: it could not be read in time.
-    async fn ip(&self, name: &str) -> Option<Option<Ip>> {
+    /// The `IP` as it is now.
+    async fn ip(&self, name: &str) -> IpSeen {
         let ips: Api<Ip> = Api::all(self.client.clone());
         let (name, wanted) = (name.to_owned(), name.to_owned());
         let read = in_turn(Arc::clone(&self.turns), async move {
-            ips.get_opt(&wanted).await.ok()
+            let now = ips.get_opt(&wanted).await;
+            now.map_or(IpSeen::Unknown, |now| IpSeen::Now(Box::new(now)))
         });
         in_time(self.ips.or(name, read)).await
     }
 }
 
 /// A read, once it is its turn. Nothing is known if that and its answer take too long.
-fn in_turn<T: Default>(
+fn in_turn<T: Default + Send + 'static>(
     turns: Arc<Semaphore>,
-    read: impl Future<Output = T>,
-) -> impl Future<Output = T> {
-    in_time(async move {
+    read: impl Future<Output = T> + Send + 'static,
+) -> BoxFuture<'static, T> {
+    // Boxed before all else: each that awaits it would hold a request to the API server in itself, twice.
+    let read = read.boxed();
+    let in_turn = async move {
         // It is never closed.
         let _turn = turns.acquire().await;
         read.await
-    })
+    };
+    in_time(in_turn).boxed()
 }
 
 /// What comes in time; else nothing is known.
@@ -215,7 +231,7 @@ impl Source for Live {
         let ip_now = async {
             match &meant {
                 Some(name) => self.ip(name).await,
-                None => None,
+                None => IpSeen::Unknown,
             }
         };
         let (node, parent, ip_now) = tokio::join!(
@@ -225,7 +241,7 @@ impl Source for Live {
         );
         let catalog = catalog.with_node(node).with_parent(parent);
         match (meant, ip_now) {
-            (Some(name), Some(now)) => catalog.with_ip_now(&name, now),
+            (Some(name), IpSeen::Now(now)) => catalog.with_ip_now(&name, *now),
             _ => catalog,
         }
     }

@@ -45,6 +45,7 @@ mod crash;
 mod delete;
 mod edit;
 mod failover;
+mod flow_control;
 mod foreign;
 mod foreign_webhook;
 mod from_zero;
@@ -112,6 +113,7 @@ fn trials() -> Vec<Trial> {
         explained::scenes(),
         failover::scenes(),
         faults::scenes(),
+        flow_control::scenes(),
         foreign::scenes(),
         foreign_webhook::scenes(),
         from_zero::scenes(),

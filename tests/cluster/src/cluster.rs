@@ -19,7 +19,7 @@ pub struct ClusterOptions {
     /// How long a node's kubelet may be silent before the node counts as dead (`--node-monitor-grace-period`),
     /// and how long its Lease lasts; renewed four times within it. Kubernetes' own default is 50 s.
     pub node_grace: Duration,
-    /// Apply `config/crd`, `config/rbac`, `config/policies` and `config/users`. Without: a bare cluster.
+    /// Apply `config/crd`, `config/rbac`, `config/policies`, `config/flow-control` and `config/users`. Without: a bare cluster.
     pub manifests: bool,
     /// More flags for kube-apiserver, such as `--watch-cache=false`.
     pub api_server_flags: Vec<String>,
@@ -65,6 +65,7 @@ impl Cluster {
                 "config/crd",
                 "config/rbac",
                 "config/policies",
+                "config/flow-control",
                 "config/users",
             ] {
                 crate::apply::folder(&client, &repository().join(part)).await;

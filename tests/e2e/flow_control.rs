@@ -1,0 +1,44 @@
+//! What others ask of the API server does not keep Mooring waiting: it has seats of its own there.
+
+use hyper::Request;
+use kube::client::Body;
+
+use crate::scene::Scene;
+
+scenes![shared moorings_requests_have_seats_of_their_own];
+
+/// The `FlowSchema` and the priority level that a request of this client is counted by, as the API server says.
+async fn counted_by(client: &kube::Client) -> [String; 2] {
+    let request = Request::get("/apis/ip.wgtwo.com/v1alpha1/ips?limit=1").body(Body::empty());
+    let answer = client
+        .send(request.expect("a path is a request"))
+        .await
+        .expect("it answers");
+    ["flowschema", "prioritylevel"].map(|part| {
+        let name = format!("x-kubernetes-pf-{part}-uid");
+        let uid = answer.headers().get(&name);
+        uid.unwrap_or_else(|| panic!("no header {name}: {:?}", answer.headers()))
+            .to_str()
+            .expect("a UID is text")
+            .to_owned()
+    })
+}
+
+async fn uid(scene: &Scene, kind: &str) -> String {
+    let get = format!("get {kind} mooring --output jsonpath={{.metadata.uid}}");
+    scene.kubectl(&get).await.success().trim().to_owned()
+}
+
+async fn moorings_requests_have_seats_of_their_own(scene: &Scene) {
+    let cluster = scene.cluster();
+    let ours = [
+        uid(scene, "flowschema").await,
+        uid(scene, "prioritylevelconfiguration").await,
+    ];
+    for account in ["mooring", "mooring-webhook", "mooring-controller"] {
+        let client = cluster.client_of(account).await;
+        assert_eq!(counted_by(&client).await, ours, "{account}");
+    }
+    let others = counted_by(&cluster.client().await).await;
+    assert!(others.iter().all(|uid| !ours.contains(uid)), "{others:?}");
+}
