@@ -46,6 +46,16 @@ fn only_what_an_interface_will_refuse_again_is_for_good() {
     }
 }
 
+#[test]
+fn only_what_may_befall_every_call_is_of_all() {
+    let of_all = Outcome::ALL.iter().filter(|outcome| outcome.is_of_all());
+    let of_all: Vec<Outcome> = of_all.copied().collect();
+    for outcome in [Outcome::Denied, Outcome::Throttled, Outcome::Unknown] {
+        assert!(of_all.contains(&outcome), "{outcome}");
+    }
+    assert_eq!(of_all.len(), 3, "{of_all:?}");
+}
+
 /// Each sentence alone, in EC2's spelling and in another: one word that carries it is enough.
 #[test]
 fn a_refusal_is_known_by_any_of_the_words_that_carry_it() {

@@ -51,6 +51,11 @@ fn moved_by_hand_to_an_interface_that_is_not_explained_it_is_not_stolen() {
     sim.expect_on("203.0.113.10", Some("eni-n2"));
     sim.expect_reason("partner", Reason::AddressInUse);
     sim.expect_denied("a", Reason::AddressInUse);
+    let first = sim.taken.iter().find_map(|(_, _, step)| match step {
+        Step::Write(Write::Gate(gate)) if !gate.status => Some(gate.reason),
+        _ => None,
+    });
+    assert_eq!(first, Some(Reason::AddressInUse), "{}", sim.story());
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
     // The way out.
     sim.take_from("partner", "eni-n2");

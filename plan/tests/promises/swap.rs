@@ -102,3 +102,51 @@ fn waiting_for_one_that_waits_for_nobody_is_no_cycle() {
     sim.wait(Millis::seconds(30));
     sim.expect_denied("late", Reason::ClaimedByOther);
 }
+
+#[test]
+fn whoever_waits_for_a_cycle_and_is_no_part_of_it_is_told_of_none() {
+    let mut sim = rotated(2);
+    sim.ip("ip2", "203.0.113.12");
+    sim.pod("outside")
+        .on("n1")
+        .asks("ip0")
+        .replica_set("x2-aaa", 1, "uid2");
+    sim.wait(Millis::seconds(30));
+    sim.expect_denied("outside", Reason::ClaimedByOther);
+    sim.expect_denied("new0", Reason::Deadlock);
+    sim.expect_denied("new1", Reason::Deadlock);
+}
+
+#[test]
+fn a_pod_that_leaves_waits_for_nobody() {
+    let left: [fn(&mut mooring_plan::objects::Pod); 3] = [
+        |pod| pod.ended = true,
+        |pod| pod.deleting = Some(30),
+        |pod| pod.annotated = false,
+    ];
+    for leave in left {
+        let mut sim = rotated(2);
+        sim.change_pod("new0", leave);
+        sim.wait(Millis::seconds(30));
+        // What was told stays until another reason comes; a pod that comes now is told of no cycle.
+        sim.pod("late")
+            .on("n1")
+            .asks("ip0")
+            .of_replica_set("x1-bbb", 2, "uid1");
+        sim.wait(Millis::seconds(30));
+        sim.expect_denied("late", Reason::ClaimedByOther);
+    }
+}
+
+#[test]
+fn a_holder_that_is_being_deleted_keeps_nobody_in_a_cycle() {
+    let mut sim = rotated(2);
+    sim.delete_pod("old1");
+    sim.wait(Millis::seconds(30));
+    sim.pod("late")
+        .on("n1")
+        .asks("ip0")
+        .of_replica_set("x1-bbb", 2, "uid1");
+    sim.wait(Millis::seconds(30));
+    sim.expect_denied("late", Reason::ClaimedByOther);
+}

@@ -343,8 +343,10 @@ fn an_ip_names_the_pod_that_asks_for_it_and_has_no_node_yet() {
     sim.pod("pw");
     sim.wait(Millis(1_900));
     sim.expect_cost(0, 0, 0);
-    sim.wait(HOUR);
+    sim.wait(Millis(200));
     let words = "pod default/pw asks for it and is not scheduled yet";
+    assert_eq!(attached(&sim), words);
+    sim.wait(HOUR);
     assert_eq!(attached(&sim), words);
     sim.expect_cost(0, 1, 0);
     sim.pod_goes("pw");
@@ -378,4 +380,67 @@ fn ever_more_seldom_while_the_watch_shows_an_earlier_pod_than_there_is() {
     sim.relist(0);
     sim.wait(Millis::seconds(1));
     sim.expect_denied("a", Reason::NoEligibleNode);
+}
+
+#[test]
+fn an_ip_names_no_pod_that_asks_for_it_no_more() {
+    let left: [fn(&mut mooring_plan::objects::Pod); 4] = [
+        |pod| pod.ended = true,
+        |pod| pod.deleting = Some(30),
+        |pod| pod.annotated = false,
+        |pod| pod.ip = Some("an-earlier-ip".into()),
+    ];
+    for (which, leave) in left.into_iter().enumerate() {
+        let mut sim = world();
+        sim.pod("pw");
+        sim.change_pod("pw", leave);
+        sim.wait(HOUR);
+        let said = attached(&sim);
+        assert!(said.starts_with("no pod asks for it"), "{which}: {said}");
+    }
+}
+
+#[test]
+fn a_pod_without_a_node_is_told_nothing_of_what_stands_in_an_ip_s_way() {
+    let mut sim = world();
+    sim.found_on("203.0.113.10", Some("eni-n2"));
+    sim.pod("a");
+    sim.wait(HOUR);
+    sim.expect_reason("partner", Reason::AddressInUse);
+    assert!(told(&sim, "a").is_empty(), "{}", sim.story());
+}
+
+#[test]
+fn that_another_has_it_after_something_else() {
+    let mut sim = world();
+    sim.node_unreachable("n2");
+    sim.pod("b").on("n2");
+    sim.wait(Millis::seconds(10));
+    sim.expect_denied("b", Reason::NoEligibleNode);
+    sim.pod("a").on("n1");
+    sim.wait(Millis::seconds(10));
+    sim.expect_attached("partner", "a");
+    sim.node_is_well("n2");
+    sim.wait(Millis::seconds(10));
+    sim.expect_denied("b", Reason::ClaimedByOther);
+}
+
+#[test]
+fn a_word_of_why_is_neither_a_true_nor_a_denial() {
+    let mut gate = GateWrite {
+        pod: crate::sim::key("a"),
+        uid: "a".into(),
+        version: None,
+        status: false,
+        reason: Reason::NodeFull,
+        message: String::new(),
+        denied_at: None,
+    };
+    assert!(gate.tells_why());
+    gate.status = true;
+    assert!(!gate.tells_why());
+    gate.denied_at = Some(mooring_plan::names::ResourceVersion(1));
+    assert!(!gate.tells_why());
+    gate.status = false;
+    assert!(!gate.tells_why());
 }
