@@ -2,11 +2,11 @@
 //! time is read once for all of them, and a limited number of reads are on their way.
 
 use std::fmt::Debug;
+use std::hash::Hash;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
@@ -83,6 +83,28 @@ impl Live {
         self.lists.or(lists).await
     }
 
+    /// A read, once it is its turn, shared by all who wait for the same. Nothing is known if it takes too long, for
+    /// the one who waits or as a whole.
+    async fn read_once<K, T>(
+        &self,
+        shared: &SharedBy<K, T>,
+        key: K,
+        read: impl Future<Output = T> + Send + 'static,
+    ) -> T
+    where
+        K: Eq + Hash,
+        T: Clone + Default + Send + 'static,
+    {
+        // Boxed before all else: each that awaits it would hold a request to the API server in itself, twice.
+        let (read, turns) = (read.boxed(), Arc::clone(&self.turns));
+        let in_turn = async move {
+            // It is never closed.
+            let _turn = turns.acquire().await;
+            read.await
+        };
+        in_time(shared.or(key, in_time(in_turn).boxed())).await
+    }
+
     /// What is known of the Node; nothing where it cannot be read in time.
     async fn node(&self, name: Option<&str>) -> NodeSeen {
         let Some(name) = name.map(str::to_owned) else {
@@ -90,14 +112,14 @@ impl Live {
         };
         let nodes: Api<Node> = Api::all(self.client.clone());
         let wanted = name.clone();
-        let read = in_turn(Arc::clone(&self.turns), async move {
+        let read = async move {
             match nodes.get_metadata_opt(&wanted).await {
                 Ok(Some(node)) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
                 Ok(None) => NodeSeen::Absent,
                 Err(_) => NodeSeen::Unknown,
             }
-        });
-        in_time(self.nodes.or(name, read)).await
+        };
+        self.read_once(&self.nodes, name, read).await
     }
 
     /// Whose the address is; nobody's where that cannot be read in time: the controller asks again.
@@ -105,40 +127,25 @@ impl Live {
         let address = address?;
         let kind = ApiResource::erase::<IPAddress>(&());
         let reservations: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
-        let read = in_turn(Arc::clone(&self.turns), async move {
+        let read = async move {
             let object = reservations.get_opt(&address.to_string()).await.ok()??;
             let found = reservation(&object).ok()?;
-            let unnamed = || Parent::Else(found.parent_text.clone());
-            Some(found.parent.clone().map_or_else(unnamed, Parent::Ip))
-        });
-        in_time(self.parents.or(address, read)).await
+            let other = Parent::Else(found.parent_text);
+            Some(found.parent.map_or(other, Parent::Ip))
+        };
+        self.read_once(&self.parents, address, read).await
     }
 
     /// The `IP` as it is now.
     async fn ip(&self, name: &str) -> IpSeen {
         let ips: Api<Ip> = Api::all(self.client.clone());
         let (name, wanted) = (name.to_owned(), name.to_owned());
-        let read = in_turn(Arc::clone(&self.turns), async move {
+        let read = async move {
             let now = ips.get_opt(&wanted).await;
             now.map_or(IpSeen::Unknown, |now| IpSeen::Now(Box::new(now)))
-        });
-        in_time(self.ips.or(name, read)).await
+        };
+        self.read_once(&self.ips, name, read).await
     }
-}
-
-/// A read, once it is its turn. Nothing is known if that and its answer take too long.
-fn in_turn<T: Default + Send + 'static>(
-    turns: Arc<Semaphore>,
-    read: impl Future<Output = T> + Send + 'static,
-) -> BoxFuture<'static, T> {
-    // Boxed before all else: each that awaits it would hold a request to the API server in itself, twice.
-    let read = read.boxed();
-    let in_turn = async move {
-        // It is never closed.
-        let _turn = turns.acquire().await;
-        read.await
-    };
-    in_time(in_turn).boxed()
 }
 
 /// What comes in time; else nothing is known.

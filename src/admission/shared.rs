@@ -157,6 +157,7 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(shared.or(async { Ok::<_, &str>(2) }).await, Ok(2));
     }
+
     #[tokio::test(start_paused = true)]
     async fn only_what_is_the_same_is_shared_and_nothing_is_kept() {
         let (shared, readings) = (SharedBy::default(), Arc::default());

@@ -11,7 +11,7 @@ use futures::stream::FuturesUnordered;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
@@ -84,7 +84,18 @@ struct Door {
     mooring: Arc<Mooring>,
 }
 
-/// A review as the API server sends it.
+/// A review of a pod "web" that is to be created.
+fn review(namespace: &str, pod: &Value) -> String {
+    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "1", "operation": "CREATE", "namespace": namespace, "name": "web",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "userInfo": {"username": "somebody"}, "object": pod,
+    }})
+    .to_string()
+}
+
+/// As the API server sends it.
 fn posted(review: &str) -> String {
     format!(
         "POST /mutate/pod HTTP/1.1\r\nHost: webhook\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{review}",
@@ -97,15 +108,8 @@ impl Door {
         let mooring = scene.mooring().await;
         scene.block().await;
         let ip = scene.ip("web", 10).await;
-        let review =
-            json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-                "uid": "1", "operation": "CREATE", "namespace": scene.name, "name": "web",
-                "kind": {"group": "", "version": "v1", "kind": "Pod"},
-                "resource": {"group": "", "version": "v1", "resource": "pods"},
-                "userInfo": {"username": "somebody"},
-                "object": scene.pod_asking("web", &ip.name, &json!({})),
-            }})
-            .to_string();
+        let pod = scene.pod_asking("web", &ip.name, &json!({}));
+        let review = review(&scene.name, &pod);
         // A container may have so few files open as this, wherever the tests run.
         allow_files(mooring.process().pid(), "1024:1024");
         let ca = scene.cluster().webhook_authority().certificate();
@@ -252,14 +256,8 @@ impl Door {
             let pod = json!({"apiVersion": "v1", "kind": "Pod",
                 "metadata": {"name": "web", "annotations": {"ip.wgtwo.com/ip": address}},
                 "spec": {"nodeName": format!("node-{nth}-{number}"), "containers": []}});
-            let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-                "uid": "1", "operation": "CREATE", "namespace": "default", "name": "web",
-                "kind": {"group": "", "version": "v1", "kind": "Pod"},
-                "resource": {"group": "", "version": "v1", "resource": "pods"},
-                "userInfo": {"username": "somebody"}, "object": pod,
-            }});
-            let request =
-                posted(&review.to_string()).replace("\r\nHost", "\r\nConnection: close\r\nHost");
+            let request = posted(&review("default", &pod))
+                .replace("\r\nHost", "\r\nConnection: close\r\nHost");
             self.burden(&request).await;
             answered.fetch_add(1, Ordering::Relaxed);
         }

@@ -20,7 +20,7 @@ pub(crate) const PATIENCE: Millis = Millis::seconds(60);
 pub(crate) const REPLICA_SETS_AGE: Millis = Millis::seconds(5);
 
 /// For a free address an older answer is good enough: a wrong guess costs a handover.
-pub(crate) const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
+const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
 
 /// A pod that could hold the address, and where it would go.
 pub(crate) struct Candidate<'a> {
@@ -190,28 +190,27 @@ impl<'a> World<'a> {
     /// While the pod is still waiting for a node, its `ReplicaSet` is read ahead, so that nothing
     /// stands between its binding and the claim.
     fn look_ahead(&self) -> Next {
-        let unread = self.pods().map(|seen| &seen.pod).find(|pod| {
-            pod.annotated
-                && pod.deleting.is_none()
-                && !pod.ended
-                && pod.replica_set().is_some_and(|(_, uid)| {
-                    self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_none()
-                        && !self.asked(uid, REPLICA_SETS_AGE_FREE)
-                })
-                && matches!(self.seat(pod), Err(Ineligible::Unscheduled))
+        let mut unread = self.pods().filter_map(|seen| {
+            let read = self.unread_set(&seen.pod, REPLICA_SETS_AGE_FREE)?;
+            matches!(self.seat(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
         });
-        match unread.and_then(|pod| pod.replica_set().map(|(name, _)| (pod, name))) {
-            Some((pod, name)) => Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())),
-            None => Next::Rest,
-        }
+        unread.next().map_or(Next::Rest, Next::read)
     }
 
-    pub(crate) fn replica_set(&self, uid: &ReplicaSetUid, age: Millis) -> Option<&'a ReplicaSet> {
+    /// The read that tells of the pod's `ReplicaSet`, where it is neither known well enough for a free address nor
+    /// was asked for within `age`.
+    pub(crate) fn unread_set(&self, pod: &Pod, age: Millis) -> Option<Read> {
+        let (name, uid) = pod.replica_set()?;
+        let known = self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_some() || self.asked(uid, age);
+        (!known).then(|| Read::ReplicaSets(pod.key.clone(), name.clone()))
+    }
+
+    fn replica_set(&self, uid: &ReplicaSetUid, age: Millis) -> Option<&'a ReplicaSet> {
         let (begun, set) = self.facts.replica_sets.get(uid)?;
         (self.now.since(*begun) <= age).then_some(set)
     }
 
-    pub(crate) fn asked(&self, uid: &ReplicaSetUid, age: Millis) -> bool {
+    fn asked(&self, uid: &ReplicaSetUid, age: Millis) -> bool {
         self.facts
             .reads
             .replica_sets

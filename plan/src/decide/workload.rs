@@ -3,12 +3,11 @@
 
 use alloc::vec::Vec;
 
-use super::choose::{Candidate, PATIENCE, REPLICA_SETS_AGE, REPLICA_SETS_AGE_FREE};
+use super::choose::{Candidate, PATIENCE, REPLICA_SETS_AGE};
 use super::waits::own_workload_first;
 use super::{Ineligible, Next, Notices, World};
 use crate::names::{Millis, WorkloadUid};
 use crate::objects::{Controller, Pod, Workload};
-use crate::step::Read;
 
 /// A controller that replaces its pod only once that is gone (a `StatefulSet`, strategy `Recreate`) does so within
 /// this time.
@@ -56,24 +55,17 @@ impl<'a> World<'a> {
             return Ok(candidates);
         };
         let is_own = |pod: &Pod| self.workload(pod).as_ref() == Some(last);
-        if candidates.iter().any(|candidate| is_own(candidate.pod)) {
-            let own = |candidate: &Candidate<'_>| is_own(candidate.pod);
-            return Ok(candidates.into_iter().filter(own).collect());
-        }
-        if candidates.is_empty() {
-            return Ok(candidates);
+        let own = |candidate: &Candidate<'_>| is_own(candidate.pod);
+        let (own, others): (Vec<_>, Vec<_>) = candidates.into_iter().partition(own);
+        if !own.is_empty() || others.is_empty() {
+            return Ok(own);
         }
         let waiting = || {
             let pods = self.pods().map(|seen| &seen.pod);
             pods.filter(|pod| self.waits_for_its_turn(pod, last))
         };
-        let unread = waiting().find_map(|pod| {
-            let (name, uid) = pod.replica_set()?;
-            let known = self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_some()
-                || self.asked(uid, REPLICA_SETS_AGE);
-            (!known).then(|| Read::ReplicaSets(pod.key.clone(), name.clone()))
-        });
-        if let Some(read) = unread {
+        let mut unread = waiting().filter_map(|pod| self.unread_set(pod, REPLICA_SETS_AGE));
+        if let Some(read) = unread.next() {
             return Err(Next::read(read));
         }
         let patience = if waiting().any(is_own) {
@@ -83,11 +75,11 @@ impl<'a> World<'a> {
         };
         let due = self.lost_since().plus(patience);
         if self.now < due {
-            let others = candidates.iter().map(|candidate| candidate.pod);
-            notices.extend(others.map(own_workload_first));
+            let waiting = others.iter().map(|candidate| candidate.pod);
+            notices.extend(waiting.map(own_workload_first));
             return Err(Next::At(due));
         }
-        Ok(candidates)
+        Ok(others)
     }
 
     /// May this pod be one of the workload's, and hold the address as soon as there is a place for it?

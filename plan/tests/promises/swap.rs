@@ -42,6 +42,16 @@ fn said(sim: &Sim, pod: &str) -> String {
     gates.into_iter().next().unwrap_or_default()
 }
 
+/// What was told stays until another reason comes; a pod of Deployment "x" that comes now is told of no cycle.
+fn comes_and_is_told_of_none(sim: &mut Sim, ip: &str, x: usize) {
+    sim.pod("late")
+        .on("n1")
+        .asks(ip)
+        .of_replica_set(&format!("x{x}-bbb"), 2, &format!("uid{x}"));
+    sim.wait(Millis::seconds(30));
+    sim.expect_denied("late", Reason::ClaimedByOther);
+}
+
 #[test]
 fn two_that_swap_are_told_who_waits_for_whom() {
     let mut sim = rotated(2);
@@ -94,13 +104,7 @@ fn waiting_for_one_that_waits_for_nobody_is_no_cycle() {
     let mut sim = rotated(3);
     sim.pod_goes("new2");
     sim.wait(Millis::seconds(30));
-    // What was told stays until another reason comes; a pod that comes now is told of no cycle.
-    sim.pod("late")
-        .on("n1")
-        .asks("ip1")
-        .of_replica_set("x0-bbb", 2, "uid0");
-    sim.wait(Millis::seconds(30));
-    sim.expect_denied("late", Reason::ClaimedByOther);
+    comes_and_is_told_of_none(&mut sim, "ip1", 0);
 }
 
 #[test]
@@ -128,13 +132,7 @@ fn a_pod_that_leaves_waits_for_nobody() {
         let mut sim = rotated(2);
         sim.change_pod("new0", leave);
         sim.wait(Millis::seconds(30));
-        // What was told stays until another reason comes; a pod that comes now is told of no cycle.
-        sim.pod("late")
-            .on("n1")
-            .asks("ip0")
-            .of_replica_set("x1-bbb", 2, "uid1");
-        sim.wait(Millis::seconds(30));
-        sim.expect_denied("late", Reason::ClaimedByOther);
+        comes_and_is_told_of_none(&mut sim, "ip0", 1);
     }
 }
 
@@ -143,10 +141,5 @@ fn a_holder_that_is_being_deleted_keeps_nobody_in_a_cycle() {
     let mut sim = rotated(2);
     sim.delete_pod("old1");
     sim.wait(Millis::seconds(30));
-    sim.pod("late")
-        .on("n1")
-        .asks("ip0")
-        .of_replica_set("x1-bbb", 2, "uid1");
-    sim.wait(Millis::seconds(30));
-    sim.expect_denied("late", Reason::ClaimedByOther);
+    comes_and_is_told_of_none(&mut sim, "ip0", 1);
 }

@@ -140,12 +140,13 @@ fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     meta.labels.as_ref()?.get(key).map(String::as_str)
 }
 
-/// The controller of an object, where it is of this kind of the API group `apps`.
+/// The controller of an object.
 fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     let mut owners = meta.owner_references.iter().flatten();
     owners.find(|owner| owner.controller == Some(true))
 }
 
+/// Is it of this kind of the API group `apps`?
 fn is_workload(owner: &OwnerReference, kind: &str) -> bool {
     owner.kind == kind && owner.api_version.starts_with("apps/")
 }
