@@ -97,17 +97,16 @@ impl Facts {
         let mut steps = Vec::new();
         for NodeSeen { node, .. } in self.nodes.values() {
             let labelled = node.labels.contains_key(&label);
+            let instance = self.instance_of(node).ok();
             let usable = by.is_some_and(|(spec, subnet)| {
-                let interface = node
-                    .instance
-                    .as_ref()
+                let interface = instance
                     .zip(subnet)
                     .and_then(|(id, subnet)| usable_interface(spec, subnet, id));
                 interface.is_some()
             });
             // One look that misses an interface takes no label off.
             let surely = by.is_none_or(|(_, subnet)| {
-                subnet.is_some_and(|subnet| !subnet.shown_before(node.instance.as_ref()))
+                subnet.is_some_and(|subnet| !subnet.shown_before(instance))
             });
             if usable && !labelled {
                 steps.push(BlockStep::Label(

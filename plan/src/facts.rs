@@ -10,6 +10,7 @@ mod immovable;
 mod index;
 mod lead;
 mod limits;
+mod machines;
 mod memory;
 mod moments;
 mod outage;

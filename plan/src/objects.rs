@@ -475,7 +475,9 @@ pub struct ReplicaSet {
 pub struct Node {
     /// Its name.
     pub name: NodeName,
-    /// The machine behind it.
+    /// Its creation, in seconds since 1970.
+    pub created: i64,
+    /// The machine behind it, as its kubelet said when it registered: nobody proves that.
     pub instance: Option<InstanceId>,
     /// Its label `node.kubernetes.io/instance-type`.
     pub instance_type: Option<InstanceType>,

@@ -10,6 +10,7 @@ scenes![
     shared a_node_that_comes_again_on_another_instance_is_another_place,
     shared an_interface_that_is_replaced_is_followed,
     shared a_pod_on_a_node_without_an_interface_in_the_subnet_is_told,
+    shared a_kubelet_that_names_the_instance_of_another_node_draws_nothing_to_itself,
 ];
 
 async fn a_node_that_comes_again_on_another_instance_is_another_place(scene: &Scene) {
@@ -117,4 +118,24 @@ async fn a_pod_on_a_node_without_an_interface_in_the_subnet_is_told(scene: &Scen
         !labels.contains("ip.wgtwo.com.node-restriction"),
         "labels are not ours to keep here: {labels}"
     );
+}
+
+async fn a_kubelet_that_names_the_instance_of_another_node_draws_nothing_to_itself(scene: &Scene) {
+    let pool = json!({"nodeSelector": {"matchLabels": {"pool": scene.name}}});
+    scene.block_with(&pool).await;
+    let spec = |name: &str| NodeSpec::new(name).label("pool", &scene.name);
+    let node = scene.node_of(spec("a").interface(&scene.subnet)).await;
+    let forged = scene.node_of_kubelet(spec("forged"), &node).await;
+    let shown = scene.get("Node", &forged.name).await.expect("it is there");
+    // The API server takes its kubelet's word for it, so that comparing that with EC2 would prove nothing.
+    let address = &shown["status"]["addresses"][0]["address"];
+    assert_eq!(*address, json!(node.address));
+    let ip = scene.ip("web", 10).await;
+    scene.pod_with("drawn", &ip, &on(&forged)).await;
+    let said = scene.expect_event("NoEligibleNode", "drawn").await;
+    let names = [&forged.name, &node.name];
+    assert!(names.iter().all(|name| said.contains(*name)), "{said}");
+    scene.expect_detached(&ip).await;
+    scene.pod_with("web", &ip, &on(&node)).await;
+    scene.expect_attached(&ip, "web").await;
 }

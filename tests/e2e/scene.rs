@@ -155,6 +155,18 @@ impl Scene {
         self.cluster().add_node(spec).await
     }
 
+    /// A Node that a kubelet registers for the instance of another node; the scene's name goes before its own.
+    pub async fn node_of_kubelet(&self, mut spec: NodeSpec, of: &Node) -> Node {
+        spec.name = self.named(&spec.name);
+        self.nodes.lock().unwrap().push(spec.name.clone());
+        let node = Node {
+            name: spec.name.clone(),
+            ..of.clone()
+        };
+        self.cluster().register_as_kubelet(&node, &spec).await;
+        node
+    }
+
     /// One more subnet, and how the addresses in it begin.
     pub async fn another_subnet(&self) -> (Subnet, String) {
         let (subnet, prefix) = fresh_subnet(self.cluster()).await;

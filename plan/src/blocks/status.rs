@@ -116,7 +116,8 @@ impl Facts {
         self.nodes
             .values()
             .filter_map(|seen| {
-                let (_, shared) = usable_interface(spec, subnet, seen.node.instance.as_ref()?)?;
+                let instance = self.instance_of(&seen.node).ok()?;
+                let (_, shared) = usable_interface(spec, subnet, instance)?;
                 Some((&seen.node, shared))
             })
             .collect()

@@ -47,6 +47,8 @@ pub enum Ineligible {
     NodeAway(NodeName),
     /// Its Node is no instance of EC2.
     NoInstance(NodeName),
+    /// Its Node names the instance of another one.
+    InstanceOfAnother(NodeName, NodeName),
     /// The instance has no interface in the block's subnet.
     NoInterface(NodeName),
     /// The interface has no room.
@@ -89,10 +91,7 @@ impl World<'_> {
 
     /// Where an address goes on this Node.
     pub(crate) fn seat_on(&self, node: &Node) -> Result<Seat, Ineligible> {
-        let instance = node
-            .instance
-            .as_ref()
-            .ok_or_else(|| Ineligible::NoInstance(node.name.clone()))?;
+        let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
         let (spec, subnet) = self.spec().zip(self.subnet()).ok_or_else(nowhere)?;
         let (interface, shared_with_cni) =
@@ -252,6 +251,13 @@ impl Ineligible {
             Self::NoInstance(node) => (
                 Reason::NoEligibleNode,
                 format!("node {node} has no EC2 instance id in spec.providerID"),
+            ),
+            Self::InstanceOfAnother(node, first) => (
+                Reason::NoEligibleNode,
+                format!(
+                    "node {node} names the same EC2 instance in spec.providerID as node {first}, which is believed: \
+                     delete the Node of the two that is not that instance's"
+                ),
             ),
             Self::NoInterface(node) => (
                 Reason::NoEligibleNode,

@@ -361,8 +361,8 @@ impl Facts {
             node,
             not_ready_since,
         };
-        self.nodes.insert(name.clone(), seen);
-        let touched = self.touched_by_node(&name);
+        let before = self.nodes.insert(name.clone(), seen);
+        let touched = self.touched_by_node(&name, before.as_ref());
         for ip in &touched {
             if let Some(memory) = self.memory.get_mut(ip) {
                 memory.failures.news(now);
@@ -384,7 +384,7 @@ impl Facts {
             self.limits.remove(kind);
             self.limits_unanswered.remove(kind);
         }
-        Touched::Several(self.touched_by_node(name))
+        Touched::Several(self.touched_by_node(name, Some(&gone)))
     }
 
     fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Touched {

@@ -143,6 +143,11 @@ impl Index {
         }
     }
 
+    /// The Nodes that name an instance: more than one may.
+    pub(crate) fn nodes_of(&self, instance: &InstanceId) -> impl Iterator<Item = &NodeName> {
+        self.nodes_of.of(instance)
+    }
+
     /// The pods that are bound to the Nodes of an instance.
     pub(crate) fn pods_at(&self, instance: &InstanceId) -> impl Iterator<Item = &PodUid> {
         let nodes = self.nodes_of.of(instance);

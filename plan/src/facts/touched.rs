@@ -4,7 +4,7 @@
 use alloc::collections::BTreeSet;
 use core::net::Ipv4Addr;
 
-use super::Facts;
+use super::{Facts, NodeSeen};
 use crate::names::{BlockName, InstanceId, InterfaceId, IpName, Millis, NodeName, SubnetId};
 use crate::objects::{Block, Hold, Ip, Pod, Reservation};
 
@@ -53,11 +53,24 @@ impl Touched {
 }
 
 impl Facts {
-    /// Claimed for the Node, with a pod there, or with one that waits for a node.
-    pub(super) fn touched_by_node(&self, node: &NodeName) -> BTreeSet<IpName> {
-        let pods = self.index.pods_on_or_waiting(node);
-        let labels = pods.filter_map(|uid| self.pods.get(uid)?.pod.label.as_ref());
-        self.index.ips_on(node).chain(labels).cloned().collect()
+    /// Claimed for the Node, with a pod there, or with one that waits for a node; and so for the others that
+    /// name the instance that it names or named, since one of them is believed.
+    pub(super) fn touched_by_node(
+        &self,
+        name: &NodeName,
+        before: Option<&NodeSeen>,
+    ) -> BTreeSet<IpName> {
+        let seen = before.into_iter().chain(self.nodes.get(name));
+        let instances = seen.filter_map(|seen| seen.node.instance.as_ref());
+        let rivals = instances.flat_map(|instance| self.index.nodes_of(instance));
+        let nodes: BTreeSet<&NodeName> = rivals.chain([name]).collect();
+        let mut touched = BTreeSet::new();
+        for node in nodes {
+            let pods = self.index.pods_on_or_waiting(node);
+            let labels = pods.filter_map(|uid| self.pods.get(uid)?.pod.label.as_ref());
+            touched.extend(self.index.ips_on(node).chain(labels).cloned());
+        }
+        touched
     }
 
     /// A slot of the interface may be free: whose pods wait on its machine.

@@ -144,6 +144,7 @@ impl Crowd {
         self.interfaces.insert(interface.id.clone(), interface);
         let node = Node {
             name: node,
+            created: 1_000,
             instance: Some(place.instance),
             instance_type: Some("m5.large".into()),
             ready: true,

@@ -50,6 +50,7 @@ mod reservation;
 mod restart;
 mod rollout;
 mod room;
+mod same_instance;
 mod sim;
 mod stale;
 mod swap;

@@ -136,6 +136,12 @@ fn annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     meta.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
+/// Seconds since 1970; 0 where it does not say.
+fn created(meta: &ObjectMeta) -> i64 {
+    let created = meta.creation_timestamp.as_ref();
+    created.map_or(0, |time| time.0.as_second())
+}
+
 fn label<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     meta.labels.as_ref()?.get(key).map(String::as_str)
 }

@@ -5,7 +5,7 @@ use kube::core::DynamicObject;
 use mooring_plan::names::{InstanceId, InstanceType, NodeName};
 use mooring_plan::objects::Node;
 
-use super::{Problem, Unreadable, label, name, part};
+use super::{Problem, Unreadable, created, label, name, part};
 
 /// Taint: the control plane has not heard of the node (Kubernetes, "Well-Known Labels").
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -33,6 +33,7 @@ fn read(object: &DynamicObject) -> Result<Node, Problem> {
         .any(|condition| condition.type_ == "Ready" && condition.status == "True");
     Ok(Node {
         name: NodeName::from(name(meta)?),
+        created: created(meta),
         instance: spec
             .provider_id
             .as_deref()

@@ -8,7 +8,8 @@ use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid
 use mooring_plan::objects::{Controller, Gate, Handover, Pod};
 
 use super::{
-    Problem, Unreadable, annotation, controller, is_workload, label, name, part, uid, version_of,
+    Problem, Unreadable, annotation, controller, created, is_workload, label, name, part, uid,
+    version_of,
 };
 use crate::api::names;
 
@@ -36,10 +37,7 @@ fn read(object: &DynamicObject) -> Result<Pod, Problem> {
         uid: PodUid::from(uid(meta)?),
         key: PodKey::new(namespace, name(meta)?),
         version: version_of(meta)?,
-        created: meta
-            .creation_timestamp
-            .as_ref()
-            .map_or(0, |time| time.0.as_second()),
+        created: created(meta),
         node: spec
             .node_name
             .as_deref()

@@ -112,6 +112,7 @@ impl Scene {
             .push((instance.to_string(), format!("i-{name}")));
         let node = Node {
             name: NodeName::from(name),
+            created: 1_000,
             instance: Some(instance.clone()),
             instance_type: Some(InstanceType::from("t3.micro")),
             ready: true,

@@ -6,7 +6,7 @@ use mooring_plan::facts::Fact;
 use mooring_plan::names::{Millis, NodeName, SubnetId};
 
 use super::{LABEL, labels_of, mind, steps, world};
-use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
+use crate::sim::{INTERVAL, SUBNET, Sim, instance_of, interface_of};
 
 fn labelled(sim: &Sim, node: &str) -> bool {
     let node = &sim.kube.nodes[&NodeName::from(node)];
@@ -77,4 +77,20 @@ fn an_administrator_s_labels_are_never_touched() {
         }
     });
     assert_eq!(labels_of(&steps(&mut sim)), []);
+}
+
+#[test]
+fn a_node_that_names_the_instance_of_an_older_one_gets_none_and_loses_it_at_once() {
+    let mut sim = world();
+    mind(&mut sim);
+    sim.node("forged");
+    sim.change_node("forged", |node| {
+        node.created += 1;
+        node.instance = Some(instance_of("n1"));
+    });
+    assert_eq!(labels_of(&steps(&mut sim)), []);
+    sim.change_node("forged", |node| {
+        node.labels.insert(LABEL.to_owned(), String::new());
+    });
+    assert_eq!(labels_of(&steps(&mut sim)), [("forged", false)]);
 }

@@ -33,6 +33,7 @@ pub fn interface_of(node: &str) -> InterfaceId {
 fn well(name: &str) -> Node {
     Node {
         name: NodeName::from(name),
+        created: 1_000,
         instance: Some(instance_of(name)),
         instance_type: Some(InstanceType::from("m5.large")),
         ready: true,

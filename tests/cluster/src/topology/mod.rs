@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Node as KubeNode;
 use kube::Api;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use spec::{InterfaceSpec, NodeSpec};
 pub use subnet::Subnet;
@@ -125,37 +125,8 @@ impl Cluster {
     /// Registers a Node for an instance that is there already, as after a kubelet that comes again under the
     /// same name.
     pub async fn register(&self, node: &Node, spec: &NodeSpec) {
-        let mut labels: BTreeMap<String, String> = [
-            ("kubernetes.io/hostname", node.name.as_str()),
-            ("kubernetes.io/os", "linux"),
-            ("kubernetes.io/arch", "amd64"),
-            (
-                "node.kubernetes.io/instance-type",
-                spec.instance_type.as_str(),
-            ),
-            ("topology.kubernetes.io/region", REGION),
-            ("topology.kubernetes.io/zone", &format!("{REGION}a")),
-        ]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
-        labels.extend(spec.labels.clone());
-        let capacity = json!({"cpu": "64", "memory": "256Gi", "pods": spec.pods.to_string()});
-        let object: KubeNode = serde_json::from_value(json!({
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {
-                "name": node.name,
-                "labels": labels,
-                "annotations": {"kwok.x-k8s.io/node": "fake", "node.alpha.kubernetes.io/ttl": "0"},
-            },
-            "spec": {"providerID": format!("aws:///{REGION}a/{}", node.instance_id)},
-            "status": {
-                "capacity": capacity,
-                "allocatable": capacity,
-                "addresses": [{"type": "InternalIP", "address": node.address}],
-            },
-        }))
-        .expect("this is a Node");
+        let object: KubeNode =
+            serde_json::from_value(object_of(node, spec)).expect("this is a Node");
         let nodes = self.nodes().await;
         nodes
             .create(&kube::api::PostParams::default(), &object)
@@ -164,6 +135,15 @@ impl Cluster {
         if spec.wait {
             self.wait_until_ready(&node.name).await;
         }
+    }
+
+    /// Registers a Node with no other rights than those of its own kubelet, which says what it likes.
+    pub async fn register_as_kubelet(&self, node: &Node, spec: &NodeSpec) {
+        let user = format!("--as=system:node:{}", node.name);
+        let words = ["create", "-f", "-", &user, "--as-group=system:nodes"];
+        let object = object_of(node, spec).to_string();
+        self.kubectl_with(words, &object).await.success();
+        self.wait_until_ready(&node.name).await;
     }
 
     /// Waits until a node is Ready and nothing keeps pods away from it.
@@ -195,4 +175,38 @@ impl Cluster {
     async fn nodes(&self) -> Api<KubeNode> {
         Api::all(self.client().await)
     }
+}
+
+/// The object that a kubelet there would make.
+fn object_of(node: &Node, spec: &NodeSpec) -> Value {
+    let mut labels: BTreeMap<String, String> = [
+        ("kubernetes.io/hostname", node.name.as_str()),
+        ("kubernetes.io/os", "linux"),
+        ("kubernetes.io/arch", "amd64"),
+        (
+            "node.kubernetes.io/instance-type",
+            spec.instance_type.as_str(),
+        ),
+        ("topology.kubernetes.io/region", REGION),
+        ("topology.kubernetes.io/zone", &format!("{REGION}a")),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    labels.extend(spec.labels.clone());
+    let capacity = json!({"cpu": "64", "memory": "256Gi", "pods": spec.pods.to_string()});
+    json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": node.name,
+            "labels": labels,
+            "annotations": {"kwok.x-k8s.io/node": "fake", "node.alpha.kubernetes.io/ttl": "0"},
+        },
+        "spec": {"providerID": format!("aws:///{REGION}a/{}", node.instance_id)},
+        "status": {
+            "capacity": capacity,
+            "allocatable": capacity,
+            "addresses": [{"type": "InternalIP", "address": node.address}],
+        },
+    })
 }

@@ -12,6 +12,8 @@ use crate::api_server::RequestInfo;
 #[derive(Clone, Copy)]
 struct Node<'a> {
     instance: &'a str,
+    /// When it was made, as the API server writes it.
+    created: &'a str,
     /// Since when it has been gone, not ready or out of reach.
     away_since: Option<Duration>,
     /// Until when it was so the last time.
@@ -40,6 +42,7 @@ impl<'a> Nodes<'a> {
         self.ever.insert((name, instance));
         let node = self.by_name.entry(name).or_insert(Node {
             instance,
+            created: text(body, "/metadata/creationTimestamp"),
             away_since: None,
             away_until: None,
         });
@@ -54,6 +57,20 @@ impl<'a> Nodes<'a> {
     /// Did the Node ever stand for this instance?
     pub(super) fn was(&self, name: &str, instance: &str) -> bool {
         self.ever.contains(&(name, instance))
+    }
+
+    /// An older Node, not away, that names the instance which this one names.
+    pub(super) fn older_of_its_instance(&self, name: &str) -> Option<&'a str> {
+        let node = self.by_name.get(name)?;
+        let older = |other: &&Node<'_>| {
+            other.instance == node.instance
+                && other.away_since.is_none()
+                && other.created < node.created
+        };
+        let mut others = self.by_name.iter();
+        others
+            .find(|(_, other)| older(other))
+            .map(|(name, _)| *name)
     }
 
     /// For how long it has been away.

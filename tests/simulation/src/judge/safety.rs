@@ -97,6 +97,28 @@ pub(super) fn named(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Ve
     ))
 }
 
+/// S2: a block's label, which draws its pods, is not put on a Node that names the instance of an older one.
+pub(super) fn labelled(replay: &Replay<'_>, entry: &Entry) -> Verdict {
+    let request = &entry.request;
+    let labels = request.body["metadata"]["labels"].as_object();
+    let puts = labels.is_some_and(|labels| {
+        let of_a_block = |key: &String| key.starts_with("ip.wgtwo.com.node-restriction");
+        labels
+            .iter()
+            .any(|(key, value)| of_a_block(key) && !value.is_null())
+    });
+    if request.resource != "nodes" || !is_ours(&request.user) || !puts {
+        return Ok(());
+    }
+    match replay.nodes.older_of_its_instance(&request.name) {
+        Some(other) => Err(format!(
+            "S2: Node {} is labelled for a block, and its instance is that of Node {other}",
+            request.name
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The IPs that explain the address there, as they are now.
 fn explained(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
     replay

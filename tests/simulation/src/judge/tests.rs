@@ -183,6 +183,24 @@ fn a_history_that_keeps_the_rules_passes_and_its_move_is_counted() {
 }
 
 #[test]
+fn a_blocks_label_on_a_node_that_names_the_instance_of_an_older_one_is_found() {
+    let node = |version: u64, name: &str, body: Value| {
+        let mut answer = node().outcome.unwrap().body.as_ref().clone();
+        answer["metadata"]["name"] = json!(name);
+        answer["metadata"]["creationTimestamp"] = json!(format!("2026-01-01T00:00:0{version}Z"));
+        write(version, "nodes", name, "", body, answer)
+    };
+    let label = "ip.wgtwo.com.node-restriction.kubernetes.io/public";
+    let labelled = json!({"metadata": {"labels": {label: ""}}});
+    let history = [
+        node(1, "a", guarded()),
+        node(2, "b", guarded()),
+        node(2, "b", labelled),
+    ];
+    found(&history, &[], "S2: Node b is labelled");
+}
+
+#[test]
 fn an_empty_history_is_no_proof() {
     found(&[], &[], "nothing happened");
     found(&[node(), pod(2, "one", false)], &[], "nothing happened");

@@ -1,5 +1,5 @@
-//! Two hundred IPs in two subnets, each with a pod: they are attached, a machine ends, pods are rolled out, whoever
-//! leads is killed.
+//! Two hundred IPs in two subnets, each with a pod: they are attached, a Node comes that names another's instance, a
+//! machine ends, pods are rolled out, whoever leads is killed.
 
 use std::time::Duration;
 
@@ -48,6 +48,7 @@ pub(super) async fn play(stage: &mut Stage, seed: u64) -> Result<(), String> {
     stage
         .log
         .say(format!("rest     all is in place after {took:?}"));
+    stage.world.forge("forged", "node-b");
     stage.world.set_health("node-a", Health::Gone);
     for index in (0..stage.world.workloads.len()).step_by(5).take(20) {
         stage.world.roll_out(index, false);

@@ -204,6 +204,21 @@ impl World {
             unready_until: None,
             marked: false,
         };
+        self.register(name, instance);
+        self.machines.insert(name.to_owned(), machine);
+        self.say(format!("node {name} joins on {instance}"));
+    }
+
+    /// A Node that is none of the machines, and names the instance of this one.
+    pub fn forge(&mut self, name: &str, machine: &str) {
+        let instance = self.machines[machine].instance;
+        self.register(name, instance);
+        self.log.fault(format!(
+            "world    node {name} names the instance of {machine}"
+        ));
+    }
+
+    fn register(&self, name: &str, instance: InstanceId) {
         let node = json!({
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": name, "labels": {
@@ -221,8 +236,6 @@ impl World {
             name,
             json!({"conditions": [{"type": "Ready", "status": "True"}]}),
         );
-        self.machines.insert(name.to_owned(), machine);
-        self.say(format!("node {name} joins on {instance}"));
     }
 
     /// Something happens to a machine.

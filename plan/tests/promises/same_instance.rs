@@ -1,0 +1,73 @@
+//! Of Nodes that name the same instance one is believed, and the others get neither its addresses nor its label.
+
+use mooring_plan::reason::Reason;
+
+use crate::sim::{Sim, instance_of};
+
+/// A Node that is younger than all others names the instance of n1.
+fn forged(sim: &mut Sim) {
+    sim.node("forged");
+    sim.change_node("forged", |node| {
+        node.created += 1;
+        node.instance = Some(instance_of("n1"));
+    });
+}
+
+#[test]
+fn a_pod_on_the_younger_node_waits_and_is_told_of_both() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    forged(&mut sim);
+    sim.pod("a").on("forged");
+    sim.settle();
+    sim.expect_free("partner");
+    let notices = sim.rules.notices(Reason::NoEligibleNode);
+    let said = &notices.first().expect("it is told").message;
+    assert!(
+        said.contains("node forged") && said.contains("node n1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn it_comes_to_the_older_node_as_ever() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    forged(&mut sim);
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn an_address_on_the_older_node_stays_there_without_a_call() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    forged(&mut sim);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.counts.calls(), 0);
+}
+
+#[test]
+fn the_younger_node_is_believed_once_the_older_is_deleted() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    forged(&mut sim);
+    sim.pod("a").on("forged");
+    sim.settle();
+    sim.expect_free("partner");
+    sim.node_goes("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_machine_that_comes_again_under_another_name_is_believed_once_its_old_node_is_out_of_reach() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    forged(&mut sim);
+    sim.pod("a").on("forged");
+    sim.settle();
+    sim.change_node("n1", |node| node.ready = false);
+    sim.settle();
+    sim.expect_free("partner");
+    sim.node_unreachable("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
