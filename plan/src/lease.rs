@@ -125,6 +125,41 @@ pub enum Answer {
     Failed,
 }
 
+/// Until when this process leads, as far as its lease says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Leadership {
+    /// It decides until then; None: not at all.
+    pub until: Option<Millis>,
+    /// It begins mutating calls until then: a call must end before another process may lead.
+    pub calls_until: Option<Millis>,
+}
+
+impl Leadership {
+    /// Of a process without other replicas.
+    pub const ALWAYS: Self = Self {
+        until: Some(Millis(u64::MAX)),
+        calls_until: Some(Millis(u64::MAX)),
+    };
+
+    /// Does it lead?
+    #[must_use]
+    pub fn holds(self, now: Millis) -> bool {
+        self.until.is_some_and(|until| now < until)
+    }
+
+    /// May it begin a mutating call?
+    #[must_use]
+    pub fn may_call(self, now: Millis) -> bool {
+        self.holds(now) && self.calls_until.is_some_and(|until| now < until)
+    }
+
+    /// When it ends unless the lease is renewed.
+    #[must_use]
+    pub const fn ends(self) -> Option<Millis> {
+        self.until
+    }
+}
+
 /// One replica's part in the election.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Election {
@@ -202,6 +237,16 @@ impl Election {
                 record.version,
                 self.spec(record.transitions.saturating_add(1), true),
             ),
+        }
+    }
+
+    /// Until when this process leads, as its lease says now.
+    #[must_use]
+    pub fn leadership(&self, now: Millis) -> Leadership {
+        let leads = self.leads(now);
+        Leadership {
+            until: self.leads_until().filter(|_| leads),
+            calls_until: self.calls_until().filter(|_| leads),
         }
     }
 

@@ -12,6 +12,7 @@ pub mod buckets;
 pub mod classify;
 pub mod cloud;
 pub mod decide;
+pub mod engine;
 pub mod facts;
 pub mod lease;
 pub mod names;

@@ -122,6 +122,15 @@ pub enum StatusWrite {
     Conditions,
 }
 
+/// Does a status write bring the address to another place?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Moved {
+    /// Yes: `lastMoveTime` becomes the present.
+    Yes,
+    /// No: it stays.
+    No,
+}
+
 /// Our condition on a pod, as it is to be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GateWrite {
@@ -207,4 +216,16 @@ pub enum BlockStep {
     ReadIp(IpName),
     /// Delete a reservation whose IP is gone, and take its finalizer off.
     Release(Reservation),
+}
+
+impl BlockStep {
+    /// EC2's action, for those that call EC2.
+    #[must_use]
+    pub const fn action(&self) -> Option<Action> {
+        match self {
+            Self::ReadSubnet(_) => Some(Action::DescribeSubnets),
+            Self::ReadLimits(_) => Some(Action::DescribeInstanceTypes),
+            _ => None,
+        }
+    }
 }

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
-use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
+use mooring_plan::lease::{Answer, Election, Identity, Leadership, Record, Spec, Step, Timings};
 use mooring_plan::names::Millis;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -23,47 +23,8 @@ const NAME: &str = "mooring";
 /// How long giving it back may take in all: whoever waits for it waits for its expiry otherwise.
 const RELEASE: Duration = Duration::from_millis(1500);
 
-/// Until when this process leads, as far as it knows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lead {
-    /// Decides until then; None: not at all.
-    until: Option<Millis>,
-    /// Begins mutating calls until then.
-    calls_until: Option<Millis>,
-}
-
-impl Lead {
-    /// For a process that has no rivals.
-    pub(super) const ALWAYS: Self = Self {
-        until: Some(Millis(u64::MAX)),
-        calls_until: Some(Millis(u64::MAX)),
-    };
-
-    /// As the election has it.
-    fn of(election: &Election, now: Millis) -> Self {
-        let leads = election.leads(now);
-        Self {
-            until: election.leads_until().filter(|_| leads),
-            calls_until: election.calls_until().filter(|_| leads),
-        }
-    }
-
-    pub(super) fn holds(self, now: Millis) -> bool {
-        self.until.is_some_and(|until| now < until)
-    }
-
-    pub(super) fn may_call(self, now: Millis) -> bool {
-        self.holds(now) && self.calls_until.is_some_and(|until| now < until)
-    }
-
-    /// When it ends unless it is renewed.
-    pub(super) const fn ends(self) -> Option<Millis> {
-        self.until
-    }
-}
-
-/// One replica's lease, kept by a task.
-pub(super) struct Keeper {
+/// One replica's part in the election, run by a task.
+pub(super) struct LeaderElector {
     leases: Api<Lease>,
     namespace: String,
     election: Election,
@@ -73,7 +34,7 @@ pub(super) struct Keeper {
     last: Option<Lease>,
 }
 
-impl Keeper {
+impl LeaderElector {
     pub(super) fn new(
         client: Client,
         namespace: &str,
@@ -93,7 +54,11 @@ impl Keeper {
     }
 
     /// Takes the lease and keeps it until `release`, then gives it back.
-    pub(super) async fn run(mut self, lead: watch::Sender<Lead>, release: CancellationToken) {
+    pub(super) async fn run(
+        mut self,
+        leadership: watch::Sender<Leadership>,
+        release: CancellationToken,
+    ) {
         let mut holder = None;
         loop {
             let step = self.election.step(self.clock.now());
@@ -115,7 +80,7 @@ impl Keeper {
                     "the lease's holder"
                 );
             }
-            self.publish(&lead);
+            self.publish(&leadership);
         }
         if tokio::time::timeout(RELEASE, self.give_back())
             .await
@@ -125,9 +90,9 @@ impl Keeper {
         }
     }
 
-    fn publish(&self, lead: &watch::Sender<Lead>) {
-        let now = Lead::of(&self.election, self.clock.now());
-        lead.send_if_modified(|before| std::mem::replace(before, now) != now);
+    fn publish(&self, leadership: &watch::Sender<Leadership>) {
+        let now = self.election.leadership(self.clock.now());
+        leadership.send_if_modified(|before| std::mem::replace(before, now) != now);
     }
 
     async fn turn(&mut self, step: &Step) {
@@ -265,9 +230,9 @@ fn written(spec: &Spec, before: Option<Lease>) -> Lease {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lead, NAME, record, written};
+    use super::{NAME, record, written};
     use crate::controller::clock::Clock;
-    use mooring_plan::lease::{Answer, Election, Identity, Spec, Step, Timings};
+    use mooring_plan::lease::{Answer, Election, Identity, Leadership, Spec, Step, Timings};
     use mooring_plan::names::{Millis, ResourceVersion};
     use std::cell::Cell;
     use tokio::time::Duration;
@@ -294,12 +259,12 @@ mod tests {
         lease.metadata.resource_version = Some("7".to_owned());
         let answer = Answer::Wrote(record(&lease).unwrap());
         election.apply(answer, begun, clock.now());
-        let lead = Lead::of(&election, clock.now());
+        let lead = election.leadership(clock.now());
         assert!(lead.holds(clock.now()) && lead.may_call(clock.now()));
         // What was published is all that the one who decides has: nobody tells it that time has passed.
         SLEPT.set(Duration::from_secs(15));
         assert!(!lead.holds(clock.now()) && !lead.may_call(clock.now()));
-        assert_eq!(Lead::of(&election, clock.now()), Lead::default());
+        assert_eq!(election.leadership(clock.now()), Leadership::default());
     }
 
     fn spec(holder: Option<&str>, acquired: bool) -> Spec {

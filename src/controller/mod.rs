@@ -1,9 +1,8 @@
-//! The controller: watch -> fact -> plan -> one step -> record.
+//! The controller: watch -> event -> engine -> effect -> completion.
 //!
-//! Every decision is `plan`'s. Here is what takes time: watches, requests, calls, a clock, and the one
-//! task that all of them report to.
+//! `plan`'s engine decides. Here is what takes time: watches, requests, calls, a clock, and the one task
+//! that passes what they say to the engine.
 
-mod actor;
 mod clock;
 mod effects;
 mod error;
@@ -11,6 +10,9 @@ mod events;
 mod kinds;
 mod latest;
 mod lease;
+mod reconciler;
+mod reports;
+mod trace;
 mod watch;
 
 use std::sync::Arc;
@@ -18,26 +20,26 @@ use std::time::Duration;
 
 use kube::Client;
 use mooring_plan::facts::Settings;
-use mooring_plan::lease::Timings;
+use mooring_plan::lease::{Leadership, Timings};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cloud::Cloud;
 use crate::metrics::Metrics;
-use actor::{Actor, Parts};
 use clock::{Clock, millis};
 use effects::Effects;
 pub use error::Error;
 use error::Failure;
 use events::{Events, Poster};
 use kinds::Kinds;
-use lease::{Keeper, Lead};
+use lease::LeaderElector;
+use reconciler::{Parts, Reconciler};
 
-/// So many facts may wait for the actor before a watch waits itself.
+/// Capacity of the channel of facts; watches block when it is full.
 const FACTS: usize = 1024;
-/// At the end, Events that wait are posted so long.
-const LAST_NEWS: Duration = Duration::from_secs(1);
+/// How long Events that wait are still posted at the end.
+const LAST_EVENTS: Duration = Duration::from_secs(1);
 
 /// The lengths of time of the election.
 #[derive(Clone, Copy, Debug)]
@@ -104,15 +106,15 @@ pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
     posting.spawn(poster.run(queue));
 
     let first = if options.election.is_some() {
-        Lead::default()
+        Leadership::default()
     } else {
-        Lead::ALWAYS
+        Leadership::ALWAYS
     };
-    let (lead_sender, lead) = tokio::sync::watch::channel(first);
+    let (leadership_sender, leadership) = tokio::sync::watch::channel(first);
     let release = CancellationToken::new();
-    let mut keeping = JoinSet::new();
+    let mut electing = JoinSet::new();
     if let Some(times) = options.election {
-        let keeper = Keeper::new(
+        let elector = LeaderElector::new(
             options.lease_client,
             &options.namespace,
             &options.identity,
@@ -120,12 +122,12 @@ pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
             clock,
             options.metrics.clone(),
         );
-        keeping.spawn(keeper.run(lead_sender, release.clone()));
+        electing.spawn(elector.run(leadership_sender, release.clone()));
     } else {
         let released = release.clone();
-        keeping.spawn(async move {
+        electing.spawn(async move {
             released.cancelled().await;
-            drop(lead_sender);
+            drop(leadership_sender);
         });
     }
 
@@ -137,7 +139,7 @@ pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
             metrics: options.metrics,
         },
         facts,
-        lead,
+        leadership,
         events,
         settings: Settings {
             inventory_interval: millis(options.inventory_interval),
@@ -145,33 +147,33 @@ pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
         on_synced: options.on_synced,
     };
     let stop = options.stop.child_token();
-    let acting = Actor::new(parts).run(stop.clone());
-    let mut acting = std::pin::pin!(acting);
+    let reconciling = Reconciler::new(parts).run(stop.clone());
+    let mut reconciling = std::pin::pin!(reconciling);
     let ended = tokio::select! {
-        ended = &mut acting => ended,
-        died = death(&mut watches, &mut keeping) => {
+        ended = &mut reconciling => ended,
+        died = death(&mut watches, &mut electing) => {
             // The lease goes back after the last call has ended, whatever ended the rest.
             stop.cancel();
-            let _ = acting.await;
+            let _ = reconciling.await;
             Err(died)
         }
     };
     release.cancel();
-    // Giving back has a limit of its own. The last news is posted meanwhile: its queue is closed, since
-    // the actor is gone.
+    // Giving back has a limit of its own. The last Events are posted meanwhile: their queue is closed,
+    // since the reconciler is gone.
     let _ = tokio::join!(
-        keeping.join_next(),
-        tokio::time::timeout(LAST_NEWS, posting.join_next())
+        electing.join_next(),
+        tokio::time::timeout(LAST_EVENTS, posting.join_next())
     );
     ended
 }
 
 /// The first task that ends although it runs for ever.
-async fn death(watches: &mut JoinSet<&'static str>, keeping: &mut JoinSet<()>) -> Error {
-    let keeping_it = "keeping the lease";
+async fn death(watches: &mut JoinSet<&'static str>, electing: &mut JoinSet<()>) -> Error {
+    let electing_it = "electing the lease";
     let (died, task) = tokio::select! {
         Some(died) = watches.join_next() => (died, "a watch"),
-        Some(died) = keeping.join_next() => (died.map(|()| keeping_it), keeping_it),
+        Some(died) = electing.join_next() => (died.map(|()| electing_it), electing_it),
     };
     match died {
         Ok(task) => Error::Ended { task },

@@ -9,6 +9,7 @@ use mooring_plan::objects::{
     Claim, Conditions, Hold, IpStatus, Namespaces, Previous, Refused, Target, Wish, Workload,
 };
 use mooring_plan::reason::Reason;
+use mooring_plan::step::Moved;
 use serde_json::Value;
 use std::net::Ipv4Addr;
 
@@ -36,15 +37,6 @@ pub(super) const FIELDS: [&str; 16] = [
     "refused",
     "conditions",
 ];
-
-/// Did the address come to another place with this write?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moved {
-    /// Yes: `lastMoveTime` is the present.
-    Yes,
-    /// No: it stays.
-    No,
-}
 
 /// Reads a status.
 ///

@@ -7,6 +7,7 @@ use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{IpName, IpUid, PodKey, ResourceVersion};
 use mooring_plan::objects::Hold;
 use mooring_plan::objects::Namespaces;
+use mooring_plan::step::Moved;
 use serde_json::{Value, json};
 
 use super::*;

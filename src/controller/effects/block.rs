@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use mooring_plan::classify::{Action, Outcome};
+use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, InstanceType, NodeName, ResourceVersion, SubnetId};
 use mooring_plan::objects::BlockStatus;
@@ -12,24 +13,15 @@ use mooring_plan::step::{BlockStep, Read};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
+use super::Effects;
 use super::amend::{Amended, Guard, Part, amend, finalizers};
-use super::{Answer, Effects};
 use crate::api::read::block_status_patch;
 use crate::api::{IpBlockStatus, names};
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
-/// The action that a step is, for its bucket.
-pub(in crate::controller) const fn action(step: &BlockStep) -> Option<Action> {
-    match step {
-        BlockStep::ReadSubnet(_) => Some(Action::DescribeSubnets),
-        BlockStep::ReadLimits(_) => Some(Action::DescribeInstanceTypes),
-        _ => None,
-    }
-}
-
 impl<C: Cloud> Effects<C> {
-    pub(in crate::controller) async fn block_step(&self, step: BlockStep) -> Answer {
+    pub(in crate::controller) async fn block_step(&self, step: BlockStep) -> Completion {
         let done = match step {
             BlockStep::ReadSubnet(subnet) => return self.subnet(subnet).await,
             BlockStep::ReadLimits(types) => return self.limits(types).await,
@@ -56,7 +48,7 @@ impl<C: Cloud> Effects<C> {
         Vec::new().into()
     }
 
-    async fn subnet(&self, id: SubnetId) -> Answer {
+    async fn subnet(&self, id: SubnetId) -> Completion {
         let asked = self.cloud.subnets(std::slice::from_ref(&id)).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
         let fact = match asked.map(|subnets| subnets.into_iter().find(|subnet| subnet.id == id)) {
@@ -71,13 +63,13 @@ impl<C: Cloud> Effects<C> {
                 Fact::SubnetFailed(id, outcome)
             }
         };
-        Answer {
+        Completion {
             facts: vec![fact],
             called: vec![(Action::DescribeSubnets, outcome)],
         }
     }
 
-    async fn limits(&self, types: BTreeSet<InstanceType>) -> Answer {
+    async fn limits(&self, types: BTreeSet<InstanceType>) -> Completion {
         let list: Vec<InstanceType> = types.iter().cloned().collect();
         let asked = self.cloud.address_limits(&list).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
@@ -99,7 +91,7 @@ impl<C: Cloud> Effects<C> {
                 vec![Fact::LimitsFailed(types, outcome)]
             }
         };
-        Answer {
+        Completion {
             facts,
             called: vec![(Action::DescribeInstanceTypes, outcome)],
         }

@@ -1,16 +1,17 @@
 //! Calls to EC2: the mutating ones of an IP, and the inventory of a subnet.
 
 use mooring_plan::classify::Action;
+use mooring_plan::engine::Completion;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::step::Call;
 
-use super::{Answer, Effects};
+use super::Effects;
 use crate::cloud::{Cloud, CloudError};
 use crate::controller::error::Failure;
 
 impl<C: Cloud> Effects<C> {
-    pub(super) async fn call(&self, ip: &IpName, call: Call) -> Answer {
+    pub(super) async fn call(&self, ip: &IpName, call: Call) -> Completion {
         let result = match &call {
             Call::Assign(interface, address, reassign) => {
                 tracing::info!(%ip, %address, %interface, ?reassign, "assigning");
@@ -26,14 +27,14 @@ impl<C: Cloud> Effects<C> {
             result.as_ref().err().map(|error| error.outcome),
         )];
         let result = result.map_err(|error| self.call_error(ip, error));
-        Answer {
+        Completion {
             facts: vec![Fact::Called(ip.clone(), call, result)],
             called,
         }
     }
 
     /// One complete list of a subnet's interfaces.
-    pub(in crate::controller) async fn inventory(&self, subnet: SubnetId) -> Answer {
+    pub(in crate::controller) async fn inventory(&self, subnet: SubnetId) -> Completion {
         let listed = self.cloud.interfaces(&subnet).await;
         let outcome = listed.as_ref().err().map(|error| error.outcome);
         let fact = match listed {
@@ -44,7 +45,7 @@ impl<C: Cloud> Effects<C> {
                 Fact::InventoryFailed(subnet, outcome)
             }
         };
-        Answer {
+        Completion {
             facts: vec![fact],
             called: vec![(Action::DescribeInterfaces, outcome)],
         }

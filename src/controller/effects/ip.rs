@@ -5,12 +5,13 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::DynamicObject;
 use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::IpStatus;
+use mooring_plan::step::Moved;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Effects;
 use super::amend::{Amended, Guard, Part, amend_known, finalizers};
-use crate::api::read::{Moved, ip_status_patch, unreadable_ip_patch};
+use crate::api::read::{ip_status_patch, unreadable_ip_patch};
 use crate::api::{self, names};
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;

@@ -13,20 +13,17 @@ mod reservation;
 
 use std::sync::Arc;
 
-use mooring_plan::classify::{Action, Outcome};
-use mooring_plan::facts::Fact;
+use mooring_plan::engine::Completion;
 use mooring_plan::names::IpName;
-use mooring_plan::step::{Step, Write};
+use mooring_plan::step::{Moved, Step, Write};
 
 use super::clock::Clock;
 use super::error::Failure;
 use super::kinds::Kinds;
-use crate::api::read::Moved;
 use crate::cloud::Cloud;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
-pub(super) use block::action as action_of_block;
 pub(super) use request::within;
 
 /// What an effect needs.
@@ -48,35 +45,9 @@ impl<C> Clone for Effects<C> {
     }
 }
 
-/// What came of a step.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) facts: Vec<Fact>,
-    /// For the buckets of calls to EC2: None as an outcome is success.
-    pub(super) called: Vec<(Action, Option<Outcome>)>,
-}
-
-impl From<Fact> for Answer {
-    fn from(fact: Fact) -> Self {
-        Self {
-            facts: vec![fact],
-            called: Vec::new(),
-        }
-    }
-}
-
-impl From<Vec<Fact>> for Answer {
-    fn from(facts: Vec<Fact>) -> Self {
-        Self {
-            facts,
-            called: Vec::new(),
-        }
-    }
-}
-
 impl<C: Cloud> Effects<C> {
     /// Carries out a step for an IP. `moved` says whether a Record is of another place.
-    pub(super) async fn carry_out(&self, ip: &IpName, step: Step, moved: Moved) -> Answer {
+    pub(super) async fn carry_out(&self, ip: &IpName, step: Step, moved: Moved) -> Completion {
         match step {
             Step::Read(read) => self.read(ip, read).await,
             Step::Write(write) => self.write(ip, write, moved).await,
@@ -84,7 +55,7 @@ impl<C: Cloud> Effects<C> {
         }
     }
 
-    async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Answer {
+    async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Completion {
         match &write {
             Write::Status(name, version, _, status) => {
                 let done = self.write_status(name, *version, status, moved).await;

@@ -5,19 +5,20 @@ use std::net::Ipv4Addr;
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use mooring_plan::classify::{Action, Outcome};
+use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceId, IpName, IpUid};
 use mooring_plan::step::Read;
 
+use super::Effects;
 use super::request::within;
-use super::{Answer, Effects};
 use crate::api::names;
 use crate::api::read::{self, Unreadable};
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
 impl<C: Cloud> Effects<C> {
-    pub(super) async fn read(&self, ip: &IpName, wanted: Read) -> Answer {
+    pub(super) async fn read(&self, ip: &IpName, wanted: Read) -> Completion {
         let fact = match &wanted {
             Read::Pod(key) => {
                 let pods = self.kinds.pods(&key.namespace);
@@ -77,7 +78,7 @@ impl<C: Cloud> Effects<C> {
     }
 
     /// What EC2 does not know proves nothing: it is told apart from what it did not say.
-    async fn instance(&self, ip: &IpName, id: &InstanceId, wanted: Read) -> Answer {
+    async fn instance(&self, ip: &IpName, id: &InstanceId, wanted: Read) -> Completion {
         let asked = self.cloud.instances(std::slice::from_ref(id)).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
         let fact = match asked {
@@ -96,7 +97,7 @@ impl<C: Cloud> Effects<C> {
                 Fact::ReadFailed(ip.clone(), wanted, outcome)
             }
         };
-        Answer {
+        Completion {
             facts: vec![fact],
             called: vec![(Action::DescribeInstances, outcome)],
         }

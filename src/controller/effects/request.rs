@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use kube::core::DynamicObject;
+use mooring_plan::engine::Completion;
 use mooring_plan::facts::{Fact, WriteOutcome, Written};
 use mooring_plan::names::IpName;
 use mooring_plan::step::Write;
 
+use super::Effects;
 use super::amend::Amended;
-use super::{Answer, Effects};
 use crate::api::read::{self, Unreadable};
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
@@ -58,7 +59,7 @@ impl<C: Cloud> Effects<C> {
         ip: &IpName,
         write: Write,
         done: Result<Amended, Failure>,
-    ) -> Answer {
+    ) -> Completion {
         let mut facts = Vec::new();
         let mut newer = None;
         let outcome = match done {

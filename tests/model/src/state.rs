@@ -208,7 +208,8 @@ impl State {
         let Some(leader) = self.leader else { return };
         let next = (leader + 1) % self.controllers.len();
         self.leader = Some(next);
-        self.controllers[next].change(Controller::begin_to_lead);
+        self.controllers[leader].change(|controller| controller.lead(false));
+        self.controllers[next].change(|controller| controller.lead(true));
         self.mark = Some(Mark::LeadChanged);
     }
 
@@ -225,7 +226,7 @@ impl State {
                 Read::Instance(id) => Fact::InstanceRead(id.clone(), self.cloud.state_of(id)),
                 read => self.kube.read(name, read),
             };
-            self.controllers[which].change(|controller| controller.read(fact));
+            self.controllers[which].change(|controller| controller.read(name, fact));
             return;
         }
         let Some(ip) = self.controllers[which].facts().ip(name) else {
@@ -403,7 +404,8 @@ impl State {
             blind,
         }));
         let behind = self.controllers[which].behind;
-        self.controllers[which] = Shared::new(Controller::started(&self.kube, behind));
+        let started = Controller::started(&self.kube, behind, self.leads(which));
+        self.controllers[which] = Shared::new(started);
         self.past_of.sets_unread.remove(&which);
         self.past_of.blind.remove(&which);
     }

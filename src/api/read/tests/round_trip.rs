@@ -11,6 +11,7 @@ use mooring_plan::objects::{
     Target, Wish, Workload,
 };
 use mooring_plan::reason::Reason;
+use mooring_plan::step::Moved;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -19,9 +20,7 @@ use serde_json::{Value, json};
 use super::at;
 use crate::api;
 use crate::api::read::ip_status::{FIELDS, write};
-use crate::api::read::{
-    Moved, block_status_patch, ip_status_patch, read_block_status, read_ip_status,
-};
+use crate::api::read::{block_status_patch, ip_status_patch, read_block_status, read_ip_status};
 
 fn word() -> impl Strategy<Value = String> {
     "[a-z][a-z0-9-]{0,11}"

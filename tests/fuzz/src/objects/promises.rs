@@ -4,9 +4,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::core::DynamicObject;
 use mooring::api::read;
-use mooring::api::read::Moved;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::{Hold, Ip, IpStatus, MAX_PREVIOUS};
+use mooring_plan::step::Moved;
 use mooring_plan::step::{Call, StatusWrite};
 use serde_json::Value;
 

@@ -154,12 +154,15 @@ impl Plot {
 
     fn begin(self, from: impl FnOnce(&Scene, State) -> State) -> Configuration {
         let by_hand = self.scene.cloud.assigned();
-        let started = Shared::new(Controller::started(&self.scene.kube, self.behind));
+        let started = |which: usize| {
+            let leads = which == 0 || !self.one_leads;
+            Shared::new(Controller::started(&self.scene.kube, self.behind, leads))
+        };
         let state = State {
             kube: Shared::new(self.scene.kube.clone()),
             cloud: Shared::new(self.scene.cloud.clone()),
             past: Vec::new(),
-            controllers: vec![started; self.controllers],
+            controllers: (0..self.controllers).map(started).collect(),
             leader: self.one_leads.then_some(0),
             late: BTreeSet::new(),
             at: Vec::new(),

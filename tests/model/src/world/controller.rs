@@ -1,11 +1,11 @@
 //! One process: what it knows, what its watches have not told it yet, and what it has under way.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Fact, Facts, Kind, WriteOutcome, Written};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
-use mooring_plan::step::{Read, Step};
+use mooring_plan::step::Step;
 
 use super::kube::Kube;
 use super::mind::{Lesson, Look, Mind};
@@ -20,8 +20,6 @@ pub struct Controller {
     pub news: BTreeMap<Kind, VecDeque<Fact>>,
     /// The step under way for each IP.
     pub flights: BTreeMap<IpName, Flight>,
-    /// IPs that it knows to be gone: no answer brings one back (the driver's part).
-    gone: BTreeSet<IpUid>,
     /// A watch is at most so many events behind.
     pub behind: usize,
 }
@@ -32,8 +30,6 @@ pub struct Flight {
     pub sent: Sent,
     /// The answer, once it was executed.
     pub answer: Option<Fact>,
-    /// Was it sent before its sender last began to lead?
-    pub earlier: bool,
 }
 
 /// What was sent, and what it was decided from.
@@ -47,18 +43,17 @@ pub struct Sent {
 
 impl Controller {
     /// A process that has just listed everything.
-    pub fn started(kube: &Kube, behind: usize) -> Self {
+    pub fn started(kube: &Kube, behind: usize, leads: bool) -> Self {
         Self {
-            mind: Mind::listed(kube),
+            mind: Mind::listed(kube, leads),
             news: BTreeMap::new(),
             flights: BTreeMap::new(),
-            gone: BTreeSet::new(),
             behind,
         }
     }
 
     pub fn facts(&self) -> &Facts {
-        &self.mind.facts
+        self.mind.facts()
     }
 
     /// Time passes for it.
@@ -66,42 +61,20 @@ impl Controller {
         self.mind = self.mind.after(&Lesson::Pass(elapsed));
     }
 
-    /// It leads from now on.
-    pub fn begin_to_lead(&mut self) {
-        self.mind = self.mind.after(&Lesson::Lead);
-        for flight in self.flights.values_mut() {
-            flight.earlier = true;
-        }
+    /// It leads from now on, or no longer.
+    pub fn lead(&mut self, leads: bool) {
+        self.mind = self.mind.after(&Lesson::Lead(leads));
         self.skip_old_news();
     }
 
     fn tell(&mut self, fact: Fact) {
-        let fact = self.still_there(fact);
         self.mind = self.mind.after(&Lesson::Told(fact));
         self.skip_old_news();
     }
 
-    fn still_there(&mut self, fact: Fact) -> Fact {
-        match fact {
-            Fact::Wrote(name, write, WriteOutcome::Done(Some(Written::Ip(ip))))
-                if self.gone.contains(&ip.uid) =>
-            {
-                Fact::Wrote(name, write, WriteOutcome::Done(None))
-            }
-            Fact::IpRead(name, Some(ip)) if self.gone.contains(&ip.uid) => {
-                Fact::ReadFailed(name.clone(), Read::Ip(name), None)
-            }
-            Fact::IpGone(_, ref uid) => {
-                self.gone.insert(uid.clone());
-                fact
-            }
-            Fact::IpRead(ref name, None) => {
-                let known = self.mind.facts.ip(name).map(|ip| ip.uid.clone());
-                self.gone.extend(known);
-                fact
-            }
-            fact => fact,
-        }
+    fn end(&mut self, ip: &IpName, fact: Fact) {
+        self.mind = self.mind.after(&Lesson::Ended(ip.clone(), fact));
+        self.skip_old_news();
     }
 
     /// A watch has something for it. What would leave it too far behind it is told at once.
@@ -139,7 +112,7 @@ impl Controller {
         let mind = &self.mind;
         let known = |fact: &Fact| {
             if let Fact::Ip(ip) = fact {
-                let ours = mind.facts.ip(&ip.name);
+                let ours = mind.facts().ip(&ip.name);
                 return ours.is_some_and(|ours| ours.uid == ip.uid && ours.version >= ip.version);
             }
             mind.after(&Lesson::Known(fact.clone())) == *mind
@@ -183,44 +156,30 @@ impl Controller {
 
     /// A read is answered at once: what could happen before its answer can happen after it as well,
     /// since nothing is decided in between.
-    pub fn read(&mut self, fact: Fact) {
-        self.tell(fact);
+    pub fn read(&mut self, ip: &IpName, fact: Fact) {
+        self.mind = self.mind.after(&Lesson::Begin(ip.clone()));
+        self.end(ip, fact);
     }
 
     /// A write or a call leaves for its way.
     pub fn send(&mut self, sent: Sent) {
-        if let Step::Call(call) = &sent.step {
-            let begins = Fact::CallBegun(sent.ip.clone(), call.clone());
-            self.mind = self.mind.after(&Lesson::Known(begins));
-        }
-        let flight = Flight {
-            sent,
-            answer: None,
-            earlier: false,
-        };
+        self.mind = self.mind.after(&Lesson::Begin(sent.ip.clone()));
+        let flight = Flight { sent, answer: None };
         self.flights.insert(flight.sent.ip.clone(), flight);
     }
 
     /// The answer of what is under way.
     pub fn answer(&mut self, ip: &IpName) {
-        let Some(flight) = self.flights.remove(ip) else {
-            return;
-        };
-        match flight.answer {
-            Some(answer) if flight.earlier => {
-                let answer = self.still_there(answer);
-                self.mind = self.mind.after(&Lesson::Earlier(answer));
-                self.skip_old_news();
-            }
-            Some(answer) => self.tell(answer),
-            None => {}
+        let flight = self.flights.remove(ip);
+        if let Some(answer) = flight.and_then(|flight| flight.answer) {
+            self.end(ip, answer);
         }
     }
 
     /// Instead of an answer, that nothing is known of it.
     pub fn lose(&mut self, ip: &IpName, unknown: Fact) -> Option<Flight> {
         let flight = self.flights.remove(ip);
-        self.tell(unknown);
+        self.end(ip, unknown);
         flight
     }
 

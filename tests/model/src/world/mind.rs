@@ -6,7 +6,9 @@ use std::hash::{Hash, Hasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use mooring_plan::cloud::Interface;
+use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
+use mooring_plan::lease::Leadership;
 use mooring_plan::names::{IpName, Millis, ResourceVersion, SubnetId};
 use mooring_plan::step::{BlockStep, Decision};
 
@@ -31,10 +33,10 @@ static KEPT: LazyLock<Vec<Part>> = LazyLock::new(|| (0..PARTS).map(|_| Part::def
 /// A part that has so many is emptied: what is needed again is worked out again.
 const ROOM: usize = 1500;
 
-/// The facts, an inventory under way, and what is decided from them.
+/// The engine, an inventory under way, and what is decided from them.
 #[derive(Clone, Debug)]
 pub struct Mind {
-    pub facts: Facts,
+    engine: Engine,
     /// An inventory that was taken and not told yet.
     pub look: Option<Look>,
     decided: BTreeMap<IpName, Decision>,
@@ -47,7 +49,7 @@ pub struct Mind {
 /// An inventory under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Look {
-    begun: Millis,
+    subnets: Vec<SubnetId>,
     list: Vec<Interface>,
     /// Was it taken before somebody put an address somewhere?
     pub blind: bool,
@@ -56,32 +58,34 @@ pub struct Look {
 /// What happens to a mind.
 #[derive(Clone, Debug, Hash)]
 pub enum Lesson {
-    /// It is told a fact, which takes a moment.
+    /// A watch shows a fact, which takes a moment.
     Told(Fact),
-    /// It is told the answer to what it asked before it last began to lead.
-    Earlier(Fact),
-    /// It is told a fact, and no time passes.
+    /// The same, and no time passes.
     Known(Fact),
+    /// Its step for an IP begins.
+    Begin(IpName),
+    /// That has ended: what its answer says.
+    Ended(IpName, Fact),
     /// An inventory is taken.
     Look(Vec<Interface>, bool),
     /// What it shows is told.
     Looked,
     /// Time passes.
     Pass(Millis),
-    /// It begins to lead.
-    Lead,
+    /// It leads from now on, or no longer.
+    Lead(bool),
 }
 
 impl Hash for Mind {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.facts.hash(state);
+        self.engine.hash(state);
         self.look.hash(state);
     }
 }
 
 impl PartialEq for Mind {
     fn eq(&self, other: &Self) -> bool {
-        self.facts == other.facts && self.look == other.look
+        self.engine == other.engine && self.look == other.look
     }
 }
 
@@ -89,27 +93,33 @@ impl Eq for Mind {}
 
 impl Mind {
     /// Of a process that has just listed everything.
-    pub fn listed(kube: &Kube) -> Shared<Self> {
+    pub fn listed(kube: &Kube, leads: bool) -> Shared<Self> {
         let inventory_interval = INTERVAL;
-        let mut facts = Facts::new(Settings { inventory_interval });
+        let mut engine = Engine::new(Settings { inventory_interval }, Pacing::Off);
         for (_, fact) in kube.news(&Kube::default(), true) {
-            facts.apply(fact, NOW, NOW);
+            engine.handle(Event::Fact(fact), NOW);
         }
         for kind in Kind::ALL {
-            facts.apply(Fact::Listed(kind, ResourceVersion(1)), NOW, NOW);
-            facts.apply(Fact::Synced(kind), NOW, NOW);
+            engine.handle(Event::Fact(Fact::Listed(kind, ResourceVersion(1))), NOW);
+            engine.handle(Event::Fact(Fact::Synced(kind)), NOW);
         }
         let mut mind = Self {
-            facts,
+            engine,
             look: None,
             decided: BTreeMap::new(),
             inventory_due: false,
             deadline: None,
         };
+        mind.lead(leads, NOW);
         mind.prepare();
         mind.pass(Millis(1));
         mind.decide();
         Shared::new(mind)
+    }
+
+    /// What it knows.
+    pub fn facts(&self) -> &Facts {
+        self.engine.facts()
     }
 
     /// What it would do next for an IP.
@@ -117,73 +127,77 @@ impl Mind {
         self.decided.get(ip)
     }
 
+    fn lead(&mut self, leads: bool, now: Millis) {
+        let leadership = if leads {
+            Leadership::ALWAYS
+        } else {
+            Leadership::default()
+        };
+        self.engine.handle(Event::Leadership(leadership), now);
+    }
+
     /// What a block needs: two reads of EC2 whose answers never change here. (Its status and the nodes'
     /// labels decide nothing about an address.)
     fn prepare(&mut self) {
-        let facts = &self.facts;
-        let blocks = facts.block_names();
-        let steps: Vec<_> = blocks
-            .flat_map(|block| facts.block_steps(block, NOW).0)
-            .collect();
-        for step in steps {
-            let answer = match step {
-                BlockStep::ReadSubnet(id) => {
-                    let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
-                    Fact::SubnetRead(id, cidrs)
-                }
-                BlockStep::ReadLimits(kinds) => {
-                    let limits = kinds.into_iter().map(|kind| (kind, 2));
-                    Fact::LimitsRead(limits.collect())
-                }
-                _ => continue,
-            };
-            self.facts.apply(answer, NOW, NOW);
+        loop {
+            let effects = self.engine.reconcile_blocks(NOW);
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                let Effect::BlockSteps(block, steps) = effect else {
+                    continue;
+                };
+                let answers: Vec<Fact> = steps.into_iter().filter_map(answered).collect();
+                let completed = Event::Completed(Work::Block(block), Completion::from(answers));
+                self.engine.handle(completed, NOW);
+            }
         }
     }
 
     fn pass(&mut self, elapsed: Millis) {
         let now = NOW.plus(elapsed);
-        self.facts.forget_stale_reads(now);
+        self.engine.forget_when_steps_began(NOW);
+        let mut ordered = Vec::new();
+        self.engine
+            .each_inventory_moment(&mut |moment| ordered.push(*moment));
+        let facts = self.engine.facts_mut();
+        facts.forget_stale_reads(now);
         let mut reads = Vec::new();
-        self.facts
-            .each_moment_of_reads(&mut |moment| reads.push(*moment));
-        let mut ordered: Vec<Millis> = self.look.iter().map(|look| look.begun).collect();
-        self.facts
-            .each_ordered_moment(&mut |moment| ordered.push(*moment));
+        facts.each_moment_of_reads(&mut |moment| reads.push(*moment));
+        facts.each_ordered_moment(&mut |moment| ordered.push(*moment));
         let mut aged = Vec::new();
-        self.facts
-            .each_aged_moment(&mut |moment| aged.push(*moment));
+        facts.each_aged_moment(&mut |moment| aged.push(*moment));
         let told = clock::settled(reads, ordered, &aged, now);
-        self.facts
-            .each_moment_of_reads(&mut |moment| *moment = told.reads[moment]);
-        self.facts
-            .each_ordered_moment(&mut |moment| *moment = told.ordered[moment]);
-        self.facts
-            .each_aged_moment(&mut |moment| *moment = told.aged[moment]);
-        if let Some(look) = &mut self.look {
-            look.begun = told.ordered[&look.begun];
-        }
+        facts.each_moment_of_reads(&mut |moment| *moment = told.reads[moment]);
+        facts.each_ordered_moment(&mut |moment| *moment = told.ordered[moment]);
+        facts.each_aged_moment(&mut |moment| *moment = told.aged[moment]);
+        self.engine
+            .each_inventory_moment(&mut |moment| *moment = told.ordered[moment]);
     }
 
     fn subnets_due(&self) -> Vec<SubnetId> {
-        let wanted = self.facts.subnets_wanted().into_iter();
+        let facts = self.facts();
+        let wanted = facts.subnets_wanted().into_iter();
         wanted
-            .filter(|subnet| self.facts.inventory_due(subnet) <= NOW)
+            .filter(|subnet| facts.inventory_due(subnet) <= NOW)
             .collect()
     }
 
+    /// What it would do for each IP. (What the engine has queued is looked at, and everything else as well.)
     fn decide(&mut self) {
-        let facts = &self.facts;
-        let decided = facts
-            .ip_names()
-            .map(|ip| (ip.clone(), facts.decide(ip, NOW)));
-        self.decided = decided.collect();
+        while self.engine.next_queued().is_some() {}
+        let facts = self.engine.facts();
+        self.decided = BTreeMap::new();
+        if self.engine.leading() {
+            let ips = facts.ip_names();
+            self.decided = ips.map(|ip| (ip.clone(), facts.decide(ip, NOW))).collect();
+        }
         self.inventory_due = self.look.is_none() && !self.subnets_due().is_empty();
+        let facts = self.engine.facts();
         let asked = self.decided.values().filter_map(|decision| decision.again);
-        let subnets = self.facts.subnets_wanted();
-        let due = subnets
-            .iter()
-            .map(|subnet| self.facts.inventory_due(subnet));
+        let subnets = facts.subnets_wanted();
+        let due = subnets.iter().map(|subnet| facts.inventory_due(subnet));
         self.deadline = asked.chain(due.filter(|_| self.look.is_none())).min();
     }
 
@@ -191,46 +205,69 @@ impl Mind {
         let later = NOW.plus(Millis(1));
         match lesson {
             Lesson::Told(fact) => {
-                self.facts.apply(fact.clone(), NOW, later);
+                self.engine.handle(Event::Fact(fact.clone()), later);
                 self.pass(Millis(1));
                 self.prepare();
             }
-            Lesson::Earlier(fact) => {
-                self.facts.apply(fact.clone(), Millis(1), later);
+            Lesson::Known(fact) => self.engine.handle(Event::Fact(fact.clone()), NOW),
+            Lesson::Begin(ip) => {
+                let _ = self.engine.reconcile(ip, NOW);
+            }
+            Lesson::Ended(ip, fact) => {
+                let completion = Completion::from(fact.clone());
+                let completed = Event::Completed(Work::Ip(ip.clone()), completion);
+                self.engine.handle(completed, later);
                 self.pass(Millis(1));
                 self.prepare();
-            }
-            Lesson::Known(fact) => {
-                self.facts.apply(fact.clone(), NOW, NOW);
             }
             Lesson::Look(list, blind) => {
-                for subnet in self.subnets_due() {
-                    self.facts.apply(Fact::InventoryBegun(subnet), NOW, NOW);
-                }
+                let begun = self.engine.reconcile_inventories(NOW).into_iter();
+                let subnets = begun.filter_map(|effect| match effect {
+                    Effect::Inventory(subnet) => Some(subnet),
+                    _ => None,
+                });
                 self.look = Some(Look {
-                    begun: NOW,
+                    subnets: subnets.collect(),
                     list: list.clone(),
                     blind: *blind,
                 });
                 self.pass(Millis(1));
             }
             Lesson::Looked => {
-                if let Some(Look { begun, list, .. }) = self.look.take() {
-                    for subnet in self.facts.subnets_wanted() {
-                        self.facts
-                            .apply(Fact::InventoryDone(subnet, list.clone()), begun, later);
+                if let Some(Look { subnets, list, .. }) = self.look.take() {
+                    for subnet in subnets {
+                        let fact = Fact::InventoryDone(subnet.clone(), list.clone());
+                        let work = Work::Inventory(subnet);
+                        self.engine
+                            .handle(Event::Completed(work, fact.into()), later);
                     }
                 }
                 self.pass(Millis(1));
             }
             Lesson::Pass(length) => self.pass(*length),
-            Lesson::Lead => {
-                self.facts.lead_begins(NOW);
+            Lesson::Lead(leads) => {
+                // After what was begun in this moment.
+                self.lead(*leads, later);
                 self.pass(Millis(1));
                 self.prepare();
             }
         }
         self.decide();
+    }
+}
+
+/// The answer to a block's step, where it matters.
+fn answered(step: BlockStep) -> Option<Fact> {
+    match step {
+        BlockStep::ReadSubnet(id) => {
+            let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
+            Some(Fact::SubnetRead(id, cidrs))
+        }
+        BlockStep::ReadLimits(kinds) => {
+            let limits = kinds.into_iter().map(|kind| (kind, 2));
+            Some(Fact::LimitsRead(limits.collect()))
+        }
+        _ => None,
     }
 }
 

@@ -1,20 +1,20 @@
-//! An answer can come later than the news that its object is gone. It must not bring the object back:
-//! nothing would ever say again that it went.
+//! Tombstones: UIDs of IPs that are gone. An answer can come later than the event that its object is gone. It
+//! must not bring the object back: no event would ever say again that it is gone.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
-use mooring_plan::facts::{Fact, Facts, WriteOutcome, Written};
-use mooring_plan::names::{IpUid, Millis};
-use mooring_plan::step::Read;
+use crate::facts::{Fact, Facts, WriteOutcome, Written};
+use crate::names::{IpUid, Millis};
+use crate::step::Read;
 
-/// So many are remembered: answers come within seconds.
-const REMEMBERED: usize = 1024;
+/// The most that are kept: answers come within seconds.
+const CAPACITY: usize = 1024;
 
-/// UIDs of IPs that are gone. None is ever used again.
-#[derive(Debug, Default)]
-pub(super) struct Gone(VecDeque<IpUid>);
+/// UIDs of IPs that are gone. A UID is never used again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Tombstones(VecDeque<IpUid>);
 
-impl Gone {
+impl Tombstones {
     /// The fact, without what is known to be gone. `begun` is when the request that it answers was begun.
     pub(super) fn filter(&mut self, fact: Fact, begun: Millis, facts: &Facts) -> Fact {
         match fact {
@@ -26,14 +26,14 @@ impl Gone {
             Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => {
                 Fact::ReadFailed(name.clone(), Read::Ip(name), None)
             }
-            // Of the one that a watch names: another of its name may be known already.
+            // The one that a watch names: another of its name may be known already.
             Fact::IpGone(name, uid) => {
-                self.remember(uid.clone());
+                self.add(uid.clone());
                 Fact::IpGone(name, uid)
             }
             Fact::IpRead(name, None) => {
                 if let Some(ip) = facts.ip(&name).filter(|_| facts.is_of_known(&name, begun)) {
-                    self.remember(ip.uid.clone());
+                    self.add(ip.uid.clone());
                 }
                 Fact::IpRead(name, None)
             }
@@ -41,9 +41,12 @@ impl Gone {
         }
     }
 
-    fn remember(&mut self, uid: IpUid) {
+    fn add(&mut self, uid: IpUid) {
+        if self.0.contains(&uid) {
+            return;
+        }
         self.0.push_back(uid);
-        while self.0.len() > REMEMBERED {
+        while self.0.len() > CAPACITY {
             self.0.pop_front();
         }
     }
@@ -51,11 +54,13 @@ impl Gone {
 
 #[cfg(test)]
 mod tests {
-    use super::Gone;
-    use mooring_plan::facts::{Fact, Facts, Settings, WriteOutcome, Written};
-    use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
-    use mooring_plan::objects::{Ip, IpStatus};
-    use mooring_plan::step::Write;
+    use alloc::borrow::ToOwned as _;
+
+    use super::Tombstones;
+    use crate::facts::{Fact, Facts, Settings, WriteOutcome, Written};
+    use crate::names::{IpName, IpUid, Millis, ResourceVersion};
+    use crate::objects::{Ip, IpStatus};
+    use crate::step::Write;
 
     fn ip(uid: &str) -> Ip {
         Ip {
@@ -85,25 +90,25 @@ mod tests {
         let mut facts = Facts::new(Settings {
             inventory_interval: Millis::seconds(1),
         });
-        let mut gone = Gone::default();
+        let mut tombstones = Tombstones::default();
         facts.apply(Fact::Ip(ip("first")), Millis(0), Millis(0));
         assert_eq!(
-            gone.filter(wrote("first"), Millis(0), &facts),
+            tombstones.filter(wrote("first"), Millis(0), &facts),
             wrote("first")
         );
         let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
-        gone.filter(went, Millis(0), &facts);
+        tombstones.filter(went, Millis(0), &facts);
         assert!(matches!(
-            gone.filter(wrote("first"), Millis(0), &facts),
+            tombstones.filter(wrote("first"), Millis(0), &facts),
             Fact::Wrote(_, _, WriteOutcome::Done(None))
         ));
         let read = Fact::IpRead(IpName::from("a"), Some(ip("first")));
         assert!(matches!(
-            gone.filter(read, Millis(0), &facts),
+            tombstones.filter(read, Millis(0), &facts),
             Fact::ReadFailed(..)
         ));
         assert_eq!(
-            gone.filter(wrote("second"), Millis(0), &facts),
+            tombstones.filter(wrote("second"), Millis(0), &facts),
             wrote("second")
         );
     }
@@ -113,14 +118,14 @@ mod tests {
         let mut facts = Facts::new(Settings {
             inventory_interval: Millis::seconds(1),
         });
-        let mut gone = Gone::default();
+        let mut tombstones = Tombstones::default();
         facts.apply(Fact::Ip(ip("second")), Millis(5), Millis(5));
         let missed = Fact::IpRead(IpName::from("a"), None);
-        gone.filter(missed.clone(), Millis(4), &facts);
+        tombstones.filter(missed.clone(), Millis(4), &facts);
         let read = Fact::IpRead(IpName::from("a"), Some(ip("second")));
-        assert_eq!(gone.filter(read.clone(), Millis(4), &facts), read);
-        gone.filter(missed, Millis(6), &facts);
-        assert_ne!(gone.filter(read.clone(), Millis(7), &facts), read);
+        assert_eq!(tombstones.filter(read.clone(), Millis(4), &facts), read);
+        tombstones.filter(missed, Millis(6), &facts);
+        assert_ne!(tombstones.filter(read.clone(), Millis(7), &facts), read);
     }
 
     #[test]
@@ -128,11 +133,11 @@ mod tests {
         let mut facts = Facts::new(Settings {
             inventory_interval: Millis::seconds(1),
         });
-        let mut gone = Gone::default();
+        let mut tombstones = Tombstones::default();
         let read = Fact::IpRead(IpName::from("a"), Some(ip("second")));
         facts.apply(read.clone(), Millis(0), Millis(0));
         let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
-        gone.filter(went, Millis(0), &facts);
-        assert_eq!(gone.filter(read.clone(), Millis(0), &facts), read);
+        tombstones.filter(went, Millis(0), &facts);
+        assert_eq!(tombstones.filter(read.clone(), Millis(0), &facts), read);
     }
 }

@@ -1,43 +1,43 @@
-//! Which IPs are to be looked at: now, in the order in which they came up, or later.
+//! Which IPs are to be reconciled: now, in the order in which they were queued, or at a time.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use mooring_plan::names::{IpName, Millis};
+use crate::names::{IpName, Millis};
 
-/// IPs that are to be looked at.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
+/// IPs that are to be reconciled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct WorkQueue {
     order: VecDeque<IpName>,
-    waiting: BTreeSet<IpName>,
+    queued: BTreeSet<IpName>,
     timers: BTreeSet<(Millis, IpName)>,
     due: BTreeMap<IpName, Millis>,
 }
 
-impl Queue {
-    /// To be looked at now. Once is enough, however often it is said.
+impl WorkQueue {
+    /// To be reconciled now; once, however often it is queued.
     pub(super) fn push(&mut self, ip: IpName) {
-        if self.waiting.insert(ip.clone()) {
+        if self.queued.insert(ip.clone()) {
             self.order.push_back(ip);
         }
     }
 
     pub(super) fn extend<'a>(&mut self, ips: impl Iterator<Item = &'a IpName>) {
         for ip in ips {
-            if !self.waiting.contains(ip) {
+            if !self.queued.contains(ip) {
                 self.push(ip.clone());
             }
         }
     }
 
-    /// The next one, and its timer with it: whoever looks sets a new one.
+    /// The next one. Its timer is cancelled: its reconciliation sets a new one.
     pub(super) fn pop(&mut self) -> Option<IpName> {
         let ip = self.order.pop_front()?;
-        self.waiting.remove(&ip);
+        self.queued.remove(&ip);
         self.cancel(&ip);
         Some(ip)
     }
 
-    /// To be looked at then, unless it comes up before.
+    /// To be reconciled then, unless it is queued before.
     pub(super) fn at(&mut self, ip: IpName, moment: Millis) {
         self.cancel(&ip);
         self.timers.insert((moment, ip.clone()));
@@ -50,8 +50,8 @@ impl Queue {
         }
     }
 
-    /// Those whose time has come are to be looked at now.
-    pub(super) fn ring(&mut self, now: Millis) {
+    /// Queues those whose time has come.
+    pub(super) fn promote_due(&mut self, now: Millis) {
         while self
             .timers
             .first()
@@ -64,20 +64,20 @@ impl Queue {
         }
     }
 
-    /// When the next timer rings.
-    pub(super) fn next(&self) -> Option<Millis> {
+    /// When the next timer fires.
+    pub(super) fn next_timer(&self) -> Option<Millis> {
         self.timers.first().map(|(moment, _)| *moment)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Queue;
-    use mooring_plan::names::{IpName, Millis};
+    use super::WorkQueue;
+    use crate::names::{IpName, Millis};
 
     #[test]
-    fn an_ip_waits_once_and_in_order() {
-        let mut queue = Queue::default();
+    fn an_ip_is_queued_once_and_in_order() {
+        let mut queue = WorkQueue::default();
         for name in ["b", "a", "b"] {
             queue.push(IpName::from(name));
         }
@@ -87,19 +87,19 @@ mod tests {
     }
 
     #[test]
-    fn a_look_cancels_the_timer() {
-        let mut queue = Queue::default();
+    fn a_reconciliation_cancels_the_timer() {
+        let mut queue = WorkQueue::default();
         queue.at(IpName::from("a"), Millis(10));
         queue.at(IpName::from("a"), Millis(5));
         queue.at(IpName::from("b"), Millis(7));
-        assert_eq!(queue.next(), Some(Millis(5)));
+        assert_eq!(queue.next_timer(), Some(Millis(5)));
         queue.push(IpName::from("a"));
         queue.pop();
-        assert_eq!(queue.next(), Some(Millis(7)));
-        queue.ring(Millis(6));
+        assert_eq!(queue.next_timer(), Some(Millis(7)));
+        queue.promote_due(Millis(6));
         assert_eq!(queue.pop(), None);
-        queue.ring(Millis(7));
+        queue.promote_due(Millis(7));
         assert_eq!(queue.pop(), Some(IpName::from("b")));
-        assert_eq!(queue.next(), None);
+        assert_eq!(queue.next_timer(), None);
     }
 }

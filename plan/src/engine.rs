@@ -1,0 +1,323 @@
+//! The driver around the decisions, without I/O: events go in, effects come out.
+//!
+//! A caller (the controller, a model, a simulation) passes what watches and completed requests say to
+//! [`Engine::handle`], carries out what [`Engine::poll`] returns, and calls `poll` again no later than
+//! [`Engine::wake_at`]. The engine knows no clock: `now` comes with each call and never goes back.
+//!
+//! At most one step of an IP, one round of steps of a block and one inventory of a subnet are in flight
+//! at a time; different ones do not wait for each other.
+//!
+//! ```
+//! use mooring_plan::engine::{Engine, Event, Pacing};
+//! use mooring_plan::facts::{Fact, Kind, Settings};
+//! use mooring_plan::lease::Leadership;
+//! use mooring_plan::names::Millis;
+//!
+//! let settings = Settings { inventory_interval: Millis::seconds(60) };
+//! let mut engine = Engine::new(settings, Pacing::On);
+//! let now = Millis(0);
+//! engine.handle(Event::Leadership(Leadership::ALWAYS), now);
+//! for kind in Kind::ALL {
+//!     engine.handle(Event::Fact(Fact::Synced(kind)), now);
+//! }
+//! while let Some(effect) = engine.poll(now) {
+//!     // Carry it out, then pass what came of it to `engine.handle(Event::Completed(..), now)`.
+//!     println!("{effect:?}");
+//! }
+//! assert!(engine.wake_at(now) > now);
+//! ```
+
+mod block_schedule;
+mod claim_timers;
+mod completed;
+mod event_dedup;
+mod inventory_schedule;
+mod leadership;
+mod moments;
+mod reconcile;
+mod repeat_limiter;
+mod tombstones;
+mod work_queue;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use crate::buckets::Buckets;
+use crate::classify::{Action, Outcome};
+use crate::facts::{Contradiction, Fact, Facts, Settings, Touched};
+use crate::lease::Leadership;
+use crate::names::{BlockName, IpName, Millis, SubnetId};
+use crate::step::{BlockStep, Moved, Notice, Step};
+use block_schedule::BlockSchedule;
+use claim_timers::ClaimTimers;
+use completed::PendingEvent;
+use event_dedup::EventDedup;
+use inventory_schedule::InventorySchedule;
+use repeat_limiter::RepeatLimiter;
+use tombstones::Tombstones;
+use work_queue::WorkQueue;
+
+/// No timer fires sooner than this, whatever a decision says.
+const SHORTEST_TIMER: Millis = Millis(20);
+
+/// What an engine is told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Event {
+    /// A watch shows something.
+    Fact(Fact),
+    /// An effect has ended.
+    Completed(Work, Completion),
+    /// What the lease says now.
+    Leadership(Leadership),
+}
+
+/// What can be in flight: the key of an effect and of its completion.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Work {
+    /// A step of an IP.
+    Ip(IpName),
+    /// A round of steps of a block.
+    Block(BlockName),
+    /// An inventory of a subnet.
+    Inventory(SubnetId),
+}
+
+/// What came of an effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Completion {
+    /// What its answers say.
+    pub facts: Vec<Fact>,
+    /// The calls to EC2 that were made, and how each failed; None: it did not.
+    pub called: Vec<(Action, Option<Outcome>)>,
+}
+
+impl From<Fact> for Completion {
+    fn from(fact: Fact) -> Self {
+        Self::from(Vec::from([fact]))
+    }
+}
+
+impl From<Vec<Fact>> for Completion {
+    fn from(facts: Vec<Fact>) -> Self {
+        Self {
+            facts,
+            called: Vec::new(),
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// One request for an IP. It ends with [`Work::Ip`].
+    Step(IpName, Step, Moved),
+    /// Requests for a block, in any order. They end together with [`Work::Block`].
+    BlockSteps(BlockName, Vec<BlockStep>),
+    /// A complete list of a subnet's interfaces. It ends with [`Work::Inventory`].
+    Inventory(SubnetId),
+    /// Post a Kubernetes Event. Nothing waits for it.
+    Post(Notice),
+    /// Something for metrics and logs.
+    Report(Report),
+}
+
+/// What metrics and logs show.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Report {
+    /// Every kind has been listed.
+    Synced,
+    /// This process decides from now on, or no longer.
+    Leading(bool),
+    /// A claim was recorded so long after it began.
+    Attached(Millis),
+    /// The same of a claim that took the address from another place or pod.
+    Moved(Millis),
+    /// An inventory of a subnet contradicts EC2's own answers.
+    Contradicted(SubnetId, Contradiction),
+    /// How many addresses of each block are in each state.
+    Addresses(BTreeMap<(BlockName, &'static str), u64>),
+    /// Is the release brake of this block engaged?
+    Brake(BlockName, bool),
+    /// The subnets that are listed from now on, and no others.
+    Subnets(Vec<SubnetId>),
+    /// A complete inventory that was begun so long ago.
+    Inventory(SubnetId, Millis),
+}
+
+/// Whether time between requests is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pacing {
+    /// As in production.
+    On,
+    /// For a model checker, to which each length of time is another state: no token buckets, no repeat
+    /// limit, no intervals of blocks, and no Events and reports, whose deduplication remembers times.
+    Off,
+}
+
+/// The driver.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Engine {
+    facts: Facts,
+    pacing: Pacing,
+    leadership: Leadership,
+    leading: bool,
+    synced: bool,
+    queue: WorkQueue,
+    /// The step of each IP that is in flight.
+    in_flight: BTreeMap<IpName, InFlight>,
+    repeats: RepeatLimiter,
+    buckets: Buckets,
+    tombstones: Tombstones,
+    claims: ClaimTimers,
+    dedup: EventDedup,
+    blocks: BlockSchedule,
+    inventories: InventorySchedule,
+    outbox: VecDeque<Effect>,
+}
+
+/// A step of an IP that is in flight.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct InFlight {
+    /// When its request was begun.
+    begun: Millis,
+    /// What is to be posted if it is done.
+    event: Option<PendingEvent>,
+}
+
+impl Engine {
+    /// An engine that knows nothing yet and does not lead.
+    #[must_use]
+    pub fn new(settings: Settings, pacing: Pacing) -> Self {
+        Self {
+            facts: Facts::new(settings),
+            pacing,
+            leadership: Leadership::default(),
+            leading: false,
+            synced: false,
+            queue: WorkQueue::default(),
+            in_flight: BTreeMap::new(),
+            repeats: RepeatLimiter::default(),
+            buckets: Buckets::new(),
+            tombstones: Tombstones::default(),
+            claims: ClaimTimers::default(),
+            dedup: EventDedup::default(),
+            blocks: BlockSchedule::default(),
+            inventories: InventorySchedule::default(),
+            outbox: VecDeque::new(),
+        }
+    }
+
+    /// What it knows.
+    #[must_use]
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Takes an event. What follows from it comes out of [`Self::poll`].
+    pub fn handle(&mut self, event: Event, now: Millis) {
+        match event {
+            Event::Fact(fact) => self.apply_fact(fact, now, now),
+            Event::Completed(work, completion) => self.completed(work, completion, now),
+            Event::Leadership(leadership) => self.leadership = leadership,
+        }
+        self.follow_leadership(now);
+    }
+
+    /// The next effect; None: nothing is to be done before [`Self::wake_at`] or the next event.
+    pub fn poll(&mut self, now: Millis) -> Option<Effect> {
+        if let Some(effect) = self.outbox.pop_front() {
+            return Some(effect);
+        }
+        self.follow_leadership(now);
+        if self.leading {
+            self.begin_inventories(now);
+            self.begin_steps(now);
+            self.begin_blocks(now);
+        }
+        self.outbox.pop_front()
+    }
+
+    /// When [`Self::poll`] has something to do although no event came: later than `now`, or never.
+    #[must_use]
+    pub fn wake_at(&self, now: Millis) -> Millis {
+        if !self.leading {
+            return Millis(u64::MAX);
+        }
+        let moments = [
+            self.leadership.ends(),
+            self.queue.next_timer(),
+            Some(self.blocks.next()),
+            self.inventories.next(&self.facts),
+        ];
+        let earliest = moments.into_iter().flatten().min();
+        let earliest = earliest.unwrap_or(Millis(u64::MAX));
+        earliest.max(now.plus(SHORTEST_TIMER))
+    }
+
+    /// Takes a fact; `begun` is when the request that it answers was begun.
+    fn apply_fact(&mut self, fact: Fact, begun: Millis, now: Millis) {
+        let fact = self.tombstones.filter(fact, begun, &self.facts);
+        // What is remembered here of an IP that is gone goes with it, when it is reconciled.
+        if let Fact::IpGone(name, _) | Fact::IpRead(name, None) = &fact {
+            self.queue.push(name.clone());
+        }
+        if let Fact::InventoryDone(subnet, list) = &fact {
+            for contradiction in self.facts.contradictions(subnet, list, begun) {
+                self.report(Report::Contradicted(subnet.clone(), contradiction));
+            }
+        }
+        match self.facts.apply(fact, begun, now) {
+            Touched::Nothing => {}
+            Touched::One(ip) => {
+                match self.facts.block_of(&ip) {
+                    Some(block) => self.blocks.touch(&block),
+                    None => self.blocks.touch_all(),
+                }
+                self.queue.push(ip);
+            }
+            Touched::Several(ips) => {
+                self.blocks.touch_all();
+                self.queue.extend(ips.iter());
+            }
+            Touched::All => {
+                self.blocks.touch_all();
+                self.queue.extend(self.facts.ip_names());
+            }
+        }
+        if !self.synced && self.facts.synced() {
+            self.synced = true;
+            self.report(Report::Synced);
+        }
+    }
+
+    /// Posts those of the notices that are new.
+    fn post_new(&mut self, notices: Vec<Notice>, now: Millis) {
+        if self.pacing == Pacing::On {
+            let new = self.dedup.new_ones(notices, now);
+            self.outbox.extend(new.into_iter().map(Effect::Post));
+        }
+    }
+
+    fn post(&mut self, notice: Notice) {
+        if self.pacing == Pacing::On {
+            self.outbox.push_back(Effect::Post(notice));
+        }
+    }
+
+    fn report(&mut self, report: Report) {
+        if self.pacing == Pacing::On {
+            self.outbox.push_back(Effect::Report(report));
+        }
+    }
+
+    /// Takes a token for a call.
+    ///
+    /// # Errors
+    /// The moment to ask again.
+    fn take_token(&mut self, action: Action, now: Millis) -> Result<(), Millis> {
+        match self.pacing {
+            Pacing::On => self.buckets.take(action, now),
+            Pacing::Off => Ok(()),
+        }
+    }
+}

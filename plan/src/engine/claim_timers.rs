@@ -1,0 +1,118 @@
+//! How long a claim takes, and whether it moves the address: for the metrics, and for `lastMoveTime`.
+
+use alloc::collections::BTreeMap;
+
+use crate::names::{IpName, Millis, Place};
+use crate::objects::Claim;
+use crate::step::Moved;
+
+/// A claim that is not recorded yet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct ClaimTimer {
+    begun: Millis,
+    /// Where the address was before, for whichever pod.
+    from: Option<Place>,
+}
+
+/// The claims that are not recorded yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ClaimTimers(BTreeMap<IpName, ClaimTimer>);
+
+/// What recording a claim has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recorded {
+    /// How long it took; None where this process did not see it begin.
+    pub(super) took: Option<Millis>,
+    /// Was the address taken over from another place or pod?
+    pub(super) taken_over: bool,
+}
+
+impl ClaimTimers {
+    /// A claim was written over `before`, by a write that was begun then.
+    pub(super) fn claimed(&mut self, ip: &IpName, before: Option<&Claim>, begun: Millis) {
+        // A claim that changes its target before it is recorded is still the same wait.
+        if before.is_some_and(|claim| !claim.recorded()) && self.0.contains_key(ip) {
+            return;
+        }
+        let from = before
+            .and_then(Claim::target)
+            .map(|target| target.place.clone());
+        self.0.insert(ip.clone(), ClaimTimer { begun, from });
+    }
+
+    /// Does a Record at this place change `lastMoveTime`? A process that did not see the claim begin says yes.
+    pub(super) fn moved(&self, ip: &IpName, to: &Place) -> Moved {
+        match self.0.get(ip) {
+            Some(timer) if timer.from.as_ref() == Some(to) => Moved::No,
+            _ => Moved::Yes,
+        }
+    }
+
+    /// It was recorded.
+    pub(super) fn recorded(&mut self, ip: &IpName, now: Millis) -> Recorded {
+        let timer = self.0.remove(ip);
+        Recorded {
+            took: timer.as_ref().map(|timer| now.since(timer.begun)),
+            taken_over: timer.is_some_and(|timer| timer.from.is_some()),
+        }
+    }
+
+    /// It will not be recorded.
+    pub(super) fn dropped(&mut self, ip: &IpName) {
+        self.0.remove(ip);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClaimTimers, Recorded};
+    use crate::names::{IpName, Millis, NodeName, Place, PodKey, PodUid};
+    use crate::objects::{Claim, Hold, Target};
+    use crate::step::Moved;
+
+    fn place(interface: &str) -> Place {
+        Place {
+            interface: interface.into(),
+            instance: "i-1".into(),
+        }
+    }
+
+    fn recorded(interface: &str) -> Claim {
+        let target = Target {
+            node: NodeName::from("n"),
+            place: place(interface),
+        };
+        Claim {
+            pod: PodKey::new("shop", "web"),
+            uid: PodUid::from("p"),
+            hold: Hold::Recorded(target),
+        }
+    }
+
+    #[test]
+    fn a_first_attach_is_no_takeover_and_changes_the_time_of_the_last_move() {
+        let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
+        timers.claimed(&ip, None, Millis(10));
+        assert_eq!(timers.moved(&ip, &place("eni-1")), Moved::Yes);
+        let expected = Recorded {
+            took: Some(Millis(20)),
+            taken_over: false,
+        };
+        assert_eq!(timers.recorded(&ip, Millis(30)), expected);
+    }
+
+    #[test]
+    fn a_takeover_on_the_same_interface_does_not_change_the_time_of_the_last_move() {
+        let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
+        timers.claimed(&ip, Some(&recorded("eni-1")), Millis(0));
+        assert_eq!(timers.moved(&ip, &place("eni-1")), Moved::No);
+        assert_eq!(timers.moved(&ip, &place("eni-2")), Moved::Yes);
+        assert!(timers.recorded(&ip, Millis(1)).taken_over);
+    }
+
+    #[test]
+    fn a_claim_that_began_before_this_process_has_no_length() {
+        let mut timers = ClaimTimers::default();
+        assert_eq!(timers.recorded(&IpName::from("a"), Millis(1)).took, None);
+    }
+}

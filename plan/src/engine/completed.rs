@@ -1,0 +1,194 @@
+//! What follows from a completed effect: its facts, and the Events and reports of writes that were done.
+
+use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use core::net::Ipv4Addr;
+
+use super::{Completion, Engine, Report, Work};
+use crate::classify::Outcome;
+use crate::facts::{Fact, WriteOutcome};
+use crate::names::{IpName, IpUid, Millis};
+use crate::objects::{Claim, Condition, IpStatus};
+use crate::reason::Reason;
+use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
+
+/// What is posted once a write is done.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum PendingEvent {
+    /// Of a status write.
+    Status(Box<StatusEvent>),
+    /// Of a reservation that was let go.
+    Released(IpUid, Ipv4Addr),
+}
+
+/// A status write: what it is, what was there before, what is there then.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct StatusEvent {
+    uid: IpUid,
+    what: StatusWrite,
+    before: Option<Claim>,
+    status: IpStatus,
+}
+
+/// Was the write that these facts answer done?
+fn write_done(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| {
+        matches!(
+            fact,
+            Fact::Wrote(_, _, WriteOutcome::Done(_))
+                | Fact::Wrote(_, Write::Release(_), WriteOutcome::NotFound)
+        )
+    })
+}
+
+impl Engine {
+    pub(super) fn completed(&mut self, work: Work, completion: Completion, now: Millis) {
+        for (action, outcome) in &completion.called {
+            if *outcome == Some(Outcome::Throttled) {
+                self.buckets.throttled(*action, now);
+            }
+        }
+        match work {
+            Work::Ip(ip) => {
+                let Some(flight) = self.in_flight.remove(&ip) else {
+                    return;
+                };
+                let done = write_done(&completion.facts);
+                self.apply_all(completion, flight.begun, now);
+                if let Some(event) = flight.event.filter(|_| done) {
+                    self.post_done(&ip, event, flight.begun, now);
+                }
+                self.queue.push(ip);
+            }
+            Work::Block(block) => {
+                if let Some(begun) = self.blocks.ended(&block) {
+                    self.apply_all(completion, begun, now);
+                    self.blocks.look_after(&block, self.pacing);
+                }
+            }
+            Work::Inventory(subnet) => {
+                let Some(begun) = self.inventories.ended(&subnet) else {
+                    return;
+                };
+                let listed = |fact: &Fact| matches!(fact, Fact::InventoryDone(..));
+                let complete = completion.facts.iter().any(listed);
+                self.apply_all(completion, begun, now);
+                if complete {
+                    self.report(Report::Inventory(subnet, now.since(begun)));
+                }
+            }
+        }
+    }
+
+    fn apply_all(&mut self, completion: Completion, begun: Millis, now: Millis) {
+        for fact in completion.facts {
+            self.apply_fact(fact, begun, now);
+        }
+    }
+
+    /// What is to be posted if this step is done.
+    pub(super) fn event_of(&self, ip: &IpName, step: &Step) -> Option<PendingEvent> {
+        let known = self.facts.ip(ip)?;
+        let uid = known.uid.clone();
+        match step {
+            Step::Write(Write::Status(_, _, what, status)) => {
+                Some(PendingEvent::Status(Box::new(StatusEvent {
+                    uid,
+                    what: *what,
+                    before: known.status.claim.clone(),
+                    status: status.clone(),
+                })))
+            }
+            Step::Write(Write::Release(reservation)) => {
+                Some(PendingEvent::Released(uid, reservation.address))
+            }
+            _ => None,
+        }
+    }
+
+    fn post_done(&mut self, ip: &IpName, event: PendingEvent, begun: Millis, now: Millis) {
+        match event {
+            PendingEvent::Released(uid, address) => {
+                let message = format!("{address} is no longer reserved for this IP");
+                let on = Regarding::Ip(ip.clone(), uid);
+                self.post_one(on, Reason::Released, message);
+            }
+            PendingEvent::Status(event) => self.post_status(ip, *event, begun, now),
+        }
+    }
+
+    fn post_status(&mut self, ip: &IpName, event: StatusEvent, begun: Millis, now: Millis) {
+        let StatusEvent {
+            uid,
+            what,
+            before,
+            status,
+        } = event;
+        let conditions = &status.conditions;
+        let (reason, message, claim) = match what {
+            StatusWrite::Conditions => return,
+            StatusWrite::Detach => return self.claims.dropped(ip),
+            StatusWrite::Reserved => (
+                Reason::Reserved,
+                message_of(conditions.reserved.as_ref()),
+                None,
+            ),
+            StatusWrite::Claim | StatusWrite::Return => {
+                self.claims.claimed(ip, before.as_ref(), begun);
+                let message = message_of(conditions.attached.as_ref());
+                (Reason::Claimed, message, status.claim)
+            }
+            StatusWrite::Record => {
+                let message = message_of(conditions.attached.as_ref());
+                (self.report_recorded(ip, now), message, status.claim)
+            }
+            StatusWrite::Clear => {
+                self.claims.dropped(ip);
+                let message = cleared(status.address, before.as_ref());
+                (Reason::Detached, message, before)
+            }
+        };
+        if let Some(claim) = claim {
+            let message = format!("IP {ip}: {message}");
+            self.post_one(Regarding::Pod(claim.pod, claim.uid), reason, message);
+        }
+        self.post_one(Regarding::Ip(ip.clone(), uid), reason, message);
+    }
+
+    /// A claim was recorded: reports how long it took, and says whether the address was taken over.
+    fn report_recorded(&mut self, ip: &IpName, now: Millis) -> Reason {
+        let recorded = self.claims.recorded(ip, now);
+        match recorded.took {
+            Some(took) if recorded.taken_over => self.report(Report::Moved(took)),
+            Some(took) => self.report(Report::Attached(took)),
+            None => {}
+        }
+        if recorded.taken_over {
+            Reason::Moved
+        } else {
+            Reason::Attached
+        }
+    }
+
+    fn post_one(&mut self, on: Regarding, reason: Reason, message: String) {
+        self.post(Notice {
+            on,
+            reason,
+            message,
+        });
+    }
+}
+
+fn message_of(condition: Option<&Condition>) -> String {
+    condition.map_or_else(String::new, |condition| condition.message.clone())
+}
+
+fn cleared(address: Option<Ipv4Addr>, before: Option<&Claim>) -> String {
+    let address = address.map(|address| address.to_string());
+    let address = address.unwrap_or_else(|| "the address".to_owned());
+    let holder = before.map(|claim| format!(" for pod {}", claim.pod));
+    let holder = holder.unwrap_or_default();
+    format!("{address} is on no interface{holder} any more")
+}

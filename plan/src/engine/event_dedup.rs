@@ -1,0 +1,72 @@
+//! Which notices were posted already: each one once while it stays true.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::names::Millis;
+use crate::step::{Notice, Regarding};
+
+/// A notice that was not true for this long is new again.
+const FORGET_AFTER: Millis = Millis::seconds(600);
+
+/// What was posted about each object, and when it was last true.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct EventDedup(BTreeMap<Regarding, BTreeMap<Notice, Millis>>);
+
+impl EventDedup {
+    /// Those of the notices that were not posted yet.
+    pub(super) fn new_ones(&mut self, notices: Vec<Notice>, now: Millis) -> Vec<Notice> {
+        let mut new = Vec::new();
+        for notice in notices {
+            let posted = self.0.entry(notice.on.clone()).or_default();
+            let last = posted.insert(notice.clone(), now);
+            if last.is_none_or(|last| now.since(last) >= FORGET_AFTER) {
+                new.push(notice);
+            }
+        }
+        new
+    }
+
+    /// Forgets notices that have not been true for long.
+    pub(super) fn forget_old(&mut self, now: Millis) {
+        self.0.retain(|_, posted| {
+            posted.retain(|_, last| now.since(*last) < FORGET_AFTER);
+            !posted.is_empty()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::borrow::ToOwned as _;
+    use alloc::vec;
+
+    use super::EventDedup;
+    use crate::names::{IpName, IpUid, Millis};
+    use crate::reason::Reason;
+    use crate::step::{Notice, Regarding};
+
+    fn notice(message: &str) -> Notice {
+        let on = Regarding::Ip(IpName::from("a"), IpUid::from("u"));
+        Notice {
+            on,
+            reason: Reason::NodeFull,
+            message: message.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_notice_is_posted_once_while_it_stays_true_and_again_when_it_comes_back() {
+        let mut dedup = EventDedup::default();
+        assert_eq!(dedup.new_ones(vec![notice("x")], Millis(0)).len(), 1);
+        for minute in 1..100 {
+            let now = Millis::seconds(60 * minute);
+            assert!(dedup.new_ones(vec![notice("x")], now).is_empty());
+        }
+        let later = Millis::seconds(6000);
+        assert_eq!(dedup.new_ones(vec![notice("y")], later).len(), 1);
+        let later = Millis::seconds(7000);
+        dedup.forget_old(later);
+        assert_eq!(dedup.new_ones(vec![notice("x")], later).len(), 1);
+    }
+}

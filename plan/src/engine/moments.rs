@@ -1,0 +1,30 @@
+//! Every moment that the engine remembers beside its facts, for a model checker. See [`crate::facts::Facts`].
+
+use super::Engine;
+use crate::names::{IpName, Millis};
+
+impl Engine {
+    /// The facts, for a model checker that moves their moments.
+    pub const fn facts_mut(&mut self) -> &mut crate::facts::Facts {
+        &mut self.facts
+    }
+
+    /// Forgets when the steps in flight were begun, but whether that was since this process began to lead: nothing
+    /// else depends on it where each read is answered at once.
+    pub fn forget_when_steps_began(&mut self, now: Millis) {
+        for flight in self.in_flight.values_mut() {
+            let since = flight.begun >= self.facts.led_since;
+            flight.begun = if since { now } else { Millis(0) };
+        }
+    }
+
+    /// Shows when each inventory in flight was begun to `change`, which may move it.
+    pub fn each_inventory_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        self.inventories.each_moment(change);
+    }
+
+    /// The next queued IP, taken from the queue: for a caller that reconciles all IPs itself.
+    pub fn next_queued(&mut self) -> Option<IpName> {
+        self.queue.pop()
+    }
+}

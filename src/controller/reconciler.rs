@@ -1,0 +1,173 @@
+//! The one task that owns the engine: events go in, effects are carried out in tasks of their own, and what comes of
+//! them goes in again. Everything that takes time happens elsewhere, so that this task is never late for an event.
+
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Report, Work};
+use mooring_plan::facts::{Fact, Settings};
+use mooring_plan::lease::Leadership;
+use mooring_plan::names::{BlockName, Millis};
+use mooring_plan::step::BlockStep;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::effects::Effects;
+use super::error::Error;
+use super::events::Events;
+use super::reports::Reports;
+use super::trace;
+use crate::cloud::Cloud;
+
+/// How long effects in flight are awaited at the end: a call to EC2 takes 5 s at most.
+const FINISH: Duration = Duration::from_secs(6);
+/// The most facts that are taken before effects are begun again.
+const BATCH: usize = 256;
+/// The most steps of one block that are in flight: a block with a thousand nodes has a thousand labels.
+const BLOCK_STEPS_AT_ONCE: usize = 8;
+
+/// What the reconciler is given.
+pub(super) struct Parts<C> {
+    pub(super) effects: Effects<C>,
+    pub(super) facts: mpsc::Receiver<Fact>,
+    pub(super) leadership: watch::Receiver<Leadership>,
+    pub(super) events: Events,
+    pub(super) settings: Settings,
+    pub(super) on_synced: Box<dyn FnOnce() + Send>,
+}
+
+/// The task.
+pub(super) struct Reconciler<C> {
+    engine: Engine,
+    effects: Effects<C>,
+    facts: mpsc::Receiver<Fact>,
+    leadership: watch::Receiver<Leadership>,
+    events: Events,
+    reports: Reports,
+    in_flight: JoinSet<(Work, Completion)>,
+    on_synced: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl<C: Cloud> Reconciler<C> {
+    pub(super) fn new(parts: Parts<C>) -> Self {
+        Self {
+            engine: Engine::new(parts.settings, Pacing::On),
+            reports: Reports::new(parts.effects.metrics.clone()),
+            effects: parts.effects,
+            facts: parts.facts,
+            leadership: parts.leadership,
+            events: parts.events,
+            in_flight: JoinSet::new(),
+            on_synced: Some(parts.on_synced),
+        }
+    }
+
+    /// Runs until it is told to stop; then begins nothing more and waits for what is in flight.
+    pub(super) async fn run(mut self, stop: CancellationToken) -> Result<(), Error> {
+        let mut batch = Vec::with_capacity(BATCH);
+        self.follow_leadership();
+        let ended = loop {
+            let now = self.now();
+            while let Some(effect) = self.engine.poll(now) {
+                self.begin(effect);
+            }
+            let (clock, wake) = (self.effects.clock, self.engine.wake_at(now));
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break Ok(()),
+                Some(ended) = self.in_flight.join_next() => match ended {
+                    Ok((work, completion)) => self.handle(Event::Completed(work, completion)),
+                    Err(source) => break Err(Error::Panicked { task: "a step", source }),
+                },
+                count = self.facts.recv_many(&mut batch, BATCH) => {
+                    if count == 0 {
+                        break Err(Error::Ended { task: "every watch" });
+                    }
+                    for fact in batch.drain(..) {
+                        self.handle(Event::Fact(fact));
+                    }
+                }
+                changed = self.leadership.changed() => {
+                    if changed.is_err() {
+                        break Err(Error::Ended { task: "the lease" });
+                    }
+                    self.follow_leadership();
+                }
+                () = clock.until(wake) => {}
+            }
+        };
+        self.finish().await;
+        ended
+    }
+
+    async fn finish(&mut self) {
+        self.reports.show(Report::Leading(false));
+        let count = self.in_flight.len();
+        let all = async { while self.in_flight.join_next().await.is_some() {} };
+        if count > 0 && tokio::time::timeout(FINISH, all).await.is_err() {
+            tracing::warn!(count, "effects in flight did not end in time");
+        }
+    }
+
+    fn now(&self) -> Millis {
+        self.effects.clock.now()
+    }
+
+    fn handle(&mut self, event: Event) {
+        self.engine.handle(event, self.now());
+    }
+
+    fn follow_leadership(&mut self) {
+        let leadership = *self.leadership.borrow_and_update();
+        self.handle(Event::Leadership(leadership));
+    }
+
+    fn begin(&mut self, effect: Effect) {
+        let effects = self.effects.clone();
+        match effect {
+            Effect::Step(ip, step, moved) => {
+                trace::step(&ip, &step);
+                self.in_flight.spawn(async move {
+                    let completion = effects.carry_out(&ip, step, moved).await;
+                    (Work::Ip(ip), completion)
+                });
+            }
+            Effect::BlockSteps(block, steps) => {
+                trace::block_steps(&block, &steps);
+                self.in_flight.spawn(block_steps(effects, block, steps));
+            }
+            Effect::Inventory(subnet) => {
+                self.in_flight.spawn(async move {
+                    let completion = effects.inventory(subnet.clone()).await;
+                    (Work::Inventory(subnet), completion)
+                });
+            }
+            Effect::Post(notice) => self.events.tell(notice),
+            Effect::Report(report) => {
+                if report == Report::Synced
+                    && let Some(on_synced) = self.on_synced.take()
+                {
+                    on_synced();
+                }
+                self.reports.show(report);
+            }
+        }
+    }
+}
+
+async fn block_steps<C: Cloud>(
+    effects: Effects<C>,
+    block: BlockName,
+    steps: Vec<BlockStep>,
+) -> (Work, Completion) {
+    let steps = steps.into_iter().map(|step| effects.block_step(step));
+    let mut all = Completion::default();
+    let mut done = stream::iter(steps).buffer_unordered(BLOCK_STEPS_AT_ONCE);
+    while let Some(one) = done.next().await {
+        all.facts.extend(one.facts);
+        all.called.extend(one.called);
+    }
+    drop(done);
+    (Work::Block(block), all)
+}

@@ -1,0 +1,104 @@
+//! The engine's reports, as metrics and log lines.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::jiff::Timestamp;
+use mooring_plan::engine::Report;
+use mooring_plan::facts::Contradiction;
+use mooring_plan::names::{BlockName, InterfaceId, Millis, SubnetId};
+
+use super::clock::seconds;
+use crate::metrics::Metrics;
+
+/// The gauges that are shown, so that those of what is gone can be removed.
+pub(super) struct Reports {
+    metrics: Metrics,
+    addresses: BTreeSet<(BlockName, &'static str)>,
+    subnets: BTreeSet<SubnetId>,
+}
+
+impl Reports {
+    pub(super) const fn new(metrics: Metrics) -> Self {
+        Self {
+            metrics,
+            addresses: BTreeSet::new(),
+            subnets: BTreeSet::new(),
+        }
+    }
+
+    /// Shows a report.
+    pub(super) fn show(&mut self, report: Report) {
+        match report {
+            Report::Synced => tracing::info!("every kind has been listed"),
+            Report::Leading(leading) => self.leading(leading),
+            Report::Attached(took) => self.metrics.attached_in(seconds(took)),
+            Report::Moved(took) => self.metrics.moved_in(seconds(took)),
+            Report::Contradicted(subnet, contradiction) => {
+                self.contradicted(&subnet, &contradiction);
+            }
+            Report::Addresses(counts) => {
+                for ((block, state), count) in &counts {
+                    self.metrics.addresses(block.as_str(), state, *count);
+                }
+                self.show_addresses(counts.into_keys().collect());
+            }
+            Report::Brake(block, engaged) => self.metrics.brake(block.as_str(), engaged),
+            Report::Subnets(subnets) => self.show_subnets(subnets.into_iter().collect()),
+            Report::Inventory(subnet, ago) => self.inventory(&subnet, ago),
+        }
+    }
+
+    fn leading(&mut self, leading: bool) {
+        self.metrics.leader(leading);
+        if leading {
+            tracing::info!("leading");
+        } else {
+            tracing::info!("no longer leading");
+            self.show_addresses(BTreeSet::new());
+            self.show_subnets(BTreeSet::new());
+        }
+    }
+
+    fn show_addresses(&mut self, now: BTreeSet<(BlockName, &'static str)>) {
+        for (block, state) in self.addresses.difference(&now) {
+            self.metrics.forget_block(block.as_str(), &[state]);
+        }
+        self.addresses = now;
+    }
+
+    fn show_subnets(&mut self, now: BTreeSet<SubnetId>) {
+        for subnet in self.subnets.difference(&now) {
+            self.metrics.forget_inventory(subnet.as_str());
+        }
+        for subnet in now.difference(&self.subnets) {
+            self.metrics.inventory(subnet.as_str(), 0);
+        }
+        self.subnets = now;
+    }
+
+    fn inventory(&self, subnet: &SubnetId, ago: Millis) {
+        if self.subnets.contains(subnet) {
+            let ago = i64::try_from(ago.0 / 1000).unwrap_or_default();
+            self.metrics
+                .inventory(subnet.as_str(), Timestamp::now().as_second() - ago);
+        }
+    }
+
+    fn contradicted(&self, subnet: &SubnetId, contradiction: &Contradiction) {
+        let Contradiction {
+            address,
+            answered,
+            shown,
+        } = contradiction;
+        self.metrics.describe_lag_exceeded();
+        let (answered, shown) = (in_words(answered.as_ref()), in_words(shown.as_ref()));
+        tracing::warn!(
+            %subnet, %address, answered, shown,
+            "DescribeNetworkInterfaces lags for more than 10 s, or something else moved the address"
+        );
+    }
+}
+
+fn in_words(interface: Option<&InterfaceId>) -> &str {
+    interface.map_or("no interface", InterfaceId::as_str)
+}

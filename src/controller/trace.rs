@@ -1,0 +1,83 @@
+//! What the log says of an effect when it is carried out.
+//!
+//! The target `mooring::decided` names the version of the object that a write was decided from: the write has to be
+//! guarded by that version.
+
+use mooring_plan::names::{BlockName, IpName, ResourceVersion};
+use mooring_plan::objects::Reservation;
+use mooring_plan::step::{BlockStep, Step, Write};
+
+/// Logs a step of an IP.
+pub(super) fn step(ip: &IpName, step: &Step) {
+    if let Step::Write(write) = step {
+        decided_for_ip(write);
+    }
+    match step {
+        Step::Read(read) => tracing::debug!(%ip, ?read, "reading"),
+        Step::Write(Write::Status(_, version, what, status)) => {
+            let claim = status.claim.as_ref();
+            let (pod, target) = claim.map(|claim| (&claim.pod, claim.target())).unzip();
+            let target = target.flatten();
+            tracing::info!(%ip, %version, ?what, ?pod, ?target, "writing the status");
+        }
+        Step::Write(Write::Gate(gate)) => {
+            let reason = gate.reason.as_str();
+            tracing::info!(%ip, pod = %gate.pod, status = gate.status, reason, "writing the condition");
+        }
+        Step::Write(write) => tracing::info!(%ip, ?write, "writing"),
+        // The effect logs it when it is sent.
+        Step::Call(_) => {}
+    }
+}
+
+/// Logs the steps of a block.
+pub(super) fn block_steps(block: &BlockName, steps: &[BlockStep]) {
+    tracing::debug!(%block, ?steps, "for the block");
+    steps.iter().for_each(decided_for_block);
+}
+
+/// Traces a write that is guarded by a version.
+fn decided_for_ip(write: &Write) {
+    match write {
+        Write::AddFinalizer(name, version)
+        | Write::RemoveFinalizer(name, version)
+        | Write::DropTakeFrom(name, version)
+        | Write::Status(name, version, ..)
+        | Write::SayUnreadable(name, version, _) => decided("ips", "", name.as_str(), *version),
+        Write::MendReservation(.., reservation) | Write::Release(reservation) => {
+            of_reservation(reservation);
+        }
+        Write::Gate(gate) => {
+            if let Some(version) = gate.version {
+                decided("pods", gate.pod.namespace.as_str(), &gate.pod.name, version);
+            }
+        }
+        Write::Reserve(..) | Write::Label(..) => {}
+    }
+}
+
+/// The same of a block's step.
+fn decided_for_block(step: &BlockStep) {
+    match step {
+        BlockStep::AddFinalizer(name, version)
+        | BlockStep::RemoveFinalizer(name, version)
+        | BlockStep::Status(name, version, _)
+        | BlockStep::DropReleaseBrake(name, version) => {
+            decided("ipblocks", "", name.as_str(), *version);
+        }
+        BlockStep::Release(reservation) => of_reservation(reservation),
+        BlockStep::ReadSubnet(_)
+        | BlockStep::ReadLimits(_)
+        | BlockStep::Label(..)
+        | BlockStep::ReadIp(_) => {}
+    }
+}
+
+fn of_reservation(reservation: &Reservation) {
+    let name = reservation.address.to_string();
+    decided("ipaddresses", "", &name, reservation.version);
+}
+
+fn decided(resource: &str, namespace: &str, name: &str, version: ResourceVersion) {
+    tracing::trace!(target: "mooring::decided", resource, namespace, name, version = version.0);
+}
