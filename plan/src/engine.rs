@@ -53,6 +53,7 @@ use claim_timers::ClaimTimers;
 use completed::PendingEvent;
 use event_dedup::EventDedup;
 use inventory_schedule::InventorySchedule;
+pub use reconcile::Reconciled;
 use repeat_limiter::RepeatLimiter;
 use tombstones::Tombstones;
 use work_queue::WorkQueue;
@@ -269,18 +270,16 @@ impl Engine {
         match self.facts.apply(fact, begun, now) {
             Touched::Nothing => {}
             Touched::One(ip) => {
-                match self.facts.block_of(&ip) {
-                    Some(block) => self.blocks.touch(&block),
-                    None => self.blocks.touch_all(),
-                }
+                let block = self.facts.block_of(&ip);
+                self.touch_block(block.as_ref());
                 self.queue.push(ip);
             }
             Touched::Several(ips) => {
-                self.blocks.touch_all();
+                self.touch_block(None);
                 self.queue.extend(ips.iter());
             }
             Touched::All => {
-                self.blocks.touch_all();
+                self.touch_block(None);
                 self.queue.extend(self.facts.ip_names());
             }
         }

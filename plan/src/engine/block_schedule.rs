@@ -34,12 +34,12 @@ pub(super) struct BlockSchedule {
 }
 
 impl BlockSchedule {
-    pub(super) fn touch(&mut self, block: &BlockName) {
+    fn touch(&mut self, block: &BlockName) {
         self.touched.insert(block.clone());
         self.next = self.next.min(self.due(block));
     }
 
-    pub(super) fn touch_all(&mut self) {
+    fn touch_all(&mut self) {
         self.all_touched = true;
         self.next = Millis(0);
     }
@@ -50,11 +50,11 @@ impl BlockSchedule {
     }
 
     /// Looks again at what its steps have led to.
-    pub(super) fn look_after(&mut self, block: &BlockName, pacing: Pacing) {
+    pub(super) fn look_after(&mut self, block: &BlockName) {
         // What failed changed no fact, and is not tried again at once.
         if self.all_touched || self.touched.contains(block) {
             self.next = self.next.min(self.due(block));
-        } else if pacing == Pacing::On {
+        } else {
             self.in_progress.remove(block);
             self.touch(block);
         }
@@ -125,26 +125,23 @@ impl Engine {
         }
     }
 
-    /// Begins what the blocks need that were touched since the last time, for a caller that keeps no intervals.
-    pub fn reconcile_blocks(&mut self, now: Millis) -> Vec<Effect> {
-        if !self.leading {
-            return Vec::new();
+    /// What a block needs, begun. [`Engine::poll`] does this for each block that is due; a caller without
+    /// [`Pacing`] chooses the moment itself.
+    pub fn reconcile_block(&mut self, block: &BlockName, now: Millis) -> Option<Effect> {
+        if !self.leading || self.blocks.running.contains_key(block) {
+            return None;
         }
-        let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
-        let due = |block: &&BlockName| {
-            self.blocks.is_touched(block) && !self.blocks.running.contains_key(*block)
-        };
-        let due: Vec<BlockName> = blocks.iter().filter(due).cloned().collect();
-        if core::mem::take(&mut self.blocks.all_touched) {
-            self.blocks.touched.extend(blocks);
+        self.look_at(block, now)
+    }
+
+    /// Something changed that a block's status may show, or that leads to a step of it.
+    pub(super) fn touch_block(&mut self, block: Option<&BlockName>) {
+        if self.pacing == Pacing::On {
+            match block {
+                Some(block) => self.blocks.touch(block),
+                None => self.blocks.touch_all(),
+            }
         }
-        self.blocks.next = Millis(0);
-        let mut effects = Vec::new();
-        for block in due {
-            self.blocks.touched.remove(&block);
-            effects.extend(self.look_at(&block, now));
-        }
-        effects
     }
 
     fn look_at(&mut self, block: &BlockName, now: Millis) -> Option<Effect> {

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use core::net::Ipv4Addr;
 
-use super::{Completion, Engine, Report, Work};
+use super::{Completion, Engine, Pacing, Report, Work};
 use crate::classify::Outcome;
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::{IpName, IpUid, Millis};
@@ -65,7 +65,9 @@ impl Engine {
             Work::Block(block) => {
                 if let Some(begun) = self.blocks.ended(&block) {
                     self.apply_all(completion, begun, now);
-                    self.blocks.look_after(&block, self.pacing);
+                    if self.pacing == Pacing::On {
+                        self.blocks.look_after(&block);
+                    }
                 }
             }
             Work::Inventory(subnet) => {

@@ -22,7 +22,7 @@ impl Engine {
         if leading {
             self.facts.lead_begins(now);
             self.queue.extend(self.facts.ip_names());
-            self.blocks.touch_all();
+            self.touch_block(None);
         } else {
             self.blocks.stop_counting();
             self.inventories.stop_showing();

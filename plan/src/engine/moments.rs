@@ -23,6 +23,12 @@ impl Engine {
         self.inventories.each_moment(change);
     }
 
+    /// Is a step of this IP in flight?
+    #[must_use]
+    pub fn is_in_flight(&self, ip: &IpName) -> bool {
+        self.in_flight.contains_key(ip)
+    }
+
     /// The next queued IP, taken from the queue: for a caller that reconciles all IPs itself.
     pub fn next_queued(&mut self) -> Option<IpName> {
         self.queue.pop()

@@ -240,6 +240,7 @@ impl Facts {
     fn lose_ip(&mut self, name: &IpName, now: Millis) -> Touched {
         self.memory.remove(name);
         self.missed.remove(name);
+        self.reads.failed.remove(name);
         self.clear_absent(name);
         self.uncount_coming(name);
         let Some(gone) = self.ips.remove(name) else {

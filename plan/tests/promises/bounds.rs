@@ -11,7 +11,7 @@ const ADDRESS: &str = "203.0.113.10";
 
 /// What an inventory that is begun now says against EC2's answers.
 fn contradictions(sim: &Sim) -> Vec<Contradiction> {
-    let facts = &sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts();
     let subnets = facts.subnets_wanted();
     let list = sim.ec2.describe(sim.now);
     let said = subnets

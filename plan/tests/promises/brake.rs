@@ -106,7 +106,7 @@ fn a_move_to_a_successor_does_not_wait_for_it() {
 
 fn engaged(sim: &Sim) -> bool {
     sim.controllers[0]
-        .facts
+        .facts()
         .brake_engaged(&BlockName::from("block"))
 }
 
@@ -189,7 +189,7 @@ fn after_a_restore_only_a_person_s_word_lets_the_brake_go() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     let (now, old) = (sim.now, ResourceVersion(1));
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Listed(Kind::Pod, old), now, now);
     // The block is seen again, as it was and changed.
     sim.change_block("block", |block| block.generation += 1);
@@ -206,7 +206,7 @@ fn a_person_s_word_on_one_block_says_nothing_of_another() {
     held(&mut sim, 4);
     sim.block("other", "203.0.114.0/24");
     let (now, old) = (sim.now, ResourceVersion(1));
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Listed(Kind::Pod, old), now, now);
     sim.change_block("other", |block| block.release_brake = true);
     vanish(&mut sim, 1);
@@ -254,7 +254,7 @@ fn what_was_released_or_has_a_successor_is_missed_no_more() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     let block = BlockName::from("block");
-    let missed = |sim: &Sim| sim.controllers[0].facts.brake_pending(&block);
+    let missed = |sim: &Sim| sim.controllers[0].facts().brake_pending(&block);
     sim.pod_goes("p0");
     sim.pod_goes("p1");
     sim.relist(0);
@@ -279,7 +279,7 @@ fn a_holder_that_no_list_shows_and_a_read_finds_is_not_missed() {
     sim.relist(0);
     sim.wait(Millis::seconds(5));
     let missed = sim.controllers[0]
-        .facts
+        .facts()
         .brake_pending(&BlockName::from("block"));
     assert_eq!(missed, 0, "{}", sim.story());
 }
@@ -303,7 +303,7 @@ fn after_a_restore_what_is_shown_is_believed_although_its_version_is_lower() {
         ]
     };
     let now = sim.now;
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     for (kind, fact) in shown(ResourceVersion(1)) {
         let told = facts.apply(fact, now, now);
         assert_eq!(told, Touched::Nothing, "a {kind:?} of before");

@@ -40,7 +40,7 @@ fn all_take_their_steps(sim: &mut Sim) {
     for n in 0..MOVES {
         let name = IpName::new(format!("ip{n}"));
         for _ in 0..STEPS {
-            let Some(step) = sim.controllers[0].facts.decide(&name, sim.now).step else {
+            let Some(step) = sim.controllers[0].facts().decide(&name, sim.now).step else {
                 break;
             };
             sim.carry_out(0, &name, &step);
@@ -66,7 +66,7 @@ fn all_attached(sim: &Sim, pods: &str) {
 
 fn engaged(sim: &Sim) -> bool {
     let block = BlockName::from("block");
-    sim.controllers[0].facts.brake_engaged(&block)
+    sim.controllers[0].facts().brake_engaged(&block)
 }
 
 #[test]

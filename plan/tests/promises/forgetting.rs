@@ -7,7 +7,7 @@ use mooring_plan::step::Write;
 use crate::sim::Sim;
 
 fn knows(sim: &Sim, what: &str) -> bool {
-    format!("{:?}", sim.controllers[0].facts).contains(what)
+    format!("{:?}", sim.controllers[0].facts()).contains(what)
 }
 
 #[test]
@@ -15,11 +15,11 @@ fn an_answer_to_a_read_is_kept_for_ten_seconds() {
     let mut sim = Sim::reserved(&["n1"]);
     let gone = NodeName::from("node-of-old");
     let asked = sim.now;
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::NodeRead(gone.clone(), None), asked, asked);
     let answered = |sim: &mut Sim, now: Millis| {
         let fact = Fact::NodeRead(NodeName::from("another"), None);
-        sim.controllers[0].facts.apply(fact, now, now);
+        sim.controllers[0].facts_mut().apply(fact, now, now);
     };
     answered(&mut sim, asked.plus(Millis::seconds(10)));
     assert!(knows(&sim, gone.as_str()));
@@ -58,11 +58,11 @@ fn a_model_checker_is_rid_of_reads_that_are_fresh_for_nobody() {
     let mut sim = Sim::reserved(&["n1"]);
     let gone = NodeName::from("node-of-old");
     let asked = sim.now.plus(Millis::seconds(1));
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::NodeRead(gone.clone(), None), asked, asked);
     facts.forget_stale_reads(asked.plus(Millis::seconds(5)));
     assert!(knows(&sim, gone.as_str()));
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.forget_stale_reads(asked.plus(Millis(5_001)));
     assert!(!knows(&sim, gone.as_str()));
 }
@@ -71,7 +71,7 @@ fn a_model_checker_is_rid_of_reads_that_are_fresh_for_nobody() {
 fn a_model_checker_tells_two_writes_apart_only_by_a_read_in_between() {
     let sim = Sim::reserved(&["n1"]);
     let begun = sim.now.plus(Millis::seconds(1));
-    let facts = &sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts();
     let written_at = |at: Millis| {
         let mut facts = facts.clone();
         let name = IpName::from("partner");

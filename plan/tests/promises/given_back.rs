@@ -114,8 +114,11 @@ fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
     let known = Fact::SubnetRead(subnet.clone(), cidrs);
     let listed = Fact::InventoryDone(subnet, Vec::new());
+    let ip = sim.the_ip("partner").clone();
     let reserves = |facts: &[&Fact]| {
-        let mut told = sim.controllers[0].facts.clone();
+        let mut told = sim.controllers[0].facts().clone();
+        let read = Fact::IpRead(ip.name.clone(), Some(ip.clone()));
+        told.apply(read, now, now);
         for fact in facts {
             told.apply((*fact).clone(), now, now);
         }
@@ -195,7 +198,7 @@ fn refused_where_a_late_call_put_it_meanwhile_it_is_taken_off_there() {
         code: "as the test has it".to_owned(),
         message: String::new(),
     };
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(shown, now, now);
     facts.apply(Fact::Called(name, call, Err(refused)), now, now);
     sim.settle();

@@ -77,7 +77,9 @@ fn a_successor_that_a_read_did_not_find_and_a_late_watch_shows_takes_nothing_ove
     sim.pod_goes("b");
     sim.step_until(|step| matches!(step, Step::Read(Read::Pod(of)) if *of == key("b")));
     let now = sim.now;
-    sim.controllers[0].facts.apply(Fact::Pod(shown), now, now);
+    sim.controllers[0]
+        .facts_mut()
+        .apply(Fact::Pod(shown), now, now);
     sim.wait(Millis::seconds(30));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
@@ -91,12 +93,12 @@ fn shown_once_more_after(read: impl FnOnce(&mut Sim) -> Option<Ip>) {
     sim.controllers[0].stuck.insert(Kind::Ip);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     let name = IpName::from("partner");
-    let detaching = sim.controllers[0].facts.ip(&name).unwrap().clone();
+    let detaching = sim.controllers[0].facts().ip(&name).unwrap().clone();
     sim.settle();
     sim.expect_gone("partner");
     sim.count_from_here();
     let (read, now) = (read(&mut sim), sim.now);
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::IpRead(name, read), now, now);
     facts.apply(Fact::Ip(detaching), now, now);
     sim.wait(Millis::seconds(30));

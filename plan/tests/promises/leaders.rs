@@ -145,7 +145,7 @@ fn what_was_asked_before_another_led_says_nothing_when_it_is_answered() {
     let asked = sim.now;
     let list = sim.ec2.describe(asked);
     let later = asked.plus(Millis::seconds(1));
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.lead_begins(later);
     let again = |facts: &mooring_plan::facts::Facts| facts.decide(&name, later).step;
     let first = Some(Step::Read(Read::Ip(name.clone())));

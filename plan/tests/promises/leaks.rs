@@ -13,7 +13,7 @@ const LONG: Millis = Millis::seconds(1500);
 
 /// What is known, whenever it was learnt.
 fn known(sim: &Sim) -> Facts {
-    let mut facts = sim.controllers[0].facts.clone();
+    let mut facts = sim.controllers[0].facts().clone();
     facts.each_moment(&mut |moment| *moment = Millis(0));
     facts
 }
@@ -123,7 +123,7 @@ fn an_answer_that_comes_after_the_ip_has_gone_leaves_nothing() {
     ];
     for answer in answers {
         let now = sim.now;
-        sim.controllers[0].facts.apply(answer, now, now);
+        sim.controllers[0].facts_mut().apply(answer, now, now);
     }
     sim.wait(LONG);
     assert_eq!(known(&sim), before);
@@ -144,7 +144,7 @@ fn an_answer_about_a_subnet_that_no_block_names_any_more_leaves_nothing() {
     ];
     for answer in answers {
         let now = sim.now;
-        sim.controllers[0].facts.apply(answer, now, now);
+        sim.controllers[0].facts_mut().apply(answer, now, now);
     }
     assert_eq!(known(&sim), before);
 }

@@ -101,7 +101,7 @@ fn an_interface_that_ec2_denies_to_know_is_asked_again_while_inventories_show_it
     let name = IpName::from("partner");
     let fact = Fact::Called(name, call, Err(not_found));
     let now = sim.now;
-    sim.controllers[0].facts.apply(fact, now, now);
+    sim.controllers[0].facts_mut().apply(fact, now, now);
     sim.step_until(status_write(StatusWrite::Clear));
     sim.expect_on(ADDRESS, None);
 }

@@ -21,7 +21,7 @@ fn world() -> Sim {
 fn look(sim: &mut Sim) -> Millis {
     let (list, begun) = (sim.ec2.describe(sim.now), sim.now);
     let subnet = SubnetId::from(SUBNET);
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::InventoryBegun(subnet.clone()), begun, begun);
     facts.apply(Fact::InventoryDone(subnet.clone(), list), begun, begun);
     facts.inventory_due(&subnet).since(begun)
@@ -38,7 +38,7 @@ fn answered(sim: &mut Sim, call: Call, really: bool) {
         sim.ec2.execute(&call, now).unwrap();
     }
     let fact = Fact::Called(IpName::from("partner"), call, Ok(()));
-    sim.controllers[0].facts.apply(fact, now, now);
+    sim.controllers[0].facts_mut().apply(fact, now, now);
     passes(sim, Millis(1));
 }
 
@@ -167,7 +167,7 @@ fn a_look_of_the_moment_of_a_write_says_nothing_of_it() {
 
 /// Where the address is believed to be: where a call would take it off.
 fn believed(sim: &Sim) -> Option<Read> {
-    let facts = &sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts();
     match facts.decide(&IpName::from("partner"), sim.now).step {
         Some(Step::Read(read)) => Some(read),
         _ => None,
@@ -211,7 +211,7 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
     let wanted = |sim: &mut Sim| {
         for _ in 0..2_000 {
             sim.tell(0);
-            let facts = &sim.controllers[0].facts;
+            let facts = sim.controllers[0].facts();
             match facts.decide(&name, sim.now).step {
                 Some(Step::Read(read)) if sort(&read) => return read,
                 _ => {}
@@ -228,7 +228,7 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
             let read = wanted(sim);
             let now = sim.now;
             let failed = Fact::ReadFailed(name.clone(), read, None);
-            let facts = &mut sim.controllers[0].facts;
+            let facts = sim.controllers[0].facts_mut();
             facts.apply(failed, now, now);
             wait = facts.decide(&name, now).again.unwrap().since(now);
         }
@@ -242,7 +242,7 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
     again(sim);
     let read = wanted(sim);
     let now = sim.now;
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::ReadFailed(name.clone(), read, None), now, now);
     wait = facts.decide(&name, now).again.unwrap().since(now);
     assert!(wait <= Millis::seconds(1), "{wait:?}\n{}", sim.story());

@@ -25,6 +25,7 @@ mod detached;
 mod drain;
 mod drift;
 mod edit;
+mod engine;
 mod failover;
 mod failures;
 mod forgetting;

@@ -99,7 +99,7 @@ fn what_was_read_of_a_name_is_no_word_on_the_pod_that_holds_it_now() {
         uid: "created-again".into(),
         ..claim
     });
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::PodRead(key("a"), None), now, now);
     let now = now.plus(Millis(1));
     facts.apply(Fact::Ip(ip), now, now);

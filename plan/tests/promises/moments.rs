@@ -31,7 +31,7 @@ fn decisions(facts: &Facts, now: Millis) -> String {
 
 fn decides_the_same(sim: &mut Sim) {
     sim.tell(0);
-    let (facts, now) = (&sim.controllers[0].facts, sim.now);
+    let (facts, now) = (sim.controllers[0].facts(), sim.now);
     let decided = decisions(facts, now);
     let mut moved = facts.clone();
     moved.each_moment(&mut |moment| *moment = moment.plus(LATER));
@@ -121,7 +121,7 @@ fn while_nothing_is_answered() {
     pass(&mut sim, 5);
     let kinds = [InstanceType::from("m5.large")].into();
     let now = sim.now;
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::LimitsFailed(kinds, Outcome::Unknown), now, now);
     sim.describe_fails = Some(Outcome::Unknown);
     sim.reads_fail = true;

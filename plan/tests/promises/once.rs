@@ -79,7 +79,7 @@ fn an_ip_that_a_write_does_not_find_is_read_before_anything_else() {
     sim.tell(0);
     let name = IpName::from("partner");
     let now = sim.now;
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     let Some(Step::Write(write)) = facts.decide(&name, now).step else {
         panic!("{:?}", facts.decide(&name, now));
     };

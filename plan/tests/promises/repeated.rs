@@ -56,7 +56,7 @@ fn the_number_of_a_request_is_not_said() {
             code: "InvalidParameterValue".to_owned(),
             message: format!("Value is not valid. (Service: Ec2, Request ID: {number})"),
         };
-        let mut facts = sim.controllers[0].facts.clone();
+        let mut facts = sim.controllers[0].facts().clone();
         facts.apply(
             Fact::Called(name.clone(), call.clone(), Err(error)),
             now,

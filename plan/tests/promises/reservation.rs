@@ -304,7 +304,7 @@ fn the_answer_to_a_release_does_not_forget_what_was_made_anew_before_it_came() {
         uid: "ipaddress-made-late".to_owned(),
         ..first.clone()
     };
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     let now = sim.now;
     facts.apply(Fact::Reservation(first.clone()), now, now);
     facts.apply(Fact::ReservationGone(first.address), now, now);
@@ -332,7 +332,7 @@ fn what_another_leader_has_just_given_the_ip_is_not_let_go_on_the_word_of_an_old
         finalizer: true,
         ..reservation("203.0.113.20", Some("partner"))
     };
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     // Later than any read that `settle` may have needed.
     let now = sim.now.plus(Millis::seconds(60));
     facts.apply(Fact::Reservation(given), now, now);
@@ -364,7 +364,7 @@ fn a_release_that_met_a_conflict_is_tried_again_although_no_watch_shows_the_rese
         ..reservation("203.0.113.20", Some("partner"))
     };
     let ip = sim.the_ip("partner").clone();
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     let now = sim.now;
     facts.apply(Fact::Reservation(left.clone()), now, now);
     let release = Write::Release(left);

@@ -203,7 +203,7 @@ fn whoever_begins_to_lead_reads_an_ip_before_it_acts_on_what_a_watch_has_shown()
     let mut sim = attached(false);
     sim.settle();
     let name = IpName::from("partner");
-    let mut facts = sim.controllers[0].facts.clone();
+    let mut facts = sim.controllers[0].facts().clone();
     facts.lead_begins(sim.now);
     let first = facts.decide(&name, sim.now).step;
     assert_eq!(first, Some(Step::Read(Read::Ip(name.clone()))));
@@ -220,7 +220,7 @@ fn the_late_word_that_an_ip_went_is_not_about_its_successor_of_the_same_name() {
     let mut sim = attached(false);
     sim.settle();
     let name = IpName::from("partner");
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     let first = facts.ip(&name).unwrap().clone();
     let second = Ip {
         uid: "made-anew".into(),
@@ -247,7 +247,7 @@ fn a_read_that_found_nothing_before_an_ip_was_made_anew_is_not_about_it() {
     let mut sim = attached(false);
     sim.settle();
     let name = IpName::from("partner");
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     let first = facts.ip(&name).unwrap().clone();
     let begun = sim.now;
     let seen = begun.plus(Millis(1));

@@ -28,7 +28,7 @@ fn is_claim(step: &Step) -> bool {
 
 /// Would "partner" be claimed now?
 fn claims(sim: &Sim) -> bool {
-    let facts = &sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts();
     let decision = facts.decide(&IpName::from("partner"), sim.now);
     let full = |notice: &mooring_plan::step::Notice| notice.reason == Reason::NodeFull;
     let claims = decision.step.as_ref().is_some_and(is_claim);

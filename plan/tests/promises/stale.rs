@@ -120,9 +120,11 @@ fn a_successor_that_only_an_old_world_shows_takes_nothing_over() {
         // Ready it becomes in the old world only for a moment; then it is gone, and nobody is told.
         sim.containers_ready("new");
         let ready = sim.the_pod("new").clone();
-        sim.controllers[0]
-            .facts
-            .apply(mooring_plan::facts::Fact::Pod(ready), sim.now, sim.now);
+        sim.controllers[0].facts_mut().apply(
+            mooring_plan::facts::Fact::Pod(ready),
+            sim.now,
+            sim.now,
+        );
         sim.pod_goes("new");
         stop(&mut sim, [Kind::Pod]);
         sim.wait(Millis::seconds(300));

@@ -88,7 +88,7 @@ fn an_ip_that_only_a_lagging_watch_shows_takes_nothing_from_its_successor_of_the
     (stripped.label, stripped.owner) = (None, None);
     stripped.version = ResourceVersion(1_000);
     let now = sim.now;
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Reservation(stripped), now, now);
     facts.apply(Fact::IpRead(name.clone(), Some(anew)), now, now);
     facts.apply(Fact::Ip(before), now, now);
@@ -182,7 +182,7 @@ fn two_of_three() -> Sim {
     for lost in ["203.0.113.8", "203.0.113.9"] {
         let write = Write::Reserve(name.clone(), uid.clone(), version, address(lost));
         let fact = Fact::Wrote(name.clone(), write, WriteOutcome::AlreadyExists);
-        let (facts, now) = (&mut sim.controllers[0].facts, sim.now);
+        let (facts, now) = (sim.controllers[0].facts_mut(), sim.now);
         facts.apply(fact, now, now);
     }
     sim.wait(Millis::seconds(1));

@@ -33,11 +33,11 @@ fn recorded() -> Sim {
 fn told(sim: &mut Sim, fact: Fact) {
     sim.now = sim.now.plus(Millis(1));
     let now = sim.now;
-    sim.controllers[0].facts.apply(fact, now, now);
+    sim.controllers[0].facts_mut().apply(fact, now, now);
 }
 
 fn next(sim: &Sim) -> Option<Step> {
-    sim.controllers[0].facts.decide(&partner(), sim.now).step
+    sim.controllers[0].facts().decide(&partner(), sim.now).step
 }
 
 fn ip_read(sim: &mut Sim, change: impl FnOnce(&mut Ip)) {

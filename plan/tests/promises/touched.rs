@@ -22,7 +22,7 @@ fn world() -> Sim {
 
 fn told(sim: &mut Sim, fact: Fact) -> Touched {
     let now = sim.now;
-    sim.controllers[0].facts.apply(fact, now, now)
+    sim.controllers[0].facts_mut().apply(fact, now, now)
 }
 
 fn partner() -> Touched {
@@ -98,7 +98,7 @@ fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
         ..known
     };
     let fact = Fact::Reservation(stripped.clone());
-    let mut facts = sim.controllers[0].facts.clone();
+    let mut facts = sim.controllers[0].facts().clone();
     let touched = facts.apply(fact, sim.now, sim.now);
     assert_eq!(touched, partner(), "it was its until now");
     let nobodys = Reservation {
@@ -139,7 +139,7 @@ fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
         ),
     ] {
         let said = format!("{reservation:?}");
-        let mut facts = sim.controllers[0].facts.clone();
+        let mut facts = sim.controllers[0].facts().clone();
         let version = ResourceVersion(1_000);
         let fact = Fact::Reservation(Reservation {
             version,
@@ -225,7 +225,7 @@ fn an_ip_has_nothing_to_say_of_a_pod_that_is_labelled_for_another() {
     sim.tell(0);
     let partner = IpName::from("partner");
     let notices = |sim: &Sim| {
-        let facts = &sim.controllers[0].facts;
+        let facts = sim.controllers[0].facts();
         facts.decide(&partner, sim.now).notices.len()
     };
     assert_eq!(notices(&sim), 1, "it waits for what another holds");

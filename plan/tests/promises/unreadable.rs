@@ -35,11 +35,11 @@ fn unreadable(uid: &IpUid, version: u64, says: Says) -> UnreadableIp {
 
 fn told(sim: &mut Sim, fact: Fact) -> Touched {
     let now = sim.now;
-    sim.controllers[0].facts.apply(fact, now, now)
+    sim.controllers[0].facts_mut().apply(fact, now, now)
 }
 
 fn decided(sim: &Sim) -> Decision {
-    sim.controllers[0].facts.decide(&partner(), sim.now)
+    sim.controllers[0].facts().decide(&partner(), sim.now)
 }
 
 /// What it is to say, and at which version.
@@ -172,7 +172,7 @@ fn one_that_could_never_be_read_is_known_until_it_is_gone() {
         ..unreadable(&IpUid::from("u-never"), 1_000, Says::Nothing)
     };
     told(&mut sim, Fact::IpUnreadable(never.clone()));
-    let facts = &sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts();
     let names: Vec<&IpName> = facts.ip_names().collect();
     assert_eq!(names, [&partner(), &never.name]);
     assert!(facts.knows(&never.name) && facts.knows(&partner()));
@@ -183,11 +183,11 @@ fn one_that_could_never_be_read_is_known_until_it_is_gone() {
         &mut sim,
         Fact::IpGone(never.name.clone(), IpUid::from("u-before")),
     );
-    assert!(sim.controllers[0].facts.knows(&never.name));
+    assert!(sim.controllers[0].facts().knows(&never.name));
     told(&mut sim, Fact::IpGone(never.name.clone(), never.uid));
-    assert!(!sim.controllers[0].facts.knows(&never.name));
+    assert!(!sim.controllers[0].facts().knows(&never.name));
     assert_eq!(
-        sim.controllers[0].facts.decide(&never.name, Millis(0)),
+        sim.controllers[0].facts().decide(&never.name, Millis(0)),
         Decision::default()
     );
 }

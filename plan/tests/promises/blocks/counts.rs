@@ -14,7 +14,7 @@ use super::{mind, name, status, steps, world};
 use crate::sim::{INTERVAL, Sim, address, interface_of};
 
 fn by_state(sim: &Sim) -> BTreeMap<&'static str, u64> {
-    let counts = sim.controllers[0].facts.addresses_by_state();
+    let counts = sim.controllers[0].facts().addresses_by_state();
     let of_block =
         |((block, state), count): ((BlockName, _), _)| (block == name()).then_some((state, count));
     counts.into_iter().filter_map(of_block).collect()
@@ -49,7 +49,7 @@ fn every_address_that_can_be_reserved_is_in_one_state() {
         ("reserved", 1),
     ];
     assert_eq!(counts, BTreeMap::from(expected));
-    let facts = &sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts();
     assert_eq!(facts.block_of(&IpName::from("spare")), Some(name()));
     assert_eq!(facts.block_of(&IpName::from("nobody")), None);
 }

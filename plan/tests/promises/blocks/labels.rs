@@ -62,7 +62,7 @@ fn before_the_first_inventory_no_label_is_touched() {
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
     sim.tell(0);
     let now = sim.now;
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::SubnetRead(SubnetId::from(SUBNET), cidrs), now, now);
     assert_eq!(labels_of(&steps(&mut sim)), []);
 }

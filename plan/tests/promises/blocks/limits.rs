@@ -33,7 +33,7 @@ fn look(sim: &mut Sim) {
 
 fn tell(sim: &mut Sim, fact: Fact) {
     let now = sim.now;
-    sim.controllers[0].facts.apply(fact, now, now);
+    sim.controllers[0].facts_mut().apply(fact, now, now);
 }
 
 fn of(types: &[&str]) -> BTreeSet<InstanceType> {

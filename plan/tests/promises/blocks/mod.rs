@@ -25,7 +25,7 @@ fn name() -> BlockName {
 /// What is to be done and said for the block now.
 fn look(sim: &mut Sim) -> (Vec<BlockStep>, Vec<Notice>) {
     sim.tell(0);
-    sim.controllers[0].facts.block_steps(&name(), sim.now)
+    sim.controllers[0].facts().block_steps(&name(), sim.now)
 }
 
 fn steps(sim: &mut Sim) -> Vec<BlockStep> {
@@ -65,7 +65,7 @@ fn carry_out(sim: &mut Sim, step: BlockStep) {
         BlockStep::ReadIp(name) => {
             let fact = Fact::IpRead(name.clone(), sim.kube.ips.get(&name).cloned());
             let now = sim.now;
-            sim.controllers[0].facts.apply(fact, now, now);
+            sim.controllers[0].facts_mut().apply(fact, now, now);
         }
         BlockStep::Release(reservation) => {
             sim.kube.release(&reservation);
@@ -171,14 +171,14 @@ fn a_subnet_that_is_not_known_is_asked_for_again_after_its_wait_and_never_once_k
     assert!(asks(&mut sim), "at once");
     let failed = Fact::SubnetFailed(SubnetId::from(SUBNET), Outcome::Unknown);
     let now = sim.now;
-    sim.controllers[0].facts.apply(failed, now, now);
+    sim.controllers[0].facts_mut().apply(failed, now, now);
     assert!(!asks(&mut sim), "not in the same moment again");
     sim.now = sim.now.plus(Millis::seconds(30));
     assert!(asks(&mut sim), "no wait is longer");
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
     let read = Fact::SubnetRead(SubnetId::from(SUBNET), cidrs);
     let now = sim.now;
-    sim.controllers[0].facts.apply(read, now, now);
+    sim.controllers[0].facts_mut().apply(read, now, now);
     sim.now = sim.now.plus(Millis::seconds(3600));
     assert!(!asks(&mut sim));
 }

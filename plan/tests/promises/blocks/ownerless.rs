@@ -130,7 +130,7 @@ fn an_ip_that_cannot_be_read_is_not_gone_and_is_asked_for_after_two_more_invento
     assert_eq!(about_it(&mut sim), [BlockStep::ReadIp(name.clone())]);
     let (now, read) = (sim.now, Read::Ip(name.clone()));
     let failed = Fact::ReadFailed(name, read, None);
-    sim.controllers[0].facts.apply(failed, now, now);
+    sim.controllers[0].facts_mut().apply(failed, now, now);
     assert_eq!(about_it(&mut sim), []);
     sim.wait(INTERVAL.plus(INTERVAL).plus(INTERVAL));
     assert_eq!(about_it(&mut sim).len(), 1, "it is asked again");

@@ -78,7 +78,7 @@ fn a_block_waits_for_its_subnet_and_then_lies_in_it_or_not() {
         let cidrs = vec![cidr.parse().unwrap()];
         let fact = Fact::SubnetRead(SubnetId::from(SUBNET), cidrs);
         let now = sim.now;
-        sim.controllers[0].facts.apply(fact, now, now);
+        sim.controllers[0].facts_mut().apply(fact, now, now);
         let ready = condition(sim, "Ready");
         (ready.status, ready.reason, look(sim).1)
     };
@@ -249,7 +249,7 @@ fn the_brake_is_said_with_how_to_let_it_go() {
 fn a_restored_api_server_alone_brakes_nothing_while_nobody_is_missed() {
     let mut sim = world();
     let (now, old) = (sim.now, ResourceVersion(1));
-    let facts = &mut sim.controllers[0].facts;
+    let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Listed(Kind::Pod, old), now, now);
     assert!(!condition(&mut sim, "BrakeEngaged").status);
 }

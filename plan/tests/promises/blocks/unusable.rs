@@ -23,7 +23,7 @@ fn ready(sim: &mut Sim) -> (Condition, Vec<Notice>) {
 
 fn tell(sim: &mut Sim, fact: Fact) {
     let now = sim.now;
-    sim.controllers[0].facts.apply(fact, now, now);
+    sim.controllers[0].facts_mut().apply(fact, now, now);
 }
 
 fn subnet_failed(sim: &mut Sim, outcome: Outcome) {

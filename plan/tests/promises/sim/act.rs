@@ -1,7 +1,8 @@
 //! What is done for a step: a request to the world, and its answer told as a fact.
 
+use mooring_plan::engine::{Effect, Event, Reconciled, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::names::{IpName, Millis};
 use mooring_plan::step::{BlockStep, Call, Read, Step, Write};
 
 use super::Sim;
@@ -12,6 +13,11 @@ impl Sim {
         self.check_before(controller, name, step);
         self.taken.push((self.now, name.clone(), step.clone()));
         let begun = self.now;
+        let engine = &mut self.controllers[controller].engine;
+        let reconciled = engine.reconcile(name, begun);
+        // A process that was paused has a step in its hands that it would not begin now.
+        let paused =
+            !matches!(&reconciled, Reconciled::Begun(Effect::Step(_, new, _)) if new == step);
         let fact = match step.clone() {
             Step::Read(read) => self.read(name, read),
             Step::Write(write) => {
@@ -32,9 +38,11 @@ impl Sim {
                     Call::Assign(..) => self.counts.assigns += 1,
                     Call::Unassign(..) => self.counts.unassigns += 1,
                 }
-                let begins = Fact::CallBegun(name.clone(), call.clone());
-                let facts = &mut self.controllers[controller].facts;
-                facts.apply(begins, begun, begun);
+                if paused {
+                    let begins = Fact::CallBegun(name.clone(), call.clone());
+                    let facts = self.controllers[controller].facts_mut();
+                    facts.apply(begins, begun, begun);
+                }
                 let result = self.ec2.answer(&call, self.now);
                 if let Err(error) = &result {
                     self.note(format!("    {:?}", error.outcome));
@@ -147,62 +155,72 @@ impl Sim {
 
     /// Blocks' own steps: only what IPs depend on.
     pub fn block_steps(&mut self, controller: usize) {
-        let facts = &self.controllers[controller].facts;
-        let names: Vec<_> = facts.block_names().cloned().collect();
-        let steps: Vec<BlockStep> = names
-            .iter()
-            .flat_map(|name| facts.block_steps(name, self.now).0)
+        let names: Vec<_> = self.controllers[controller]
+            .facts()
+            .block_names()
+            .cloned()
             .collect();
         let now = self.now;
-        for step in steps {
+        for block in names {
             let told = &mut self.controllers[controller];
-            match step {
-                BlockStep::ReadSubnet(id) => {
-                    self.counts.describes += 1;
-                    let fact = if let Some(outcome) = self.describe_fails {
-                        Fact::SubnetFailed(id, outcome)
-                    } else {
-                        let cidrs = vec![self.range.parse().unwrap()];
-                        Fact::SubnetRead(id, cidrs)
-                    };
-                    told.hear(fact, None, now, now);
+            let effect = told.engine.reconcile_block(&block, now);
+            let Some(Effect::BlockSteps(_, steps)) = effect else {
+                continue;
+            };
+            let mut answers = Vec::new();
+            for step in steps {
+                match step {
+                    BlockStep::ReadSubnet(id) => {
+                        self.counts.describes += 1;
+                        answers.push(match self.describe_fails {
+                            Some(outcome) => Fact::SubnetFailed(id, outcome),
+                            None => Fact::SubnetRead(id, vec![self.range.parse().unwrap()]),
+                        });
+                    }
+                    BlockStep::ReadLimits(types) => {
+                        let limits = types.into_iter().map(|kind| (kind, self.ec2.limit));
+                        answers.push(Fact::LimitsRead(limits.collect()));
+                    }
+                    _ => {}
                 }
-                BlockStep::ReadLimits(types) => {
-                    let limits = types
-                        .into_iter()
-                        .map(|kind| (kind, self.ec2.limit))
-                        .collect();
-                    told.hear(Fact::LimitsRead(limits), None, now, now);
-                }
-                _ => {}
             }
+            let completed = Event::Completed(Work::Block(block), answers.into());
+            self.controllers[controller].event(completed, None, now);
         }
         self.inventories(controller);
     }
 
     fn inventories(&mut self, controller: usize) {
-        let facts = &self.controllers[controller].facts;
-        let due: Vec<SubnetId> = facts
-            .subnets_wanted()
-            .into_iter()
-            .filter(|subnet| facts.inventory_due(subnet) <= self.now)
-            .collect();
-        for subnet in due {
-            // One that is begun in the very moment of an answer does not count for it, and is begun again.
-            self.now = self.now.plus(Millis(1));
-            let begun = self.now;
+        let facts = self.controllers[controller].facts();
+        let wanted = facts.subnets_wanted();
+        if !wanted
+            .iter()
+            .any(|subnet| facts.inventory_due(subnet) <= self.now)
+        {
+            return;
+        }
+        // One that is begun in the very moment of an answer does not count for it, and is begun again.
+        self.now = self.now.plus(Millis(1));
+        let begun = self.now;
+        let effects = self.controllers[controller]
+            .engine
+            .reconcile_inventories(begun);
+        for effect in effects {
+            let Effect::Inventory(subnet) = effect else {
+                continue;
+            };
             let list = self.ec2.describe(begun);
             self.now = self.now.plus(Millis(1));
             self.counts.inventories += 1;
             self.rules.inventory(controller, begun);
-            let told = &mut self.controllers[controller];
-            told.hear(Fact::InventoryBegun(subnet.clone()), None, begun, begun);
             let fact = match self.describe_fails {
                 Some(outcome) => Fact::InventoryFailed(subnet.clone(), outcome),
                 None => Fact::InventoryDone(subnet.clone(), list),
             };
-            told.hear(fact, None, begun, self.now);
-            let due = told.facts.inventory_due(&subnet);
+            let completed = Event::Completed(Work::Inventory(subnet.clone()), fact.into());
+            let told = &mut self.controllers[controller];
+            told.event(completed, None, self.now);
+            let due = told.facts().inventory_due(&subnet);
             assert!(due > self.now, "an inventory is due again at once");
         }
     }

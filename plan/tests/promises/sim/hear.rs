@@ -1,5 +1,8 @@
 //! A fact that changes what is to be done for an IP says so: the driver looks at no other.
 
+use std::collections::BTreeSet;
+
+use mooring_plan::engine::{Event, Work};
 use mooring_plan::facts::{Fact, Touched};
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::reason::Reason;
@@ -10,16 +13,53 @@ use super::Controller;
 impl Controller {
     /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or that nobody asked for.
     pub fn hear(&mut self, fact: Fact, asked: Option<&IpName>, begun: Millis, now: Millis) {
+        let event = match asked.filter(|name| self.engine.is_in_flight(name)) {
+            Some(name) => Event::Completed(Work::Ip(name.clone()), fact.into()),
+            None if begun == now => Event::Fact(fact),
+            // The answer to what it asked before its last step.
+            None => {
+                self.told(&format!("{fact:?}"), asked, now, |told| {
+                    match told.facts_mut().apply(fact, begun, now) {
+                        Touched::Nothing => BTreeSet::new(),
+                        Touched::One(ip) => BTreeSet::from([ip]),
+                        Touched::Several(ips) => ips,
+                        Touched::All => told.facts().ip_names().cloned().collect(),
+                    }
+                });
+                return;
+            }
+        };
+        self.event(event, asked, now);
+    }
+
+    /// Takes an event.
+    pub fn event(&mut self, event: Event, asked: Option<&IpName>, now: Millis) {
+        self.told(&format!("{event:?}"), asked, now, |told| {
+            told.engine.handle(event, now);
+            let mut touched = BTreeSet::new();
+            while let Some(name) = told.engine.next_queued() {
+                touched.insert(name);
+            }
+            touched
+        });
+    }
+
+    fn told(
+        &mut self,
+        said: &str,
+        asked: Option<&IpName>,
+        now: Millis,
+        tell: impl FnOnce(&mut Self) -> BTreeSet<IpName>,
+    ) {
         let resting = self.resting(asked, now);
-        let said = fact.clone();
-        let touched = self.facts.apply(fact, begun, now);
-        let due = |name: &IpName| Some(name) == asked || is_touched(&touched, name);
-        self.rests.retain(|name, _| !due(name));
+        let touched = tell(self);
+        self.rests
+            .retain(|name, _| Some(name) != asked && !touched.contains(name));
         for (name, before) in resting {
-            if is_touched(&touched, &name) || !self.facts.knows(&name) {
+            if touched.contains(&name) || !self.facts().knows(&name) {
                 continue;
             }
-            let after = self.facts.decide(&name, now);
+            let after = self.facts().decide(&name, now);
             // Later than it was meant to be is no harm: the driver looks then, and finds nothing.
             let sooner = after
                 .again
@@ -37,8 +77,8 @@ impl Controller {
                 .is_none_or(|step| cycle && is_of_a_cycle(step));
             assert!(
                 rests && same(&after) == same(&before) && !sooner,
-                "{name} is not touched by {said:?}\nbefore {before:?}\nafter {after:?}\n{:#?}",
-                self.facts.ip(&name)
+                "{name} is not touched by {said}\nbefore {before:?}\nafter {after:?}\n{:#?}",
+                self.facts().ip(&name)
             );
         }
     }
@@ -65,10 +105,10 @@ impl Controller {
 
     /// The IPs for which nothing is to be done just now, up to as many as show the rule.
     fn resting(&self, asked: Option<&IpName>, now: Millis) -> Vec<(IpName, Decision)> {
-        let others = self.facts.ip_names().filter(|name| Some(*name) != asked);
+        let others = self.facts().ip_names().filter(|name| Some(*name) != asked);
         let decisions = others
             .take(8)
-            .map(|name| (name.clone(), self.facts.decide(name, now)));
+            .map(|name| (name.clone(), self.facts().decide(name, now)));
         decisions
             .filter(|(_, decision)| decision.step.is_none())
             .collect()
@@ -97,13 +137,4 @@ fn told(decision: &Decision, without_cycles: bool) -> Vec<&Notice> {
     notices
         .filter(|notice| !(without_cycles && is_of_waiting(notice.reason)))
         .collect()
-}
-
-fn is_touched(touched: &Touched, ip: &IpName) -> bool {
-    match touched {
-        Touched::Nothing => false,
-        Touched::One(one) => one == ip,
-        Touched::Several(several) => several.contains(ip),
-        Touched::All => true,
-    }
 }

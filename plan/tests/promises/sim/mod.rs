@@ -16,7 +16,9 @@ mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mooring_plan::classify::Outcome;
+use mooring_plan::engine::{Engine, Event, Pacing};
 use mooring_plan::facts::{Facts, Kind, Settings};
+use mooring_plan::lease::Leadership;
 use mooring_plan::names::{InstanceId, IpName, Millis, PodKey};
 use mooring_plan::step::{Decision, Step, Write};
 
@@ -38,7 +40,7 @@ const QUIET: Millis = Millis(INTERVAL.0 * 5);
 /// One process: what it was told, and what its watches showed it.
 #[derive(Clone)]
 pub struct Controller {
-    pub facts: Facts,
+    pub engine: Engine,
     shown: Shown,
     /// IPs for which nothing was to be done, and when they are due again.
     rests: BTreeMap<IpName, Option<Millis>>,
@@ -98,14 +100,34 @@ pub struct Sim {
 
 impl Controller {
     fn new() -> Self {
+        let settings = Settings {
+            inventory_interval: INTERVAL,
+        };
+        let mut engine = Engine::new(settings, Pacing::Off);
+        engine.handle(Event::Leadership(Leadership::ALWAYS), Millis(0));
         Self {
-            facts: Facts::new(Settings {
-                inventory_interval: INTERVAL,
-            }),
+            engine,
             shown: Shown::default(),
             rests: BTreeMap::new(),
             stuck: BTreeSet::new(),
         }
+    }
+
+    pub fn facts(&self) -> &Facts {
+        self.engine.facts()
+    }
+
+    pub fn facts_mut(&mut self) -> &mut Facts {
+        self.engine.facts_mut()
+    }
+
+    fn lead(&mut self, leads: bool, now: Millis) {
+        let leadership = if leads {
+            Leadership::ALWAYS
+        } else {
+            Leadership::default()
+        };
+        self.engine.handle(Event::Leadership(leadership), now);
     }
 }
 
@@ -150,7 +172,9 @@ impl Sim {
         self.leader = Some(controller);
         self.tell(controller);
         self.rules.restarted(controller);
-        self.controllers[controller].facts.lead_begins(self.now);
+        let now = self.now;
+        self.controllers[controller].lead(false, now);
+        self.controllers[controller].lead(true, now);
         self.controllers[controller].rests.clear();
     }
 
@@ -186,7 +210,7 @@ impl Sim {
         self.tell(controller);
         self.block_steps(controller);
         let names: Vec<IpName> = self.controllers[controller]
-            .facts
+            .facts()
             .ip_names()
             .cloned()
             .collect();
@@ -194,7 +218,7 @@ impl Sim {
         for name in names {
             let asked = &mut self.controllers[controller];
             let decision = asked.resting_decision(&name, self.now);
-            let decision = decision.unwrap_or_else(|| asked.facts.decide(&name, self.now));
+            let decision = decision.unwrap_or_else(|| asked.facts().decide(&name, self.now));
             asked.decided(&name, &decision);
             let Decision {
                 step,
@@ -220,7 +244,7 @@ impl Sim {
 
     /// When a controller's next inventory is due.
     fn inventory_due(&self, controller: usize) -> Option<Millis> {
-        let facts = &self.controllers[controller].facts;
+        let facts = self.controllers[controller].facts();
         let subnets = facts.subnets_wanted();
         subnets
             .iter()
@@ -316,7 +340,7 @@ impl Sim {
     pub fn in_hand(&mut self, controller: usize) -> Option<(IpName, Step)> {
         self.tell(controller);
         self.block_steps(controller);
-        let facts = &self.controllers[controller].facts;
+        let facts = self.controllers[controller].facts();
         facts.ip_names().find_map(|name| {
             let step = facts.decide(name, self.now).step?;
             Some((name.clone(), step))

@@ -94,7 +94,11 @@ impl Sim {
             }
             Step::Call(call) => self.check_call(controller, name, call),
             Step::Write(Write::Status(_, version, what, status)) => {
-                let before = self.controllers[controller].facts.ip(name).unwrap().clone();
+                let before = self.controllers[controller]
+                    .facts()
+                    .ip(name)
+                    .unwrap()
+                    .clone();
                 if before.version == *version {
                     self.check_places(&before, status);
                     self.check_loss(controller, &before, *what, status);
@@ -133,7 +137,7 @@ impl Sim {
     /// S1 at the calls, S2, S3 and S4.
     fn check_call(&self, controller: usize, name: &IpName, call: &Call) {
         let address = call.address();
-        let facts = &self.controllers[controller].facts;
+        let facts = self.controllers[controller].facts();
         let sender = facts.ip(name).unwrap();
         let story = || self.story();
         // As it was written when this was decided (S2 when sent, S3).

@@ -139,19 +139,15 @@ impl Mind {
     /// What a block needs: two reads of EC2 whose answers never change here. (Its status and the nodes'
     /// labels decide nothing about an address.)
     fn prepare(&mut self) {
-        loop {
-            let effects = self.engine.reconcile_blocks(NOW);
-            if effects.is_empty() {
-                return;
-            }
-            for effect in effects {
-                let Effect::BlockSteps(block, steps) = effect else {
-                    continue;
-                };
-                let answers: Vec<Fact> = steps.into_iter().filter_map(answered).collect();
-                let completed = Event::Completed(Work::Block(block), Completion::from(answers));
-                self.engine.handle(completed, NOW);
-            }
+        let blocks: Vec<_> = self.facts().block_names().cloned().collect();
+        for block in blocks {
+            let effect = self.engine.reconcile_block(&block, NOW);
+            let Some(Effect::BlockSteps(_, steps)) = effect else {
+                continue;
+            };
+            let answers: Vec<Fact> = steps.into_iter().filter_map(answered).collect();
+            let completed = Event::Completed(Work::Block(block), Completion::from(answers));
+            self.engine.handle(completed, NOW);
         }
     }
 

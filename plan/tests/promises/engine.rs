@@ -1,0 +1,242 @@
+//! The engine begins what is to be done: in time, once, and only while this process leads.
+
+use std::collections::BTreeSet;
+
+use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Reconciled, Work};
+use mooring_plan::facts::{Fact, Kind, Settings};
+use mooring_plan::lease::Leadership;
+use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::objects::Ip;
+use mooring_plan::step::{Read, Step};
+
+use crate::sim::{INTERVAL, Sim};
+
+/// An engine, and the present.
+struct Driven {
+    engine: Engine,
+    now: Millis,
+}
+
+fn name(number: usize) -> IpName {
+    IpName::from(format!("ip-{number:03}").as_str())
+}
+
+impl Driven {
+    /// Everything is listed, and it leads.
+    fn leading(ips: usize) -> Self {
+        let mut driven = Self::knowing(ips);
+        driven.synced();
+        driven.lead(Leadership::ALWAYS);
+        driven
+    }
+
+    fn knowing(ips: usize) -> Self {
+        let settings = Settings {
+            inventory_interval: INTERVAL,
+        };
+        let mut driven = Self {
+            engine: Engine::new(settings, Pacing::On),
+            now: Millis::seconds(1000),
+        };
+        let mut sim = Sim::new();
+        for number in 0..ips {
+            sim.ip(name(number).as_str(), &format!("203.0.113.{}", number + 10));
+        }
+        for ip in sim.kube.ips.values() {
+            driven.fact(Fact::Ip(ip.clone()));
+        }
+        driven
+    }
+
+    fn synced(&mut self) {
+        for kind in Kind::ALL {
+            self.fact(Fact::Synced(kind));
+        }
+    }
+
+    fn lead(&mut self, leadership: Leadership) {
+        self.engine.handle(Event::Leadership(leadership), self.now);
+    }
+
+    fn fact(&mut self, fact: Fact) {
+        self.engine.handle(Event::Fact(fact), self.now);
+    }
+
+    /// The IPs whose steps begin now.
+    fn begun(&mut self) -> Vec<IpName> {
+        let mut begun = Vec::new();
+        while let Some(effect) = self.engine.poll(self.now) {
+            if let Effect::Step(ip, ..) = effect {
+                begun.push(ip);
+            }
+        }
+        begun
+    }
+
+    /// Every IP is read first; the read fails.
+    fn read_fails(&mut self, ip: &IpName) {
+        let failed = Fact::ReadFailed(ip.clone(), Read::Ip(ip.clone()), None);
+        self.completed(ip, failed);
+    }
+
+    fn completed(&mut self, ip: &IpName, fact: Fact) {
+        let completed = Event::Completed(Work::Ip(ip.clone()), Completion::from(fact));
+        self.engine.handle(completed, self.now);
+    }
+}
+
+#[test]
+fn nothing_is_begun_before_every_kind_is_listed() {
+    let mut driven = Driven::knowing(1);
+    driven.lead(Leadership::ALWAYS);
+    for kind in Kind::ALL {
+        assert_eq!(driven.begun(), []);
+        driven.fact(Fact::Synced(kind));
+    }
+    assert_eq!(driven.begun(), [name(0)]);
+}
+
+#[test]
+fn nothing_is_begun_without_the_lease_or_once_it_has_ended() {
+    let mut driven = Driven::knowing(1);
+    driven.synced();
+    assert_eq!(driven.begun(), []);
+    let until = driven.now.plus(Millis::seconds(10));
+    let leadership = Leadership {
+        until: Some(until),
+        calls_until: Some(until),
+    };
+    driven.lead(leadership);
+    assert!(driven.engine.wake_at(driven.now) <= until);
+    driven.now = until;
+    assert_eq!(driven.begun(), []);
+    assert!(!driven.engine.leading());
+}
+
+#[test]
+fn a_call_is_not_begun_when_the_lease_may_end_before_it() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    let (ip, call) = loop {
+        match sim.in_hand(0) {
+            Some((ip, Step::Call(call))) => break (ip, call),
+            Some((ip, step)) => sim.carry_out(0, &ip, &step),
+            None => sim.wait(Millis(1)),
+        }
+    };
+    let engine = &mut sim.controllers[0].engine;
+    let short = Leadership {
+        until: Some(Millis(u64::MAX)),
+        calls_until: Some(sim.now),
+    };
+    engine.handle(Event::Leadership(short), sim.now);
+    let later = engine.reconcile(&ip, sim.now);
+    assert!(matches!(later, Reconciled::Later(_)), "{later:?}");
+    engine.handle(Event::Leadership(Leadership::ALWAYS), sim.now);
+    let begun = engine.reconcile(&ip, sim.now);
+    let Reconciled::Begun(Effect::Step(_, step, _)) = begun else {
+        panic!("{begun:?}");
+    };
+    assert_eq!(step, Step::Call(call));
+}
+
+#[test]
+fn one_step_of_an_ip_is_in_flight_at_a_time() {
+    let mut driven = Driven::leading(2);
+    assert_eq!(driven.begun(), [name(0), name(1)]);
+    let known = driven.engine.facts().ip(&name(0)).cloned().unwrap();
+    let newer = ResourceVersion(known.version.0 + 1);
+    driven.fact(Fact::Ip(Ip {
+        version: newer,
+        ..known
+    }));
+    driven.now = driven.now.plus(Millis::seconds(60));
+    assert_eq!(driven.begun(), []);
+    driven.read_fails(&name(0));
+    driven.now = driven.now.plus(Millis::seconds(60));
+    assert_eq!(driven.begun(), [name(0)]);
+}
+
+#[test]
+fn what_failed_is_begun_again_when_its_timer_fires() {
+    let mut driven = Driven::leading(1);
+    assert_eq!(driven.begun(), [name(0)]);
+    driven.read_fails(&name(0));
+    assert_eq!(driven.begun(), []);
+    let begin = driven.now;
+    let mut begun = Vec::new();
+    while begun.is_empty() {
+        let wake = driven.engine.wake_at(driven.now);
+        assert!(driven.now < wake && wake <= begin.plus(Millis::seconds(10)));
+        driven.now = wake;
+        begun = driven.begun();
+    }
+    assert_eq!(begun, [name(0)]);
+}
+
+#[test]
+fn a_completion_of_nothing_in_flight_changes_nothing() {
+    let mut driven = Driven::leading(1);
+    let before = driven.engine.clone();
+    driven.completed(&name(0), Fact::IpRead(name(0), None));
+    assert_eq!(driven.engine, before);
+    assert_eq!(driven.begun(), [name(0)]);
+    driven.read_fails(&name(0));
+    let before = driven.engine.clone();
+    driven.completed(&name(0), Fact::IpRead(name(0), None));
+    assert_eq!(driven.engine, before, "it has ended already");
+}
+
+#[test]
+fn an_answer_that_comes_after_its_ip_is_gone_does_not_bring_it_back() {
+    let mut driven = Driven::leading(1);
+    let ip = driven.engine.facts().ip(&name(0)).cloned().unwrap();
+    assert_eq!(driven.begun(), [name(0)]);
+    driven.fact(Fact::IpGone(ip.name.clone(), ip.uid.clone()));
+    driven.completed(&name(0), Fact::IpRead(name(0), Some(ip)));
+    assert!(!driven.engine.facts().knows(&name(0)));
+    driven.now = driven.now.plus(Millis::seconds(60));
+    assert_eq!(driven.begun(), []);
+}
+
+#[test]
+fn at_most_64_ips_have_a_step_in_flight_and_all_have_their_turn() {
+    let mut driven = Driven::leading(100);
+    let mut begun: BTreeSet<IpName> = driven.begun().into_iter().collect();
+    assert_eq!(begun.len(), 64);
+    for ip in begun.clone() {
+        driven.read_fails(&ip);
+        let next = driven.begun();
+        assert!(next.len() <= 1, "{next:?}");
+        begun.extend(next);
+    }
+    assert_eq!(begun.len(), 100);
+}
+
+#[test]
+fn a_step_that_comes_back_at_once_is_spaced() {
+    let mut driven = Driven::leading(1);
+    let (begin, mut steps) = (driven.now, 0);
+    while driven.now < begin.plus(Millis::seconds(60)) {
+        for name in driven.begun() {
+            steps += 1;
+            driven.now = driven.now.plus(Millis(1));
+            // It changes nothing, so that the same step follows.
+            driven.completed(&name, Fact::NodeGone("nowhere".into()));
+        }
+        driven.now = driven.now.plus(Millis(1));
+    }
+    assert!((60..=90).contains(&steps), "{steps} in a minute");
+}
+
+#[test]
+fn what_is_remembered_of_an_ip_goes_with_it() {
+    let mut driven = Driven::leading(1);
+    let ip = driven.engine.facts().ip(&name(0)).cloned().unwrap();
+    driven.begun();
+    driven.read_fails(&name(0));
+    driven.fact(Fact::IpGone(ip.name.clone(), ip.uid));
+    driven.begun();
+    let left = format!("{:?}", driven.engine);
+    assert!(!left.contains(ip.name.as_str()), "{left}");
+}
