@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::rules::{ADDRESS, assign, broken, claim, names, write};
 
-/// A location is good enough for a claim while the inventory that showed it is younger than this (protocol,
-/// section 1): with `reassign: true` an address may be taken from where it came since then.
+/// A location is good enough for a claim while the inventory that showed it is younger than this
+/// (docs/design/protocol.md, section 1): with `reassign: true` an address may be taken from where it came since then.
 const FRESH_MS: u64 = 10_000;
 
 /// S2, S4: what was done is explained by a status in force when EC2 did it. `history` is all that was done with

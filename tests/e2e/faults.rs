@@ -1,5 +1,5 @@
-//! `tests/faults.toml`: which test shows that a fault is survived. It fails on a number of docs/faults.md that has
-//! no test, and on a test that does not exist, did not run, was ignored, or ran more than once.
+//! `tests/faults.toml`: which test shows that a fault is survived. It fails on a number of docs/design/faults.md that
+//! has no test, and on a test that does not exist, did not run, was ignored, or ran more than once.
 //!
 //! The scenes of this binary are known here. Of the others, `make test-fast` writes down what ran.
 
@@ -34,7 +34,7 @@ pub fn check(played: &Played) -> Result<(), String> {
         std::fs::read_to_string(repository().join(path)).map_err(|error| format!("{path}: {error}"))
     };
     let promises = parse(&read("tests/faults.toml")?)?;
-    let mut wrong = missing(&numbers(&read("docs/faults.md")?), &promises);
+    let mut wrong = missing(&numbers(&read("docs/design/faults.md")?), &promises);
     let log = if played.whole {
         Some(Log::read()?)
     } else {
@@ -78,7 +78,7 @@ fn parse(text: &str) -> Result<Promises, String> {
     Ok(promises)
 }
 
-/// The numbers of the table in docs/faults.md.
+/// The numbers of the table in docs/design/faults.md.
 fn numbers(text: &str) -> BTreeSet<u32> {
     let rows = text.lines().filter_map(|line| line.strip_prefix("| "));
     rows.filter_map(|row| row.split(' ').next()?.parse().ok())
@@ -88,11 +88,11 @@ fn numbers(text: &str) -> BTreeSet<u32> {
 fn missing(numbers: &BTreeSet<u32>, promises: &Promises) -> Vec<String> {
     let mut wrong = Vec::new();
     if numbers.is_empty() {
-        wrong.push("docs/faults.md has no numbers".to_owned());
+        wrong.push("docs/design/faults.md has no numbers".to_owned());
     }
     for number in numbers {
         if promises.get(&number.to_string()).is_none_or(Vec::is_empty) {
-            wrong.push(format!("fault {number} of docs/faults.md has no test"));
+            wrong.push(format!("fault {number} of docs/design/faults.md has no test"));
         }
     }
     for key in promises.keys() {
@@ -100,7 +100,7 @@ fn missing(numbers: &BTreeSet<u32>, promises: &Promises) -> Vec<String> {
             .parse()
             .is_ok_and(|number: u32| !numbers.contains(&number))
         {
-            wrong.push(format!("docs/faults.md has no fault {key}"));
+            wrong.push(format!("docs/design/faults.md has no fault {key}"));
         }
     }
     wrong

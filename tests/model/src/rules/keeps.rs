@@ -1,4 +1,4 @@
-//! Who holds an address keeps it, and who gets it is chosen as protocol.md, section 3, says.
+//! Who holds an address keeps it, and who gets it is chosen as docs/design/protocol.md, section 3, says.
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;

@@ -1,4 +1,4 @@
-//! The rules of safety (docs/faults.md, S1 to S4, and protocol.md, section 3), one file a moment.
+//! The rules of safety (docs/design/faults.md, S1 to S4, and docs/design/protocol.md, section 3), one file a moment.
 
 mod executed;
 mod keeps;

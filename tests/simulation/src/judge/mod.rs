@@ -1,4 +1,4 @@
-//! S1 to S5 of docs/faults.md over the histories of the API server and of EC2, whose common order is known.
+//! S1 to S5 of docs/design/faults.md over the histories of the API server and of EC2, whose common order is known.
 
 mod guards;
 mod holding;
