@@ -1,5 +1,5 @@
 //! Who may use an IP (`--authorize-use`, `config/authorize-use`): a user by his own right, what a controller creates by
-//! its `ServiceAccount`'s, and an owner by nobody's. What gives the right is the README's.
+//! its `ServiceAccount`'s, and an owner by nobody's. What gives the right is in docs/authorize-use.md.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::asking::{Said, ip_named};
 use crate::objects::merged;
-use crate::readme::{arguments, blocks};
+use crate::readme::{AUTHORIZE_USE, arguments, blocks};
 use crate::scene::{Ip, SOON, Scene};
 
 scenes![
@@ -25,7 +25,6 @@ const MOORING: &str = "system:serviceaccount:mooring-system:mooring";
 const ARGO: &str = "system:serviceaccount:argo:workflow-controller";
 /// What all of kube-controller-manager is called without `--use-service-account-credentials`.
 const ALL_CONTROLLERS: &str = "system:kube-controller-manager";
-const HEADING: &str = "## Who may use an IP";
 /// Controllers try again after a growing pause.
 const AFTER_SOME_FAILURES: Duration = Duration::from_secs(90);
 
@@ -76,7 +75,7 @@ async fn expect_to_ask(scene: &Scene, may: bool) {
         .await;
 }
 
-/// Gives the right as the README does, for this namespace and this IP, and waits until the command there says
+/// Gives the right as docs/authorize-use.md does, for this namespace and this IP, and waits until the command there says
 /// that it works.
 async fn grant(scene: &Scene, ip: &Ip) {
     let here = |text: &str| {
@@ -88,15 +87,20 @@ async fn grant(scene: &Scene, ip: &Ip) {
             )
             .replace("partner-a", &ip.name)
     };
-    let [rights] = blocks(HEADING, "yaml").try_into().expect("one example");
+    let heading = "## The right to `use` an IP";
+    let [rights] = blocks(AUTHORIZE_USE, heading, "yaml")
+        .try_into()
+        .expect("one example");
     let apply = ["apply", "-f", "-"];
     let applied = scene.cluster().kubectl_with(apply, &here(&rights)).await;
     applied.success();
-    let [questions] = blocks(HEADING, "sh").try_into().expect("one block");
+    let [questions] = blocks(AUTHORIZE_USE, heading, "sh")
+        .try_into()
+        .expect("one block");
     for question in questions.lines() {
         let question = arguments(&here(question));
         scene
-            .eventually("the README's command says yes", SOON, async || {
+            .eventually("the page's command says yes", SOON, async || {
                 let said = scene.cluster().kubectl(question.clone()).await;
                 (said.ok && said.stdout.trim() == "yes")
                     .then_some(())

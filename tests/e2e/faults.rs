@@ -92,7 +92,9 @@ fn missing(numbers: &BTreeSet<u32>, promises: &Promises) -> Vec<String> {
     }
     for number in numbers {
         if promises.get(&number.to_string()).is_none_or(Vec::is_empty) {
-            wrong.push(format!("fault {number} of docs/design/faults.md has no test"));
+            wrong.push(format!(
+                "fault {number} of docs/design/faults.md has no test"
+            ));
         }
     }
     for key in promises.keys() {

@@ -2,6 +2,7 @@
 
 use mooring_cluster::NodeSpec;
 
+use crate::readme::{INSTALL, page};
 use crate::scene::Scene;
 
 scenes![shared without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_that_comes_ends_it];
@@ -30,13 +31,12 @@ async fn without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_t
         (&label.clone().into(), &"Exists".into()),
         "what a node template has to have: {affinity}"
     );
-    let readme = std::fs::read_to_string(mooring_cluster::repository().join("README.md"));
-    let readme = readme.expect("there is a README");
+    let install = page(INSTALL);
     for words in [
         "ip.wgtwo.com.node-restriction.kubernetes.io/partners",
         "node-template/label/",
     ] {
-        assert!(readme.contains(words), "the README does not say {words}");
+        assert!(install.contains(words), "{INSTALL} does not say {words}");
     }
     // The node as its template makes it: with the label, before Mooring has looked at it.
     let spec = NodeSpec::new("new")

@@ -1,26 +1,36 @@
-//! The README's commands do what it says: install beside cert-manager, apply the example, uninstall in order.
+//! The commands of the README and of docs/ do what they say: install beside cert-manager or without it, apply the
+//! example, uninstall in order.
 
 use std::path::Path;
+use std::process::Stdio;
 
-use mooring_cluster::{CertManager, repository};
+use mooring_cluster::{CertManager, control_plane_binary, repository};
+use tokio::io::AsyncWriteExt as _;
 
 use crate::scene::Scene;
 
 scenes![
-    alone the_readmes_commands_install_and_uninstall,
+    alone the_readmes_commands_install_and_those_of_operate_uninstall,
+    alone without_cert_manager_the_commands_install_and_uninstall,
     shared the_readmes_example_is_accepted,
 ];
 
-fn readme() -> String {
-    std::fs::read_to_string(repository().join("README.md")).expect("there is a README")
+pub const README: &str = "README.md";
+pub const INSTALL: &str = "docs/install.md";
+pub const OPERATE: &str = "docs/operate.md";
+pub const AUTHORIZE_USE: &str = "docs/authorize-use.md";
+
+pub fn page(path: &str) -> String {
+    std::fs::read_to_string(repository().join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The fenced blocks of a language under a heading, in order.
-pub fn blocks(heading: &str, language: &str) -> Vec<String> {
-    let text = readme();
+/// The fenced blocks of a language under a heading of a page, in order.
+pub fn blocks(path: &str, heading: &str, language: &str) -> Vec<String> {
+    let text = page(path);
     let (_, section) = text
-        .split_once(heading)
-        .expect("the README has the heading");
+        .split_once(&format!("\n{heading}\n"))
+        .unwrap_or_else(|| panic!("{path} has no heading {heading}"));
     let section = section.split("\n## ").next().unwrap_or(section);
     let fence = format!("```{language}\n");
     section
@@ -30,7 +40,31 @@ pub fn blocks(heading: &str, language: &str) -> Vec<String> {
         .collect()
 }
 
-/// A kubectl line of the README as arguments; a folder is one of the repository.
+/// Runs lines as a user's shell does, in the repository, and fails at the first one that fails.
+pub async fn shell(scene: &Scene, lines: &str) -> std::process::Output {
+    let kubectl = control_plane_binary("kubernetes", "kubectl");
+    let path = format!(
+        "{}:{}",
+        kubectl.parent().expect("it has a folder").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let mut shell = tokio::process::Command::new("sh")
+        .arg("-eu")
+        .env("PATH", path)
+        .env("KUBECONFIG", scene.cluster().kubeconfig())
+        .current_dir(repository())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    let mut stdin = shell.stdin.take().expect("it reads");
+    stdin.write_all(lines.as_bytes()).await.unwrap();
+    drop(stdin);
+    shell.wait_with_output().await.unwrap()
+}
+
+/// A kubectl line of a page as arguments; a folder is one of the repository.
 pub fn arguments(line: &str) -> Vec<String> {
     let words = line
         .strip_prefix("kubectl ")
@@ -46,28 +80,21 @@ pub fn arguments(line: &str) -> Vec<String> {
     words.split_whitespace().map(absolute).collect()
 }
 
-async fn the_readmes_commands_install_and_uninstall(scene: &Scene) {
-    let _cert_manager = CertManager::start(scene.cluster()).await;
-    let blocks = blocks("## Install", "sh");
-    let [install, uninstall, _] = blocks.as_slice() else {
-        panic!(
-            "one block installs, one uninstalls, one is for when that was not kept to: {blocks:?}"
-        );
-    };
-    for line in install.lines() {
+/// Each line of a block that has nothing but kubectl commands.
+async fn run(scene: &Scene, block: &str) {
+    for line in block.lines() {
         scene.cluster().kubectl(arguments(line)).await.success();
     }
-    for there in [
-        "deployment/mooring",
-        "service/mooring-webhook",
-        "certificate/mooring-webhook",
-    ] {
+}
+
+async fn expect_installed(scene: &Scene, there: &[&str]) {
+    for there in there {
         let get = ["get", "-n", "mooring-system", there];
         scene.cluster().kubectl(get).await.success();
     }
-    for line in uninstall.lines() {
-        scene.cluster().kubectl(arguments(line)).await.success();
-    }
+}
+
+async fn expect_uninstalled(scene: &Scene) {
     for gone in [
         "crd/ips.ip.wgtwo.com",
         "crd/ipblocks.ip.wgtwo.com",
@@ -77,9 +104,44 @@ async fn the_readmes_commands_install_and_uninstall(scene: &Scene) {
     }
 }
 
+async fn the_readmes_commands_install_and_those_of_operate_uninstall(scene: &Scene) {
+    let _cert_manager = CertManager::start(scene.cluster()).await;
+    // Where the replicas run.
+    scene.node("a").await;
+    let [install] = blocks(README, "## Install", "sh")
+        .try_into()
+        .expect("one block installs");
+    run(scene, &install).await;
+    let there = [
+        "deployment/mooring",
+        "service/mooring-webhook",
+        "certificate/mooring-webhook",
+    ];
+    expect_installed(scene, &there).await;
+    let [uninstall, _] = blocks(OPERATE, "## Uninstall", "sh")
+        .try_into()
+        .expect("one block uninstalls, one is for when that was not kept to");
+    run(scene, &uninstall).await;
+    expect_uninstalled(scene).await;
+}
+
+async fn without_cert_manager_the_commands_install_and_uninstall(scene: &Scene) {
+    scene.node("a").await;
+    let [install] = blocks(INSTALL, "## Without cert-manager", "sh")
+        .try_into()
+        .expect("one block installs");
+    run(scene, &install).await;
+    expect_installed(scene, &["deployment/mooring", "service/mooring-webhook"]).await;
+    let [uninstall] = blocks(OPERATE, "## Uninstall without cert-manager", "sh")
+        .try_into()
+        .expect("one block uninstalls");
+    run(scene, &uninstall).await;
+    expect_uninstalled(scene).await;
+}
+
 async fn the_readmes_example_is_accepted(scene: &Scene) {
     // The subnet's id is the only thing in it that a reader has to replace; the Deployment goes elsewhere.
-    let [example] = blocks("## The objects", "yaml")
+    let [example] = blocks(README, "## First IP", "yaml")
         .try_into()
         .expect("one example");
     let mine = example
@@ -89,21 +151,24 @@ async fn the_readmes_example_is_accepted(scene: &Scene) {
         .replace("203.0.113.10 ", &format!("{} ", scene.address(10)))
         .replace("partners", &scene.named("partners"))
         .replace("partner-a", &scene.named("partner-a"));
-    let namespace = ["-n", scene.name.as_str(), "apply", "-f", "-"];
-    scene
-        .cluster()
-        .kubectl_with(namespace, &mine)
-        .await
-        .success();
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("{}.yaml", scene.named("first-ip")));
+    std::fs::write(&file, &mine).unwrap();
     let ip = scene.named("partner-a");
-    let reserved = [
-        "wait",
-        "--for=condition=Reserved",
-        "--timeout=30s",
-        "ips.ip.wgtwo.com",
-        &ip,
-    ];
-    scene.cluster().kubectl(reserved).await.success();
+    let [commands] = blocks(README, "## First IP", "sh")
+        .try_into()
+        .expect("one block of commands");
+    let commands = commands
+        .replace("first-ip.yaml", &file.display().to_string())
+        .replace("partner-a", &ip);
+    for line in commands.lines() {
+        let namespace = ["-n".to_owned(), scene.name.clone()].into_iter();
+        let arguments = namespace.chain(arguments(line)).collect::<Vec<_>>();
+        scene.cluster().kubectl(arguments).await.success();
+    }
+    std::fs::remove_file(&file).unwrap();
+    let reserved = scene.expect_condition("IP", &ip, "Reserved", "True");
+    reserved.await;
     // In the order in which nothing is refused: a block goes when no IP lies in it.
     let block = scene.named("partners");
     for object in [

@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use kube::api::DeleteParams;
 use mooring_cluster::{Fault, Node};
-use serde_json::json;
 
+use crate::readme::{OPERATE, blocks, shell};
 use crate::scene::{Ip, SOON, Scene};
 
 scenes![
@@ -93,7 +92,7 @@ async fn a_deletion_that_is_not_permitted_says_so_is_counted_and_ends_when_it_is
         .await;
 }
 
-/// As the README says it: off the interface by hand, then the finalizers.
+/// As docs/operate.md says it: off the interface by hand, then the finalizers.
 async fn the_way_out_of_a_deletion_that_will_never_be_permitted_leaves_nothing(scene: &Scene) {
     let (ip, node, block) = attached(scene).await;
     let fault = forbid(scene, &ip).await;
@@ -105,14 +104,24 @@ async fn the_way_out_of_a_deletion_that_will_never_be_permitted_leaves_nothing(s
         .foreign_unassign(&node.interfaces[0], &ip.address)
         .await;
     let fault = forbid(scene, &ip).await;
-    let stripped = json!({"metadata": {"finalizers": null}});
-    // Mooring may have been quicker, in the moment in which it was permitted.
-    let _ = scene.try_patch("IP", &ip.name, &stripped).await;
-    let _ = scene
-        .api("IPAddress")
-        .delete(&ip.address, &DeleteParams::default())
-        .await;
-    let _ = scene.try_patch("IPAddress", &ip.address, &stripped).await;
+    let [commands] = blocks(OPERATE, "## A deletion that is stuck", "sh")
+        .try_into()
+        .expect("one block");
+    let commands = commands
+        .replace("partner-a", &ip.name)
+        .replace("203.0.113.10", &ip.address);
+    let (first, commands) = commands.split_once('\n').expect("some lines");
+    assert!(first.starts_with("aws ec2 unassign-private-ip-addresses "));
+    for command in commands.lines() {
+        assert!(command.starts_with("kubectl "), "{command}");
+        let played = shell(scene, command).await;
+        // Mooring may have been quicker, in the moment in which it was permitted.
+        let said = String::from_utf8_lossy(&played.stderr);
+        assert!(
+            played.status.success() || said.contains("(NotFound)"),
+            "{command}: {played:?}"
+        );
+    }
     scene.expect_gone(&ip).await;
     scene.ec2().clear_fault(fault).await;
     // The address can be given again, to another pod, at once.

@@ -1,15 +1,13 @@
-//! Mooring goes: in the README's order nothing is left, and out of order there is a way on.
+//! Mooring goes: in the order of docs/operate.md nothing is left, and out of order there is a way on.
 
 use std::sync::atomic::Ordering;
 
-use mooring_cluster::control_plane_binary;
-
-use crate::readme::{arguments, blocks};
+use crate::readme::{OPERATE, arguments, blocks, shell};
 use crate::scene::Scene;
 
 scenes![
     alone uninstalled_in_order_it_leaves_nothing_behind,
-    alone uninstalled_out_of_order_the_readme_has_a_way_on,
+    alone uninstalled_out_of_order_operate_has_a_way_on,
 ];
 
 async fn expect_nothing_left(scene: &Scene) {
@@ -39,7 +37,7 @@ async fn uninstalled_in_order_it_leaves_nothing_behind(scene: &Scene) {
     }
     // They go with config/default; the process that has them ends a little later.
     scene.rights_were_away.store(true, Ordering::Relaxed);
-    let [_, uninstall, _] = blocks("## Install", "sh").try_into().unwrap();
+    let [uninstall, _] = blocks(OPERATE, "## Uninstall", "sh").try_into().unwrap();
     // No cert-manager is here, whose kinds kubectl would have to know.
     for line in uninstall
         .lines()
@@ -51,34 +49,21 @@ async fn uninstalled_in_order_it_leaves_nothing_behind(scene: &Scene) {
     assert_eq!(scene.ec2().address_on(&ip.address).await, None);
 }
 
-async fn uninstalled_out_of_order_the_readme_has_a_way_on(scene: &Scene) {
+async fn uninstalled_out_of_order_operate_has_a_way_on(scene: &Scene) {
     let mooring = scene.mooring().await;
     let ip = scene.attached_pod().await;
     mooring.kill9();
     let waits = format!("delete ip.ip.wgtwo.com {} --timeout=2s", ip.name);
     scene.kubectl(&waits).await.failure();
-    // As the README says: first whoever may, in EC2, and then the finalizers.
+    // As docs/operate.md says: first in EC2, and then the finalizers.
     let interface = scene
         .ec2()
         .address_on(&ip.address)
         .await
         .expect("it is there");
     scene.foreign_unassign(&interface, &ip.address).await;
-    let [_, _, way_on] = blocks("## Install", "sh").try_into().unwrap();
-    let kubectl = control_plane_binary("kubernetes", "kubectl");
-    let path = format!(
-        "{}:{}",
-        kubectl.parent().expect("it has a folder").display(),
-        std::env::var("PATH").unwrap_or_default()
-    );
-    let played = tokio::process::Command::new("sh")
-        .args(["-euc", &way_on])
-        .env("PATH", path)
-        .env("KUBECONFIG", scene.cluster().kubeconfig())
-        .current_dir(mooring_cluster::repository())
-        .output()
-        .await
-        .expect("there is a shell");
+    let [_, way_on] = blocks(OPERATE, "## Uninstall", "sh").try_into().unwrap();
+    let played = shell(scene, &way_on).await;
     assert!(played.status.success(), "{played:?}");
     expect_nothing_left(scene).await;
     scene

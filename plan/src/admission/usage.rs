@@ -119,7 +119,7 @@ impl Use {
             ),
             format!(
                 "have that user bound, in namespace \"{}\", to a Role with verb \"use\" on ips.ip.wgtwo.com \"{ip}\" \
-                 (README, \"Who may use an IP\"), then try again",
+                 (docs/authorize-use.md), then try again",
                 self.namespace()
             ),
         )
