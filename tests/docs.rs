@@ -236,18 +236,18 @@ fn the_reference_has_every_reason_flag_field_and_metric() {
     let source = read("src/metrics.rs");
     let registered = source.split("registry.register(").skip(1);
     let counters = source.split("&mut registry,").skip(1);
-    let names: BTreeSet<_> = registered
+    let metrics: BTreeSet<_> = registered
         .chain(counters)
         .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
         .collect();
-    assert!(names.len() == 14, "{names:?}");
-    for name in names {
+    assert!(metrics.len() == 14, "{metrics:?}");
+    for metric in metrics {
         let named = ["", "_total", "_info"].iter().any(|end| {
             ["`", "{"]
                 .iter()
-                .any(|after| operate.contains(&format!("`mooring_{name}{end}{after}")))
+                .any(|after| operate.contains(&format!("`mooring_{metric}{end}{after}")))
         });
-        assert!(named, "{name}");
+        assert!(named, "{metric}");
     }
 }
 
