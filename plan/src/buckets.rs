@@ -5,8 +5,8 @@
 //! starts as large as EC2's, and a call that EC2 throttles tells that it is empty. How often a throttled
 //! call is tried again is the outage's matter (`facts/outage.rs`).
 
-use crate::classify::Action;
 use crate::names::Millis;
+use crate::outcome::Action;
 
 /// A bucket counts thousandths of a token, so that a refill per second is a refill per millisecond.
 const TOKEN: u64 = 1000;
@@ -127,8 +127,8 @@ impl Buckets {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::Buckets;
-    use crate::classify::Action;
     use crate::names::Millis;
+    use crate::outcome::Action;
     use proptest::prelude::*;
 
     /// Calls that get a token between `from` and `to`, asking whenever the bucket says to.

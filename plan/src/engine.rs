@@ -43,10 +43,10 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use crate::buckets::Buckets;
-use crate::classify::{Action, Outcome};
 use crate::facts::{Contradiction, Fact, Facts, Settings, Touched};
 use crate::lease::Leadership;
 use crate::names::{BlockName, IpName, Millis, SubnetId};
+use crate::outcome::{Action, Outcome};
 use crate::step::{BlockStep, Moved, Notice, Step};
 use block_schedule::BlockSchedule;
 use claim_timers::ClaimTimers;

@@ -35,13 +35,13 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use crate::classify::{Action, Outcome};
 use crate::cloud::{InstanceState, Interface};
 use crate::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
     NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
+use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Write};
 
 /// Lengths of time that a person may set.

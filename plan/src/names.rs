@@ -82,17 +82,6 @@ impl BlockName {
     }
 }
 
-impl InstanceId {
-    /// The instance of a Node: the last part of `aws:///eu-west-1a/i-0123`. None where the provider
-    /// is another or the id is no instance's.
-    #[must_use]
-    pub fn from_provider_id(provider_id: &str) -> Option<Self> {
-        let rest = provider_id.strip_prefix("aws://")?;
-        let id = rest.rsplit('/').next()?;
-        id.starts_with("i-").then(|| Self::from(id))
-    }
-}
-
 /// Where a pod's object is found. The name alone does not say which pod: that is [`PodUid`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodKey {

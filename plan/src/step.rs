@@ -5,13 +5,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use crate::classify::Action;
 use crate::cloud::Reassign;
 use crate::names::{
     BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
     PodUid, ResourceVersion, SubnetId,
 };
 use crate::objects::{BlockStatus, IpStatus, Reservation};
+use crate::outcome::Action;
 use crate::reason::Reason;
 
 /// One step for one IP, and what to say of it.

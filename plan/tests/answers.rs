@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use mooring_plan::buckets::Buckets;
-use mooring_plan::classify::{Action, Outcome, classify};
 use mooring_plan::names::Millis;
+use mooring_plan::outcome::{Action, Outcome};
 
 #[test]
 fn an_action_has_a_name_of_its_own_and_changes_something_unless_it_describes() {
@@ -54,64 +54,6 @@ fn only_what_may_befall_every_call_is_of_all() {
         assert!(of_all.contains(&outcome), "{outcome}");
     }
     assert_eq!(of_all.len(), 3, "{of_all:?}");
-}
-
-/// Each sentence alone, in EC2's spelling and in another: one word that carries it is enough.
-#[test]
-fn a_refusal_is_known_by_any_of_the_words_that_carry_it() {
-    use Action::{Assign, Unassign};
-    for (action, sentence, outcome) in [
-        (Assign, "Invalid secondary-addresses", Outcome::Primary),
-        (Assign, "It is the PRIMARY address", Outcome::Primary),
-        (Assign, "is reserved", Outcome::ReservedByAws),
-        (
-            Assign,
-            "does not fall within the range",
-            Outcome::NotInSubnet,
-        ),
-        (
-            Assign,
-            "Outside of the Subnet's address range",
-            Outcome::NotInSubnet,
-        ),
-        (
-            Assign,
-            "assigned, but move is not allowed",
-            Outcome::AssignedElsewhere,
-        ),
-        (Unassign, "is not assigned to eni-1", Outcome::Done),
-        (Unassign, "not associated with eni-1", Outcome::Done),
-        (Unassign, "is not on interface eni-1", Outcome::Done),
-        // Another call's words are no word on this one.
-        (Assign, "is not assigned to eni-1", Outcome::Invalid),
-        (Unassign, "move is not allowed", Outcome::Invalid),
-        (Unassign, "is reserved", Outcome::Invalid),
-        (
-            Action::DescribeInterfaces,
-            "not assigned to",
-            Outcome::Invalid,
-        ),
-        (Action::DescribeInterfaces, "primary", Outcome::Invalid),
-    ] {
-        let meant = classify(action, "InvalidParameterValue", sentence);
-        assert_eq!(meant, outcome, "{action}: {sentence}");
-    }
-}
-
-#[test]
-fn an_address_that_is_elsewhere_is_a_refusal_of_an_assignment_only() {
-    for code in ["Resource.AlreadyAssigned", "InvalidIPAddress.InUse"] {
-        let meant = |action| classify(action, code, "");
-        assert_eq!(meant(Action::Assign), Outcome::AssignedElsewhere, "{code}");
-        assert_eq!(meant(Action::Unassign), Outcome::Invalid, "{code}");
-    }
-}
-
-#[test]
-fn a_refusal_without_a_name_here_is_known_by_how_its_code_begins() {
-    for code in ["InvalidSomethingNew", "MissingParameter", "IncorrectState"] {
-        assert_eq!(classify(Action::Assign, code, ""), Outcome::Invalid);
-    }
 }
 
 /// Takes every token that there is.

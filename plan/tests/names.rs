@@ -1,9 +1,9 @@
 //! How what Mooring names is written, and read again.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use mooring_plan::classify::Action;
 use mooring_plan::cloud::{InstanceState, Reassign};
-use mooring_plan::names::{BlockName, InstanceId, InterfaceId, Millis, PodKey, ResourceVersion};
+use mooring_plan::names::{BlockName, InterfaceId, Millis, PodKey, ResourceVersion};
+use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
 #[test]
@@ -13,22 +13,6 @@ fn a_pod_s_key_is_written_as_namespace_and_name_and_read_again() {
     assert_eq!(PodKey::parse("shop/web-0"), Some(key));
     for text in ["", "/", "web-0", "/web-0", "shop/"] {
         assert_eq!(PodKey::parse(text), None, "{text:?}");
-    }
-}
-
-#[test]
-fn a_node_s_instance_is_the_end_of_its_provider_id_where_ec2_is_the_provider() {
-    let instance = |id: &str| InstanceId::from_provider_id(id);
-    let found = Some(InstanceId::from("i-0123"));
-    assert_eq!(instance("aws:///eu-west-1a/i-0123"), found);
-    assert_eq!(instance("aws://i-0123"), found);
-    for other in [
-        "",
-        "gce://project/zone/i-0123",
-        "aws:///eu-west-1a/fargate-ip-10-0-0-1",
-        "kind://docker/kind/node",
-    ] {
-        assert_eq!(instance(other), None, "{other}");
     }
 }
 

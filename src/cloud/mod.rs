@@ -7,9 +7,9 @@ use std::error::Error as StdError;
 use std::future::Future;
 use std::net::Ipv4Addr;
 
-use mooring_plan::classify::{Action, Outcome};
 use mooring_plan::cloud::{Instance, Interface, Reassign, Subnet};
 use mooring_plan::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
+use mooring_plan::outcome::{Action, Outcome};
 
 /// The calls that the controller makes. Each is one request, or for a read as many as there are pages;
 /// none waits for a token: that is the caller's decision.
@@ -69,7 +69,7 @@ pub struct CloudError {
     pub object: String,
     /// What the answer means.
     pub outcome: Outcome,
-    /// EC2's code, or one of `mooring_plan::classify::code`.
+    /// EC2's code, or one of [`ec2::classify::code`].
     pub code: String,
     /// EC2's sentence, or ours.
     pub message: String,

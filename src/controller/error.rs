@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kube::core::Status;
-use mooring_plan::classify::Outcome;
 use mooring_plan::names::SubnetId;
+use mooring_plan::outcome::Outcome;
 use tokio::task::JoinError;
 
 use crate::api::read::Unreadable;
@@ -137,7 +137,7 @@ mod tests {
     use std::time::Duration;
 
     use kube::core::Status;
-    use mooring_plan::classify::{Action, Outcome};
+    use mooring_plan::outcome::{Action, Outcome};
 
     use super::Failure;
     use crate::cloud::CloudError;

@@ -6,10 +6,11 @@ use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{ProvideCredentials, future};
 use mooring::cloud::Cloud as _;
 use mooring::cloud::ec2::Ec2;
+use mooring::cloud::ec2::classify::code;
 use mooring::metrics::Metrics;
-use mooring_plan::classify::{Action, Outcome, code};
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
+use mooring_plan::outcome::{Action, Outcome};
 use serde_json::json;
 
 use crate::world::{World, address, config, keys, refused};

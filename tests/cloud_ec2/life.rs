@@ -3,9 +3,9 @@
 use aws_sdk_ec2::types::Filter;
 use mooring::cloud::Cloud as _;
 use mooring_cluster::http_post;
-use mooring_plan::classify::{Action, Outcome};
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::names::{InstanceId, InstanceType, SubnetId};
+use mooring_plan::outcome::{Action, Outcome};
 use serde_json::json;
 
 use crate::world::{World, address, refused};

@@ -11,8 +11,8 @@ use mooring::cloud::ec2::Ec2;
 use mooring::cloud::{Cloud as _, CloudError};
 use mooring::metrics::Metrics;
 use mooring_cluster::{Process, eventually, http_get, http_post, target};
-use mooring_plan::classify::{Action, Outcome};
 use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::outcome::{Action, Outcome};
 use serde_json::Value;
 
 pub const LIMIT: Duration = Duration::from_secs(20);

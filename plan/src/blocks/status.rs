@@ -8,11 +8,11 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use crate::classify::{Action, Outcome};
 use crate::decide::usable_interface;
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, Millis, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
+use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
 

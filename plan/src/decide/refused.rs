@@ -7,11 +7,11 @@ use core::net::Ipv4Addr;
 use super::conditions::{Attachment, build};
 use super::trouble::{denied, previous_full};
 use super::{Next, Notices, World, conditions};
-use crate::classify::{Action, Outcome};
 use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
 use crate::names::Millis;
 use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Refused, Target};
+use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
 

@@ -7,9 +7,9 @@ use core::net::Ipv4Addr;
 use super::conditions::{Attachment, Trouble};
 use super::told::HEALTHY_ATTACH;
 use super::{Next, Notices, World};
-use crate::classify::{Action, Outcome};
 use crate::facts::{Immovable, SubnetFacts};
 use crate::names::InterfaceId;
+use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Notice};
 

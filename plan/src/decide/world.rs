@@ -3,11 +3,11 @@
 use core::net::Ipv4Addr;
 
 use super::Next;
-use crate::classify::Action;
 use crate::cloud::Reassign;
 use crate::facts::{Facts, Immovable, Location, Memory, PodSeen, SubnetFacts};
 use crate::names::{InterfaceId, IpName, IpUid, Millis, PodKey, PodUid};
 use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
+use crate::outcome::Action;
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
 

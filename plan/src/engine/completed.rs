@@ -7,10 +7,10 @@ use alloc::string::{String, ToString as _};
 use core::net::Ipv4Addr;
 
 use super::{Completion, Engine, Pacing, Report, Work};
-use crate::classify::Outcome;
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::{IpName, IpUid, Millis};
 use crate::objects::{Claim, Condition, IpStatus};
+use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
 

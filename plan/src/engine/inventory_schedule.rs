@@ -4,9 +4,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::{Effect, Engine, Report};
-use crate::classify::Action;
 use crate::facts::{Fact, Facts};
 use crate::names::{Millis, SubnetId};
+use crate::outcome::Action;
 
 /// The inventories in flight, and those that wait for a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,10 +1,10 @@
 //! The steps of IPs: one in flight for each.
 
 use super::{Effect, Engine, InFlight, Pacing, SHORTEST_TIMER};
-use crate::classify::Action;
 use crate::facts::Fact;
 use crate::names::{IpName, Millis};
 use crate::objects::Claim;
+use crate::outcome::Action;
 use crate::step::{Moved, Read, StatusWrite, Step, Write};
 
 /// The most IPs that have a step in flight: the API server's own limits for one client are higher.

@@ -3,9 +3,9 @@
 
 use alloc::string::String;
 
-use crate::classify::{Action, Outcome};
 use crate::decide::HEALTHY_ATTACH;
 use crate::names::Millis;
+use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Step, Write};
 
 /// The first wait; it doubles with each failure.

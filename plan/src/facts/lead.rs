@@ -5,8 +5,8 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::{CallError, Fact, Facts, Memory, WriteOutcome};
-use crate::classify::Outcome;
 use crate::names::Millis;
+use crate::outcome::Outcome;
 
 impl Facts {
     /// Another led until now. Its last writes may be newer than what the watches have shown, so every IP is

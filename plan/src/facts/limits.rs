@@ -6,8 +6,8 @@
 use alloc::collections::BTreeSet;
 
 use super::{Facts, Touched};
-use crate::classify::Outcome;
 use crate::names::{InstanceType, Millis};
+use crate::outcome::Outcome;
 
 /// As many types as EC2 takes in one question.
 const AT_ONCE: usize = 100;

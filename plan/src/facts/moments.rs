@@ -2,9 +2,9 @@
 //! decision can tell apart.
 
 use super::Facts;
-use crate::classify::Outcome;
 use crate::decide::HEALTHY_ATTACH;
 use crate::names::Millis;
+use crate::outcome::Outcome;
 
 impl Facts {
     /// Shows every moment to `change`, which may move it. Moved all alike, and `now` with them, they

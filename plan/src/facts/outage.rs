@@ -4,8 +4,8 @@
 use alloc::string::String;
 
 use super::{CallError, Facts};
-use crate::classify::{Action, Outcome};
 use crate::names::{IpName, Millis};
+use crate::outcome::{Action, Outcome};
 use crate::step::Call;
 
 /// So long after one has tried, the next may.

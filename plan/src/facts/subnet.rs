@@ -8,10 +8,10 @@ use ipnet::Ipv4Net;
 
 use super::backoff::Backoff;
 use super::index::Sets;
-use crate::classify::Outcome;
 use crate::cloud::Interface;
 use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
 use crate::objects::Ip;
+use crate::outcome::Outcome;
 
 /// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
 /// consistent); the second look follows after this long.

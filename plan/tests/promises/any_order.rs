@@ -1,11 +1,11 @@
 //! Whatever happens, in whatever order: the rules of safety hold at every step; and once faults stop,
 //! what is matches what is wished, and nothing is written or called any more.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
 use mooring_plan::names::{InstanceId, Millis};
 use mooring_plan::objects::{Namespaces, Wish};
+use mooring_plan::outcome::Outcome;
 use proptest::prelude::*;
 use proptest::sample::select;
 

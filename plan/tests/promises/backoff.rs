@@ -1,8 +1,8 @@
 //! What fails is tried again: each address for itself, ever more slowly, thirty seconds apart at most,
 //! and sooner when something has changed.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::names::{IpName, Millis};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim};

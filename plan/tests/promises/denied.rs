@@ -1,8 +1,8 @@
 //! EC2 does not permit it: said, tried again about once a second for all addresses together, and nothing is
 //! lost.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::names::{IpName, Millis};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 

@@ -1,7 +1,7 @@
 //! An address that is not where it should be: put back if nobody else has it, never stolen.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::names::{InstanceId, InterfaceId, Millis};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
 

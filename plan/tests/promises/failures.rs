@@ -1,7 +1,7 @@
 //! A call that fails: what is known by it, what is tried again, and when the claim goes back.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::names::Millis;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
 

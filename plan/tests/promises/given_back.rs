@@ -1,9 +1,9 @@
 //! What happens to an address that could not be brought where it was to go, and what is said of it.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis, SubnetId};
 use mooring_plan::objects::Pod;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 

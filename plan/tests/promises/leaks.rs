@@ -1,9 +1,9 @@
 //! A process that runs for a year knows no more than one that has just begun: where every name is used once,
 //! what was known of them goes with them.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome};
 use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Write};
 
 use crate::sim::{Fault, Sim, address, instance_of, interface_of};

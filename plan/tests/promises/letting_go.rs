@@ -1,10 +1,10 @@
 //! What keeps an address is let go only once it is proven to be on none of our interfaces, and then
 //! without asking more of EC2 than that.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 

@@ -1,8 +1,8 @@
 //! Only lengths of time matter: a process whose clock began at another moment decides the same.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{Fact, Facts};
 use mooring_plan::names::{InstanceType, Millis};
+use mooring_plan::outcome::Outcome;
 
 use crate::sim::{Fault, Sim};
 

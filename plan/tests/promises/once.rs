@@ -1,9 +1,9 @@
 //! Nothing is done twice, nothing on an old word, and nothing that is wrong is left standing.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{Fact, Kind, WriteOutcome};
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::objects::{Gate, Reservation};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 

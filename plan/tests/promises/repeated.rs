@@ -1,8 +1,8 @@
 //! What EC2 refuses again and again is said once, although its sentence is another each time.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Regarding, StatusWrite, Step, Write};
 

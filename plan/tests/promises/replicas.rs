@@ -1,9 +1,9 @@
 //! Two processes that both believe they lead do no harm.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::Kind;
 use mooring_plan::names::Millis;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 

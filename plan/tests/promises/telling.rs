@@ -1,9 +1,9 @@
 //! When a pod is told that it has the address, and in whose words a refusal is passed on.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis, ResourceVersion};
 use mooring_plan::objects::{Claim, Ip};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 

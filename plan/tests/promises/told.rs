@@ -1,9 +1,9 @@
 //! A pod that waits longer than a healthy attach takes finds the reason at its readiness gate, written once,
 //! and once more when the reason is another.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::Kind;
 use mooring_plan::names::Millis;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{GateWrite, StatusWrite, Step, Write};
 

@@ -19,7 +19,7 @@ pub use block::block;
 pub use block_status::{block_status_patch, read_block_status};
 pub use ip::{ip, wish};
 pub use ip_status::{ip_status_patch, read_ip_status};
-pub use node::node;
+pub use node::{instance_of, node};
 pub use pod::pod;
 pub use replica_set::{replica_set, template_selector};
 pub use reservation::{parent, reservation};

@@ -34,14 +34,40 @@ fn read(object: &DynamicObject) -> Result<Node, Problem> {
     Ok(Node {
         name: NodeName::from(name(meta)?),
         created: created(meta),
-        instance: spec
-            .provider_id
-            .as_deref()
-            .and_then(InstanceId::from_provider_id),
+        instance: spec.provider_id.as_deref().and_then(instance_of),
         instance_type: label(meta, INSTANCE_TYPE).map(InstanceType::from),
         ready,
         unreachable: tainted(|taint| taint.key == UNREACHABLE && taint.effect == "NoExecute"),
         out_of_service: tainted(|taint| taint.key == OUT_OF_SERVICE),
         labels: meta.labels.clone().unwrap_or_default(),
     })
+}
+
+/// The instance of a Node: the last part of `aws:///eu-west-1a/i-0123`. None where the provider is another or the id
+/// is no instance's.
+#[must_use]
+pub fn instance_of(provider_id: &str) -> Option<InstanceId> {
+    let rest = provider_id.strip_prefix("aws://")?;
+    let id = rest.rsplit('/').next()?;
+    id.starts_with("i-").then(|| InstanceId::from(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InstanceId, instance_of};
+
+    #[test]
+    fn a_node_s_instance_is_the_end_of_its_provider_id_where_ec2_is_the_provider() {
+        let found = Some(InstanceId::from("i-0123"));
+        assert_eq!(instance_of("aws:///eu-west-1a/i-0123"), found);
+        assert_eq!(instance_of("aws://i-0123"), found);
+        for other in [
+            "",
+            "gce://project/zone/i-0123",
+            "aws:///eu-west-1a/fargate-ip-10-0-0-1",
+            "kind://docker/kind/node",
+        ] {
+            assert_eq!(instance_of(other), None, "{other}");
+        }
+    }
 }

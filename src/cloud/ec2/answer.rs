@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use mooring_plan::classify::Action;
+use mooring_plan::outcome::Action;
 
 use super::failure::unreadable;
 use crate::cloud::CloudError;

@@ -5,8 +5,9 @@ use std::error::Error as StdError;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_ec2::config::http::HttpResponse;
 use aws_sdk_ec2::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
-use mooring_plan::classify::{Action, Outcome, classify, code};
+use mooring_plan::outcome::{Action, Outcome};
 
+use super::classify::{classify, code};
 use crate::cloud::CloudError;
 
 /// What an error of the SDK means. `object` says what the call was made for.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_ec2::types::{Instance as Described, InstanceStateName, InstanceType as TypeName};
-use mooring_plan::classify::Action;
 use mooring_plan::cloud::{Instance, InstanceState};
 use mooring_plan::names::{InstanceId, InstanceType};
+use mooring_plan::outcome::Action;
 
 use super::Ec2;
 use super::answer::{Answer, list};

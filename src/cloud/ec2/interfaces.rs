@@ -4,9 +4,9 @@ use std::net::Ipv4Addr;
 
 use aws_sdk_ec2::types::{AttachmentStatus, Filter, NetworkInterface};
 use ipnet::Ipv4Net;
-use mooring_plan::classify::Action;
 use mooring_plan::cloud::{Interface, Reassign};
 use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::outcome::Action;
 
 use super::answer::{Answer, list};
 use super::{Ec2, never_again};

@@ -1,6 +1,7 @@
 //! EC2, by its SDK.
 
 mod answer;
+pub mod classify;
 mod failure;
 mod instances;
 mod interfaces;
@@ -17,9 +18,9 @@ use aws_sdk_ec2::config::http::HttpResponse;
 use aws_sdk_ec2::config::retry::RetryConfig;
 use aws_sdk_ec2::config::timeout::TimeoutConfig;
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
-use mooring_plan::classify::Action;
 use mooring_plan::cloud::{Instance, Interface, Reassign, Subnet};
 use mooring_plan::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
+use mooring_plan::outcome::Action;
 
 use super::{Cloud, CloudError};
 use crate::metrics::Metrics;

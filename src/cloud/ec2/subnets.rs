@@ -1,8 +1,8 @@
 //! Subnets.
 
-use mooring_plan::classify::Action;
 use mooring_plan::cloud::Subnet;
 use mooring_plan::names::SubnetId;
+use mooring_plan::outcome::Action;
 
 use super::Ec2;
 use super::answer::{Answer, list};

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use mooring_plan::classify::{Action, Outcome};
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, InstanceType, NodeName, ResourceVersion, SubnetId};
 use mooring_plan::objects::BlockStatus;
+use mooring_plan::outcome::{Action, Outcome};
 use mooring_plan::step::{BlockStep, Read};
 use serde::Deserialize as _;
 use serde_json::{Value, json};

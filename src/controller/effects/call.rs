@@ -1,9 +1,9 @@
 //! Calls to EC2: the mutating ones of an IP, and the inventory of a subnet.
 
-use mooring_plan::classify::Action;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, SubnetId};
+use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
 use super::Effects;

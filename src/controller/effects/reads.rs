@@ -4,10 +4,10 @@ use std::net::Ipv4Addr;
 
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
-use mooring_plan::classify::{Action, Outcome};
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceId, IpName, IpUid};
+use mooring_plan::outcome::{Action, Outcome};
 use mooring_plan::step::Read;
 
 use super::Effects;

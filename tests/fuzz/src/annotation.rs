@@ -10,7 +10,7 @@ use mooring::api::names::{
 };
 use mooring::api::{IpBlockSpec, read};
 use mooring_plan::block::{ParseError, parse_address, parse_cidr, parse_excluded};
-use mooring_plan::names::{InstanceId, PodKey};
+use mooring_plan::names::PodKey;
 use mooring_plan::objects::Handover;
 use mooring_plan::reason::Reason;
 use serde_json::json;
@@ -62,7 +62,7 @@ fn names(text: &str) {
         assert_eq!(key.to_string(), text);
         assert!(!key.namespace.as_str().is_empty() && !key.namespace.as_str().contains('/'));
     }
-    if let Some(instance) = InstanceId::from_provider_id(text) {
+    if let Some(instance) = read::instance_of(text) {
         assert!(
             instance.as_str().starts_with("i-") && text.ends_with(instance.as_str()),
             "{text}"

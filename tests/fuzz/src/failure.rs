@@ -14,11 +14,12 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use mooring::cloud::ec2::Ec2;
+use mooring::cloud::ec2::classify::{classify, code};
 use mooring::cloud::{Cloud as _, CloudError};
 use mooring::metrics::Metrics;
-use mooring_plan::classify::{Action, Outcome, classify, code};
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
+use mooring_plan::outcome::{Action, Outcome};
 
 use crate::wait;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use mooring_plan::classify::{Outcome, code};
 use mooring_plan::facts::{CallError, Fact, Kind, WriteOutcome};
 use mooring_plan::names::{InterfaceId, IpName, Millis};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 
 use crate::cast::Cast;
@@ -85,7 +85,7 @@ pub fn unknown(sent: &Sent) -> Option<Fact> {
         Step::Call(call) => {
             let error = CallError {
                 outcome: Outcome::Unknown,
-                code: code::TIMEOUT.to_owned(),
+                code: "Timeout".to_owned(),
                 message: String::new(),
             };
             Fact::Called(name, call.clone(), Err(error))

@@ -55,6 +55,16 @@ pub fn holds(state: &State) -> Result<(), String> {
             )?;
         }
     }
+    for controller in &state.controllers {
+        let facts = controller.facts();
+        let gone = facts.ip_names().find(|name| {
+            let there = state.kube.ips.get(*name).map(|ip| &ip.uid);
+            facts
+                .ip(name)
+                .is_some_and(|known| Some(&known.uid) != there)
+        });
+        must(gone.is_none(), "a controller keeps an IP that is gone")?;
+    }
     nothing_left(state, &ours)
 }
 

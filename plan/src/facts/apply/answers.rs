@@ -4,10 +4,10 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 
 use super::super::{CallError, Facts, Memory, Touched, WriteOutcome, Written};
-use crate::classify::Outcome;
 use crate::facts::subnet::OwnWrite;
 use crate::names::{IpName, Millis};
 use crate::objects::Reservation;
+use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Call, Write};
 

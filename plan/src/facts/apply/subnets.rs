@@ -8,9 +8,9 @@ use ipnet::Ipv4Net;
 use super::super::subnet::OfInterest;
 use super::super::{Facts, Inventory, LATE_CALL, Touched};
 use super::changed;
-use crate::classify::Outcome;
 use crate::cloud::Interface;
 use crate::names::{IpName, Millis, PodUid, SubnetId};
+use crate::outcome::Outcome;
 
 impl Facts {
     pub(super) fn see_cidrs(&mut self, id: &SubnetId, cidrs: Vec<Ipv4Net>, now: Millis) -> Touched {

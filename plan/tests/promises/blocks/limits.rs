@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceType, Millis, SubnetId};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::BlockStep;
 
 use super::steps;

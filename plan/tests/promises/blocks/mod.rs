@@ -8,10 +8,10 @@ mod ownerless;
 mod status;
 mod unusable;
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, Millis, SubnetId};
 use mooring_plan::objects::BlockStatus;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{BlockStep, Notice};
 
 use crate::sim::{SUBNET, Sim};

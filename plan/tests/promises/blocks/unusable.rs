@@ -1,9 +1,9 @@
 //! A block whose addresses cannot be reserved says why, and sends no pod to a node.
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{NodeName, SubnetId};
 use mooring_plan::objects::Condition;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice};
 

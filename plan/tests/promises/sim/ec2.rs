@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::{InstanceState, Interface, Reassign};
 use mooring_plan::facts::CallError;
 use mooring_plan::names::{InstanceId, InterfaceId, Millis};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::Call;
 
 /// What befalls a call.

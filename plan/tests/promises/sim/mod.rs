@@ -15,11 +15,11 @@ mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mooring_plan::classify::Outcome;
 use mooring_plan::engine::{Engine, Event, Pacing};
 use mooring_plan::facts::{Facts, Kind, Settings};
 use mooring_plan::lease::Leadership;
 use mooring_plan::names::{InstanceId, IpName, Millis, PodKey};
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Decision, Step, Write};
 
 pub use cast::{address, interface_of};

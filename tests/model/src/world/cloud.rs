@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use ec2_emulator::state::Ec2;
+use ec2_emulator::state::error::{Code, Ec2Error};
 use ec2_emulator::state::id::{InstanceId as Machine, NetworkInterfaceId, SubnetId as Net};
 use ec2_emulator::state::instance_type::InstanceType as Kind;
 use ec2_emulator::state::objects::{InstanceState as Life, NetworkInterface};
 use ec2_emulator::state::request::{Change, Changed, Wanted};
-use mooring_plan::classify::{Action, classify};
 use mooring_plan::cloud::{InstanceState, Interface, Reassign};
 use mooring_plan::facts::CallError;
 use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::outcome::{Action, Outcome};
 use mooring_plan::step::Call;
 
 /// EC2, and the subnet that addresses come from.
@@ -133,7 +134,7 @@ impl Cloud {
             .change(change)
             .map(|_| ())
             .map_err(|error| CallError {
-                outcome: classify(action, error.code.as_str(), &error.message),
+                outcome: meaning(action, &error),
                 code: error.code.as_str().to_owned(),
                 message: error.message,
             })
@@ -244,4 +245,19 @@ fn machine(instance: &InstanceId) -> BTreeSet<Machine> {
 fn on(interface: &NetworkInterface) -> Option<InstanceId> {
     let tie = interface.attachment?;
     Some(InstanceId::new(tie.instance.to_string()))
+}
+
+/// What a refusal of the emulator means; the controller's own reading of it is tested with the emulator's answers.
+fn meaning(action: Action, error: &Ec2Error) -> Outcome {
+    let says = |words: &str| error.message.contains(words);
+    match (action, error.code) {
+        (_, Code::InterfaceNotFound) => Outcome::InterfaceNotFound,
+        (Action::Assign, Code::PrivateIpAddressLimitExceeded) => Outcome::NoRoom,
+        (Action::Assign, Code::InvalidParameterValue) if says("move is not allowed") => {
+            Outcome::AssignedElsewhere
+        }
+        (Action::Assign, Code::InvalidParameterValue) if says("primary") => Outcome::Primary,
+        (Action::Unassign, Code::InvalidParameterValue) if says("not assigned to") => Outcome::Done,
+        _ => panic!("no configuration leads to this: {action}: {error:?}"),
+    }
 }

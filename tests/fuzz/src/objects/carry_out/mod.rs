@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use kube::core::DynamicObject;
 use mooring::api::read;
-use mooring_plan::classify::Outcome;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{CallError, Fact, Facts};
 use mooring_plan::names::{IpName, Millis, ReplicaSetUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Step, Write};
 
 use super::cluster::{BEGIN, Cluster};
