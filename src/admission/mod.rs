@@ -6,12 +6,13 @@
 mod authorize;
 mod caches;
 pub mod catalog;
+mod envelope;
 pub mod http;
 pub mod ip;
 pub mod ipblock;
+mod json_object;
 mod judge;
 mod live;
-mod part;
 pub mod pod;
 pub mod review;
 mod room;

@@ -1,5 +1,7 @@
 //! Reviews: from the API server's bytes to a request, and from a verdict to the answer.
 
+use std::fmt::Display;
+
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::admission::{AdmissionResponse, AdmissionReview};
@@ -7,10 +9,11 @@ use kube::core::response::StatusSummary;
 use kube::core::{DynamicObject, Status};
 use mooring_plan::admission::usage::{Requester, Subject};
 use mooring_plan::admission::{Because, Denial};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 
 use super::Verdict;
-use super::part::{Object, Text, part};
+use super::envelope::{Contents, Head, Unreadable};
+use super::json_object::Object;
 use super::pod::SeenPod;
 use super::room::{VALUES, values};
 use crate::api::{Ip, IpBlock};
@@ -74,9 +77,11 @@ impl Reviewed for IpBlock {
 /// The id of the review that these bytes are, as far as one can be found.
 #[must_use]
 pub fn uid_of(body: &[u8]) -> String {
-    let body = str::from_utf8(body).unwrap_or_default();
-    let uid = part::<Text>(body, &["request", "uid"]);
-    uid.ok().flatten().unwrap_or_default().0
+    let head = str::from_utf8(body).map(Head::read);
+    match head {
+        Ok(Ok(head)) => head.uid,
+        _ => String::new(),
+    }
 }
 
 /// What is answered where deciding panicked: that one request is refused, and no other.
@@ -89,72 +94,86 @@ pub fn fault() -> Denial {
     )
 }
 
-/// Reads a review. The id is looked for first, so that even a refusal to read the rest is an answer
-/// to the question that was asked.
+/// Reads a review. The id is read first, so that every refusal to read the rest carries the id of its review.
 ///
 /// # Errors
 /// The body is not JSON, no review, too large when read, or its object is not of this kind.
 pub fn read<K: Reviewed>(body: &[u8]) -> Result<Request<K>, Malformed> {
-    let uid = uid_of(body);
-    if values(body) > VALUES {
-        return Err(Malformed {
-            uid,
-            denial: Denial::new(
-                Because::BadRequest,
-                format!("the review has more than {VALUES} values"),
-                "make the object smaller: nothing that runs needs so many fields",
-            ),
-        });
-    }
-    let bad = |what: String| Malformed {
-        uid: uid.clone(),
-        denial: Denial::new(
-            Because::BadRequest,
-            what,
-            "send an AdmissionReview of admission.k8s.io/v1: is the webhook configuration that of this version of \
-             Mooring?",
-        ),
+    let (text, head) = match str::from_utf8(body) {
+        Ok(text) => (text, Head::read(text).map_err(|error| unread(&error))),
+        Err(error) => ("", Err(not_json(&error))),
     };
-    // What is passed over is not looked at so closely.
-    let body = str::from_utf8(body)
-        .map_err(|error| bad(format!("the review cannot be read as JSON ({error})")))?;
-    match part::<IgnoredAny>(body, &["request", "uid"]) {
-        Ok(_) => {}
-        Err(error) if !error.is_data() => {
-            return Err(bad(format!("the review cannot be read as JSON ({error})")));
-        }
-        Err(_) => return Err(bad("the review has no request".to_owned())),
-    }
-    let unread = |field: &'static str| {
-        move |error: serde_json::Error| bad(format!("request.{field} cannot be read ({error})"))
+    let (uid, head) = match head {
+        Ok(head) => (head.uid, Ok(head.operation)),
+        Err(denial) => (String::new(), Err(denial)),
     };
-    let text = |field: &'static str| {
-        let text = part::<String>(body, &["request", field]).map_err(unread(field))?;
-        Ok(text.unwrap_or_default())
+    let too_many = (values(body) > VALUES).then(too_many_values);
+    let request = match (too_many, head) {
+        (Some(denial), _) | (None, Err(denial)) => Err(denial),
+        (None, Ok(operation)) => request(text, &uid, &operation),
     };
-    let object = |field: &'static str| {
-        let object = part::<K::Seen>(body, &["request", field]).map_err(unread(field))?;
-        let object =
-            object.ok_or_else(|| bad(format!("request.{field} cannot be read (there is none)")))?;
-        Ok(object.into())
-    };
-    let user = part::<UserInfo>(body, &["request", "userInfo"]).map_err(unread("userInfo"))?;
-    let (operation, namespace) = (text("operation")?, text("namespace")?);
-    let change = match operation.as_str() {
-        "CREATE" => Change::Create(object("object")?),
+    request.map_err(|denial| Malformed { uid, denial })
+}
+
+fn request<K: Reviewed>(text: &str, uid: &str, operation: &str) -> Result<Request<K>, Denial> {
+    let contents: Contents<K::Seen> = Contents::read(text, operation)
+        .map_err(|Unreadable { field, error }| unreadable(field, &error))?;
+    let (object, old) = (contents.object, contents.old_object);
+    let object = || there(object, "object");
+    let old = || there(old, "oldObject");
+    let change = match contents.operation.as_str() {
+        "CREATE" => Change::Create(object()?),
         "UPDATE" => Change::Update {
-            old: object("oldObject")?,
-            new: object("object")?,
+            old: old()?,
+            new: object()?,
         },
-        "DELETE" => Change::Delete(object("oldObject")?),
+        "DELETE" => Change::Delete(old()?),
         other => return Err(bad(format!("request.operation is \"{other}\""))),
     };
     Ok(Request {
-        uid,
-        namespace,
-        requester: user.map(requester).unwrap_or_default(),
+        uid: uid.to_owned(),
+        namespace: contents.namespace,
+        requester: contents.user.map(requester).unwrap_or_default(),
         change,
     })
+}
+
+fn there<S: Into<K>, K>(object: Option<S>, field: &str) -> Result<K, Denial> {
+    let object = object.ok_or_else(|| unreadable(field, &"there is none"))?;
+    Ok(object.into())
+}
+
+fn too_many_values() -> Denial {
+    Denial::new(
+        Because::BadRequest,
+        format!("the review has more than {VALUES} values"),
+        "make the object smaller: nothing that runs needs so many fields",
+    )
+}
+
+fn unread(error: &serde_json::Error) -> Denial {
+    // The shape of a review that is JSON is wrong in one way only.
+    if error.is_data() {
+        bad("the review has no request".to_owned())
+    } else {
+        not_json(error)
+    }
+}
+
+fn not_json(error: &dyn Display) -> Denial {
+    bad(format!("the review cannot be read as JSON ({error})"))
+}
+
+fn unreadable(field: &str, error: &dyn Display) -> Denial {
+    bad(format!("request.{field} cannot be read ({error})"))
+}
+
+fn bad(what: String) -> Denial {
+    Denial::new(
+        Because::BadRequest,
+        what,
+        "send an AdmissionReview of admission.k8s.io/v1: is the webhook configuration that of this version of Mooring?",
+    )
 }
 
 fn requester(user: UserInfo) -> Requester {

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use crate::admission::part::Object;
+use crate::admission::json_object::Object;
 
 /// A pod of a review.
 #[derive(Debug, Deserialize)]
