@@ -7,6 +7,7 @@ use std::sync::Arc;
 use mooring_plan::admission::address::{Asked, Block, Other, Parent};
 use mooring_plan::names::{BlockName, IpName};
 
+use crate::api::read::wished_address;
 use crate::api::{Ip, IpBlock};
 
 /// What is known of the Node that a pod was bound to beforehand.
@@ -82,7 +83,7 @@ impl Catalog {
     /// The `IP` that has this address; if there is none, the one that asks for it.
     #[must_use]
     pub fn ip_at(&self, address: Ipv4Addr) -> Option<&Ip> {
-        let asks = |ip: &&Arc<Ip>| ip.wished_address().ok().flatten() == Some(address);
+        let asks = |ip: &&Arc<Ip>| wished_address(&ip.spec) == Some(address);
         let has = |ip: &&Arc<Ip>| ip.reserved_address() == Some(address);
         self.ips
             .iter()
@@ -161,7 +162,7 @@ pub fn plan_ip(ip: &Ip) -> Other {
         .and_then(|status| status.block.as_deref());
     Other {
         name: IpName::from(name_of(&ip.metadata)),
-        wished: ip.wished_address().ok().flatten(),
+        wished: wished_address(&ip.spec),
         reserved: ip.reserved_address(),
         block: reserved_in
             .or(ip.spec.block.as_deref())
@@ -175,7 +176,7 @@ pub fn plan_ip(ip: &Ip) -> Other {
 pub fn asked(ip: &Ip) -> Asked {
     Asked {
         name: IpName::from(name_of(&ip.metadata)),
-        address: ip.wished_address().ok().flatten(),
+        address: wished_address(&ip.spec),
         block: ip.spec.block.as_deref().map(BlockName::from),
     }
 }

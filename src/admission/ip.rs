@@ -3,11 +3,11 @@
 use mooring_plan::admission::address::check;
 use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Because, Denial};
-use mooring_plan::objects::Namespaces;
+use mooring_plan::objects::{Namespaces, Wish};
 
 use super::catalog::asked;
 use super::{Allowed, Catalog, Change, Verdict};
-use crate::api::read::namespaces;
+use crate::api::read::{UnreadableWish, wish, wished_address};
 use crate::api::{Ip, IpSpec};
 
 /// An `IP` is created, changed or deleted.
@@ -18,8 +18,7 @@ pub fn validate_ip(change: &Change<Ip>, catalog: &Catalog) -> Verdict {
     match change {
         Change::Create(ip) => {
             named(None, ip)?;
-            readable(ip)?;
-            place(ip, catalog)
+            place(ip, &readable(ip)?, catalog)
         }
         // One that is on its way out must not be held up.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
@@ -35,9 +34,9 @@ pub fn validate_ip(change: &Change<Ip>, catalog: &Catalog) -> Verdict {
 #[must_use]
 pub fn address_wanted(change: &Change<Ip>) -> Option<std::net::Ipv4Addr> {
     match change {
-        Change::Create(ip) => ip.wished_address().ok().flatten(),
+        Change::Create(ip) => wished_address(&ip.spec),
         Change::Update { old, new } if old.spec.address != new.spec.address => {
-            new.wished_address().ok().flatten()
+            wished_address(&new.spec)
         }
         Change::Update { .. } | Change::Delete(_) => None,
     }
@@ -62,21 +61,27 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     }
 }
 
-fn readable(ip: &Ip) -> Result<(), Denial> {
-    ip.wished_address().map(|_| ()).map_err(|error| {
-        Denial::new(
+/// The spec as the controller will read it.
+fn readable(ip: &Ip) -> Result<Wish, Denial> {
+    wish(&ip.spec).map_err(|error| match error {
+        UnreadableWish::Address(error) => Denial::new(
             Because::Invalid,
             format!("spec.address of IP \"{}\": {error}", name(ip)),
             "correct spec.address, or leave it out and give spec.block",
-        )
+        ),
+        UnreadableWish::Nothing => Denial::new(
+            Because::Invalid,
+            format!("IP \"{}\" has neither an address nor a block", name(ip)),
+            "give spec.address, or spec.block to have one allocated",
+        ),
     })
 }
 
-fn place(ip: &Ip, catalog: &Catalog) -> Verdict {
+fn place(ip: &Ip, wish: &Wish, catalog: &Catalog) -> Verdict {
     let blocks = catalog.plan_blocks();
     let block = check(&asked(ip), &blocks, &catalog.plan_ips(), catalog.parent())?;
-    let full = ip.spec.address.is_none() && is_full(catalog, block.name.as_str());
-    let nobody = namespaces(ip.spec.allowed_namespaces.as_deref()) == Namespaces::default();
+    let full = wish.address.is_none() && is_full(catalog, block.name.as_str());
+    let nobody = wish.allowed_namespaces == Namespaces::default();
     let nobody = nobody.then(|| {
         format!(
             "no pod may have IP \"{}\": list namespaces in spec.allowedNamespaces ([\"*\"]: all that its block allows)",

@@ -5,12 +5,12 @@ use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
 use mooring_plan::admission::{Because, Denial};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, listed};
-use mooring_plan::objects::Namespaces;
+use mooring_plan::objects::{BlockSpec, Namespaces};
 
 use super::catalog::plan_block;
 use super::{Allowed, Catalog, Change, Verdict};
 use crate::api::IpBlock;
-use crate::api::read::namespaces;
+use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
 
 /// An `IPBlock` is created, changed or deleted.
 ///
@@ -20,7 +20,7 @@ pub fn validate_ipblock(change: &Change<IpBlock>, catalog: &Catalog) -> Verdict 
     match change {
         Change::Create(block) => {
             named(None, block)?;
-            let range = readable(block)?;
+            let BlockSpec { range, .. } = readable(block)?;
             check_range(&name(block), &range, &catalog.plan_blocks())?;
             Ok(Allowed::silently()
                 .warning(useless(block, &range))
@@ -71,28 +71,30 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     }
 }
 
-fn readable(block: &IpBlock) -> Result<BlockRange, Denial> {
-    let name = name(block);
-    block.spec.failover_after().map_err(|error| {
-        Denial::new(
-            Because::Invalid,
-            format!("IPBlock \"{name}\": {error}"),
-            "correct it, or leave it out for 30s",
-        )
-    })?;
-    block.spec.range().map_err(|error| {
-        Denial::new(
-            Because::Invalid,
-            format!("IPBlock \"{name}\": {error}"),
-            "correct spec.cidr or spec.excluded",
-        )
+/// The spec as the controller will read it.
+fn readable(block: &IpBlock) -> Result<BlockSpec, Denial> {
+    block_spec(&block.spec).map_err(|error| {
+        let (what, way_out) = match error {
+            UnreadableBlockSpec::Range(error) => {
+                (error.to_string(), "correct spec.cidr or spec.excluded")
+            }
+            UnreadableBlockSpec::FailoverAfter(error) => {
+                (error.to_string(), "correct it, or leave it out for 30s")
+            }
+            UnreadableBlockSpec::NoSubnet => (
+                "spec.subnetID is empty".to_owned(),
+                "give the id of the subnet",
+            ),
+        };
+        let what = format!("IPBlock \"{}\": {what}", name(block));
+        Denial::new(Because::Invalid, what, way_out)
     })
 }
 
 fn changed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Verdict {
     let name = name(new);
     named(Some(old), new)?;
-    let range = readable(new)?;
+    let BlockSpec { range, .. } = readable(new)?;
     if old.spec.subnet_id != new.spec.subnet_id {
         return Err(Denial::new(
             Because::Invalid,

@@ -6,7 +6,6 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
-use mooring_plan::block::{ParseError, parse_address};
 use mooring_plan::names::{InterfaceId, PodKey};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -268,14 +267,6 @@ impl From<&IpSpec> for Original {
 }
 
 impl Ip {
-    /// The address asked for, if one is.
-    ///
-    /// # Errors
-    /// It is not canonical IPv4 text.
-    pub fn wished_address(&self) -> Result<Option<Ipv4Addr>, ParseError> {
-        self.spec.address.as_deref().map(parse_address).transpose()
-    }
-
     /// The address that was reserved for it, if one was.
     #[must_use]
     pub fn reserved_address(&self) -> Option<Ipv4Addr> {

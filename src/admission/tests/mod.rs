@@ -13,6 +13,7 @@ mod named;
 mod pod_create;
 mod pod_refused;
 mod properties;
+mod readable;
 mod review;
 mod server;
 

@@ -1,6 +1,7 @@
 //! An `IPBlock`.
 
 use kube::core::DynamicObject;
+use mooring_plan::block::ParseError;
 use mooring_plan::names::{BlockName, Millis, SubnetId};
 use mooring_plan::objects::{Block, BlockSpec};
 
@@ -8,6 +9,7 @@ use super::{
     Problem, Unreadable, annotation, has_finalizer, name, namespaces, part, read_block_status, uid,
     version_of,
 };
+use crate::api::ipblock::FailoverAfterError;
 use crate::api::{IpBlockSpec, IpBlockStatus, names};
 
 /// Reads an `IPBlock`. A spec that cannot be read becomes a sentence; a status that cannot be read is
@@ -22,7 +24,7 @@ pub fn block(object: &DynamicObject) -> Result<Block, Unreadable> {
 fn read(object: &DynamicObject) -> Result<Block, Problem> {
     let meta = &object.metadata;
     let spec = match part::<IpBlockSpec>(object, "spec") {
-        Ok(Some(spec)) => block_spec(&spec),
+        Ok(Some(spec)) => block_spec(&spec).map_err(|error| error.to_string()),
         Ok(None) => Err("the spec is missing: give a CIDR and a subnet".to_owned()),
         Err(Problem::Shape { source, .. }) => {
             Err(format!("the spec cannot be read: {source}: correct it"))
@@ -46,13 +48,31 @@ fn read(object: &DynamicObject) -> Result<Block, Problem> {
     })
 }
 
-fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, String> {
-    let range = spec
-        .range()
-        .map_err(|error| format!("spec.cidr or spec.excluded: {error}"))?;
-    let failover_after = spec.failover_after().map_err(|error| error.to_string())?;
+/// A spec of an `IPBlock` that cannot be read. Each says what to write instead.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableBlockSpec {
+    /// The CIDR or an excluded entry cannot be read.
+    #[error("spec.cidr or spec.excluded: {0}")]
+    Range(ParseError),
+    /// `failoverAfter` is not a length of time.
+    #[error(transparent)]
+    FailoverAfter(FailoverAfterError),
+    /// The id of the subnet is empty.
+    #[error("spec.subnetID is empty: give the id of the subnet")]
+    NoSubnet,
+}
+
+/// Reads an `IPBlock`'s spec.
+///
+/// # Errors
+/// A field cannot be read.
+pub fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, UnreadableBlockSpec> {
+    let range = spec.range().map_err(UnreadableBlockSpec::Range)?;
+    let failover_after = spec
+        .failover_after()
+        .map_err(UnreadableBlockSpec::FailoverAfter)?;
     if spec.subnet_id.is_empty() {
-        return Err("spec.subnetID is empty: give the id of the subnet".to_owned());
+        return Err(UnreadableBlockSpec::NoSubnet);
     }
     Ok(BlockSpec {
         range,

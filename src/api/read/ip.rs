@@ -1,7 +1,9 @@
 //! An `IP`.
 
+use std::net::Ipv4Addr;
+
 use kube::core::DynamicObject;
-use mooring_plan::block::parse_address;
+use mooring_plan::block::{ParseError, parse_address};
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{BlockName, InterfaceId, IpName, IpUid};
 use mooring_plan::objects::{Ip, Wish};
@@ -24,7 +26,7 @@ pub fn ip(object: &DynamicObject) -> Result<Ip, Unreadable> {
 fn read(object: &DynamicObject) -> Result<Ip, Problem> {
     let meta = &object.metadata;
     let wish = match part::<IpSpec>(object, "spec") {
-        Ok(Some(spec)) => wish(&spec),
+        Ok(Some(spec)) => wish(&spec).map_err(|error| error.to_string()),
         Ok(None) => Err("the spec is missing: give an address or a block".to_owned()),
         Err(Problem::Shape { source, .. }) => {
             Err(format!("the spec cannot be read: {source}: correct it"))
@@ -45,20 +47,31 @@ fn read(object: &DynamicObject) -> Result<Ip, Problem> {
     })
 }
 
+/// A spec of an `IP` that cannot be read. Each says what to write instead.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableWish {
+    /// The address is not IPv4 text in canonical form.
+    #[error("spec.address: {0}")]
+    Address(ParseError),
+    /// Neither an address nor a block is given.
+    #[error("the spec names neither an address nor a block: give one")]
+    Nothing,
+}
+
 /// Reads an `IP`'s spec.
 ///
 /// # Errors
-/// A sentence that says what to write instead.
-pub fn wish(spec: &IpSpec) -> Result<Wish, String> {
+/// Its address cannot be read, or it names neither an address nor a block.
+pub fn wish(spec: &IpSpec) -> Result<Wish, UnreadableWish> {
     let address = spec.address.as_deref().map(parse_address).transpose();
-    let address = address.map_err(|error| format!("spec.address: {error}"))?;
+    let address = address.map_err(UnreadableWish::Address)?;
     let block = spec
         .block
         .as_deref()
         .filter(|block| !block.is_empty())
         .map(BlockName::from);
     if address.is_none() && block.is_none() {
-        return Err("the spec names neither an address nor a block: give one".to_owned());
+        return Err(UnreadableWish::Nothing);
     }
     Ok(Wish {
         address,
@@ -70,4 +83,10 @@ pub fn wish(spec: &IpSpec) -> Result<Wish, String> {
         },
         allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
     })
+}
+
+/// The address that a spec asks for; none where the spec cannot be read.
+#[must_use]
+pub fn wished_address(spec: &IpSpec) -> Option<Ipv4Addr> {
+    wish(spec).ok()?.address
 }

@@ -15,9 +15,9 @@ mod replica_set;
 mod reservation;
 mod unreadable_ip;
 
-pub use block::block;
+pub use block::{UnreadableBlockSpec, block, block_spec};
 pub use block_status::{block_status_patch, read_block_status};
-pub use ip::{ip, wish};
+pub use ip::{UnreadableWish, ip, wish, wished_address};
 pub use ip_status::{ip_status_patch, read_ip_status};
 pub use node::{instance_of, node};
 pub use pod::pod;
