@@ -10,7 +10,7 @@ use kube::Client;
 use rustls::ServerConfig;
 
 use super::duration::duration;
-use super::told::Told;
+use super::pod_events::PodEvents;
 use crate::metrics::Metrics;
 use crate::telemetry::{Part, Readiness, chain, date};
 use crate::tls::{self, Belief, Lifetimes, Notice, SelfManaged, Serving};
@@ -122,7 +122,8 @@ impl Args {
             }
         };
         let (ready, counted) = (readiness.clone(), metrics.clone());
-        let told = Told::new(client, namespace);
+        let events = PodEvents::start(client, namespace);
+        let of_server = events.clone();
         let notice = move |notice| match notice {
             Notice::Loaded { not_after } => {
                 let until = date(not_after);
@@ -133,7 +134,7 @@ impl Args {
             Notice::Refused(error) => {
                 let error = chain(&error);
                 tracing::warn!(error, "the webhook's certificate was not taken");
-                told.warn("CertificateRefused", error);
+                of_server.warn("CertificateRefused", error);
             }
         };
         let interval = self.cert_interval;
@@ -154,15 +155,15 @@ impl Args {
                 Box::pin(serving.self_managed(client.clone(), options, notice))
             }
         };
-        let told = Told::new(client, namespace);
+        let of_clients = events.clone();
         let clients = serving.clients(interval, move |notice| {
             if let Notice::Refused(error) = notice {
                 let error = chain(&error);
                 tracing::warn!(error, "the CA of clients was not taken");
-                told.warn("ClientCaRefused", error);
+                of_clients.warn("ClientCaRefused", error);
             }
         });
-        let (ready, told) = (readiness.clone(), Told::new(client, namespace));
+        let ready = readiness.clone();
         let believed = serving.believed(client.clone(), interval, move |belief| match belief {
             Belief::Believed => ready.set(Part::Belief, true),
             Belief::Doubted(webhooks) => {
@@ -172,7 +173,7 @@ impl Args {
                     "the caBundle does not verify the certificate that is served"
                 );
                 ready.set(Part::Belief, false);
-                told.warn(
+                events.warn(
                     "CertificateNotBelieved",
                     format!(
                         "the caBundle of {webhooks} does not verify the certificate that is served"
@@ -183,7 +184,7 @@ impl Args {
                 let note = "the certificate that is served has ended";
                 tracing::warn!("{note}");
                 ready.set(Part::Belief, false);
-                told.warn("CertificateNotBelieved", note.to_owned());
+                events.warn("CertificateNotBelieved", note.to_owned());
             }
             Belief::Unknown(error) => {
                 tracing::warn!(

@@ -7,8 +7,8 @@ mod crds;
 mod duration;
 mod files;
 mod identity;
+mod pod_events;
 mod run;
-mod told;
 
 use std::io::Write as _;
 use std::process::ExitCode;

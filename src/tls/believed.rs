@@ -128,7 +128,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::{Belief, UnixTime, has_ended, watch};
-    use crate::tls::answering::api_server;
+    use crate::fake_api::api_server;
     use crate::tls::pair::Pair;
     use crate::tls::watch::Served;
 

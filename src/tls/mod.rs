@@ -1,8 +1,6 @@
 //! TLS for the webhook. Its certificate and key are taken from two files that may change at any time, as
 //! cert-manager's do when a Secret is mounted; or they are made here and kept in a Secret.
 
-#[cfg(test)]
-mod answering;
 mod believed;
 mod clients;
 mod pair;

@@ -119,7 +119,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Version, write};
-    use crate::tls::answering::api_server;
+    use crate::fake_api::api_server;
     use crate::tls::self_managed::kept::Kept;
     use crate::tls::{Lifetimes, SelfManaged};
 

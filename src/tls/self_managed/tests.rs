@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::kept::Kept;
 use super::seen::{Look, Seen};
 use super::{Keeper, Lifetimes, Options, published};
+use crate::fake_api::api_server;
 use crate::tls::Notice;
-use crate::tls::answering::api_server;
 use crate::tls::watch::Served;
 
 const NAME: &str = "mooring-webhook.mooring-system.svc";

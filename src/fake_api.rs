@@ -1,4 +1,4 @@
-//! An API server in a function, for the tests of this room.
+//! An API server in a function, for unit tests.
 
 use axum::http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
@@ -7,7 +7,7 @@ use kube::client::Body;
 use serde_json::Value;
 
 /// A client of a server that answers a method, a path and a body (null if none) with a code and an object.
-pub(super) fn api_server(
+pub(crate) fn api_server(
     answer: impl Fn(&Method, &str, Value) -> (u16, Value) + Clone + Send + 'static,
 ) -> Client {
     let service = tower::service_fn(move |request: Request<Body>| {

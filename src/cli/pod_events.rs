@@ -1,0 +1,60 @@
+//! Events about this process, on its pod.
+
+use kube::Client;
+use tokio::time::Instant;
+
+use crate::api::names;
+use crate::events::{NewEvent, Poster, Queue, Reporter, Subject};
+use crate::telemetry::chain;
+
+/// Posts Events on the pod of this process. Outside of a pod it posts none.
+#[derive(Clone)]
+pub struct PodEvents(Option<(Subject, Queue)>);
+
+impl PodEvents {
+    /// Starts the task that posts. The task ends when the last clone is dropped.
+    pub fn start(client: &Client, namespace: &str) -> Self {
+        let given = |variable| std::env::var(variable).ok().filter(|it| !it.is_empty());
+        let pod = given("POD_NAME").map(|name| Subject {
+            api_version: "v1".to_owned(),
+            kind: "Pod",
+            namespace: Some(namespace.to_owned()),
+            name,
+            uid: given("POD_UID"),
+        });
+        Self(pod.map(|pod| {
+            let queue = start(client.clone(), pod.name.clone());
+            (pod, queue)
+        }))
+    }
+
+    /// Posts a Warning. An Event that cannot be posted is logged.
+    pub fn warn(&self, reason: &'static str, note: String) {
+        let Some((pod, queue)) = &self.0 else { return };
+        queue.put(NewEvent {
+            subject: pod.clone(),
+            event_type: "Warning",
+            reason,
+            action: "Serve",
+            note,
+        });
+    }
+}
+
+fn start(client: Client, instance: String) -> Queue {
+    let (queue, mut events) = Queue::new();
+    let reporter = Reporter {
+        controller: names::GROUP,
+        instance,
+    };
+    let started = Instant::now();
+    let mut poster = Poster::new(client, reporter, move || started.elapsed());
+    tokio::spawn(async move {
+        while let Some(event) = events.recv().await {
+            if let Err(error) = poster.post(event).await {
+                tracing::warn!(error = chain(&error), "an Event was not posted");
+            }
+        }
+    });
+    queue
+}

@@ -1,0 +1,167 @@
+//! Posting of Events. kube's `Recorder` is not used: it takes two Events that differ only in their notes for one, and
+//! repeats the first note.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::events::v1::{Event, EventSeries};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+
+use super::event::NewEvent;
+
+/// The most bytes of a note (Kubernetes API reference, events.k8s.io/v1).
+const NOTE_BYTES: usize = 1024;
+/// An equal Event within this time increases the count of the first one.
+const SERIES: Duration = Duration::from_mins(6);
+/// The longest that a request takes.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The source of Events, as they name it.
+#[derive(Clone, Debug)]
+pub struct Reporter {
+    /// The name of the program.
+    pub controller: &'static str,
+    /// The name of this process.
+    pub instance: String,
+}
+
+/// An Event was not posted.
+#[derive(Debug, thiserror::Error)]
+pub enum NotPosted {
+    /// The API server refused it, or could not be reached.
+    #[error("posting Event {reason} on {on}")]
+    Api {
+        /// Its reason.
+        reason: &'static str,
+        /// The object that it is about.
+        on: String,
+        /// The answer.
+        #[source]
+        source: kube::Error,
+    },
+    /// The API server did not answer in time.
+    #[error("posting Event {reason} on {on}: no answer within {LIMIT:?}")]
+    Late {
+        /// Its reason.
+        reason: &'static str,
+        /// The object that it is about.
+        on: String,
+    },
+}
+
+/// An Event that was posted.
+struct Posted {
+    name: String,
+    count: i32,
+    last: Duration,
+}
+
+/// Posts Events. Equal Events within a time become one with a count.
+pub struct Poster {
+    client: Client,
+    reporter: Reporter,
+    clock: Box<dyn Fn() -> Duration + Send>,
+    posted: BTreeMap<NewEvent, Posted>,
+}
+
+impl Poster {
+    /// With a clock that tells the time since any moment.
+    pub fn new(
+        client: Client,
+        reporter: Reporter,
+        clock: impl Fn() -> Duration + Send + 'static,
+    ) -> Self {
+        Self {
+            client,
+            reporter,
+            clock: Box::new(clock),
+            posted: BTreeMap::new(),
+        }
+    }
+
+    /// Posts an Event, or increases the count of an equal one.
+    ///
+    /// # Errors
+    /// The API server refused it, or did not answer.
+    pub async fn post(&mut self, event: NewEvent) -> Result<(), NotPosted> {
+        let now = (self.clock)();
+        self.posted
+            .retain(|_, posted| now.saturating_sub(posted.last) < SERIES);
+        let events = Api::namespaced(self.client.clone(), event.subject.event_namespace());
+        if let Some(posted) = self.posted.get_mut(&event) {
+            (posted.count, posted.last) = (posted.count.saturating_add(1), now);
+            return repeat(&events, &event, posted).await;
+        }
+        let written = self.written(&event);
+        let name = written.metadata.name.clone().unwrap_or_default();
+        within(&event, events.create(&PostParams::default(), &written)).await?;
+        let (count, last) = (1, now);
+        self.posted.insert(event, Posted { name, count, last });
+        Ok(())
+    }
+
+    /// As the API server takes it.
+    fn written(&self, event: &NewEvent) -> Event {
+        let (now, subject) = (Timestamp::now(), &event.subject);
+        Event {
+            metadata: ObjectMeta {
+                name: Some(format!("{}.{:x}", subject.name, now.as_nanosecond())),
+                namespace: Some(subject.event_namespace().to_owned()),
+                ..ObjectMeta::default()
+            },
+            action: Some(event.action.to_owned()),
+            event_time: Some(MicroTime(now)),
+            note: Some(shortened(&event.note)),
+            reason: Some(event.reason.to_owned()),
+            regarding: Some(subject.into()),
+            reporting_controller: Some(self.reporter.controller.to_owned()),
+            reporting_instance: Some(self.reporter.instance.clone()),
+            type_: Some(event.event_type.to_owned()),
+            ..Event::default()
+        }
+    }
+}
+
+/// Writes the count of an Event.
+async fn repeat(events: &Api<Event>, event: &NewEvent, posted: &Posted) -> Result<(), NotPosted> {
+    let series = EventSeries {
+        count: posted.count,
+        last_observed_time: MicroTime(Timestamp::now()),
+    };
+    let patch = Patch::Merge(json!({ "series": series }));
+    let params = PatchParams::default();
+    let patched = events.patch(&posted.name, &params, &patch);
+    within(event, patched).await.map(drop)
+}
+
+async fn within<T>(
+    event: &NewEvent,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, NotPosted> {
+    let (reason, on) = (event.reason, || event.subject.to_string());
+    match tokio::time::timeout(LIMIT, request).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(source)) => Err(NotPosted::Api {
+            reason,
+            on: on(),
+            source,
+        }),
+        Err(_) => Err(NotPosted::Late { reason, on: on() }),
+    }
+}
+
+fn shortened(note: &str) -> String {
+    if note.len() <= NOTE_BYTES {
+        return note.to_owned();
+    }
+    let end = note.floor_char_boundary(NOTE_BYTES - '…'.len_utf8());
+    let kept = note.get(..end).unwrap_or_default();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests;

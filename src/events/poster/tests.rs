@@ -1,0 +1,96 @@
+//! What the API server is sent.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::http::Method;
+use serde_json::Value;
+
+use super::{NOTE_BYTES, NewEvent, Poster, Reporter, shortened};
+use crate::events::Subject;
+use crate::fake_api::api_server;
+
+/// Posts Events on one pod, at times that the test gives.
+struct Pod {
+    poster: Poster,
+    seconds: Arc<AtomicU64>,
+    requests: Arc<Mutex<Vec<(Method, Value)>>>,
+}
+
+impl Pod {
+    fn new() -> Self {
+        let requests = Arc::<Mutex<Vec<_>>>::default();
+        let seen = Arc::clone(&requests);
+        let client = api_server(move |method, _, body| {
+            seen.lock().unwrap().push((method.clone(), body.clone()));
+            (201, body)
+        });
+        let reporter = Reporter {
+            controller: "mooring",
+            instance: "mooring-0".to_owned(),
+        };
+        let seconds = Arc::<AtomicU64>::default();
+        let clock = Arc::clone(&seconds);
+        let clock = move || Duration::from_secs(clock.load(Ordering::Relaxed));
+        Self {
+            poster: Poster::new(client, reporter, clock),
+            seconds,
+            requests,
+        }
+    }
+
+    async fn post(&mut self, second: u64, reason: &'static str, note: &str) {
+        self.seconds.store(second, Ordering::Relaxed);
+        let subject = Subject {
+            api_version: "v1".to_owned(),
+            kind: "Pod",
+            namespace: Some("mooring-system".to_owned()),
+            name: "mooring-0".to_owned(),
+            uid: None,
+        };
+        let event = NewEvent {
+            subject,
+            event_type: "Warning",
+            reason,
+            action: "Serve",
+            note: note.to_owned(),
+        };
+        self.poster.post(event).await.unwrap();
+    }
+
+    /// The note of each Event that was created, and the count that an Event was given.
+    fn sent(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        let text = |(method, body): &(Method, Value)| match *method {
+            Method::POST => body["note"].as_str().unwrap().to_owned(),
+            _ => body["series"]["count"].to_string(),
+        };
+        requests.iter().map(text).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_second_cause_is_an_event_of_its_own() {
+    let mut pod = Pod::new();
+    pod.post(0, "CertificateRefused", "no such file").await;
+    pod.post(1, "CertificateRefused", "not PEM").await;
+    assert_eq!(pod.sent(), ["no such file", "not PEM"]);
+}
+
+#[tokio::test]
+async fn an_equal_event_is_counted_until_six_minutes_have_passed() {
+    let mut pod = Pod::new();
+    for second in [0, 359, 718, 1078] {
+        pod.post(second, "CertificateRefused", "not PEM").await;
+    }
+    assert_eq!(pod.sent(), ["not PEM", "2", "3", "not PEM"]);
+}
+
+#[test]
+fn a_note_never_exceeds_what_the_api_server_takes() {
+    assert_eq!(shortened("short"), "short");
+    for length in 300..=1200 {
+        assert!(shortened(&"ä€".repeat(length)).len() <= NOTE_BYTES);
+    }
+}
