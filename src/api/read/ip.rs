@@ -1,16 +1,12 @@
 //! An `IP`.
 
-use std::net::Ipv4Addr;
-
 use kube::core::DynamicObject;
-use mooring_plan::block::{ParseError, parse_address};
-use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{BlockName, InterfaceId, IpName, IpUid};
-use mooring_plan::objects::{Ip, Wish};
+use mooring_plan::names::{InterfaceId, IpName, IpUid};
+use mooring_plan::objects::Ip;
 
 use super::{
-    Problem, Unreadable, annotation, has_finalizer, name, namespaces, part, read_ip_status, uid,
-    version_of,
+    Problem, Unreadable, annotation, has_finalizer, name, part, read_ip_status, uid, version_of,
+    wish,
 };
 use crate::api::{IpSpec, IpStatus, names};
 
@@ -45,48 +41,4 @@ fn read(object: &DynamicObject) -> Result<Ip, Problem> {
         take_from: annotation(meta, names::TAKE_FROM_ANNOTATION).map(InterfaceId::from),
         status: read_ip_status(&status)?,
     })
-}
-
-/// A spec of an `IP` that cannot be read. Each says what to write instead.
-#[derive(Debug, thiserror::Error)]
-pub enum UnreadableWish {
-    /// The address is not IPv4 text in canonical form.
-    #[error("spec.address: {0}")]
-    Address(ParseError),
-    /// Neither an address nor a block is given.
-    #[error("the spec names neither an address nor a block: give one")]
-    Nothing,
-}
-
-/// Reads an `IP`'s spec.
-///
-/// # Errors
-/// Its address cannot be read, or it names neither an address nor a block.
-pub fn wish(spec: &IpSpec) -> Result<Wish, UnreadableWish> {
-    let address = spec.address.as_deref().map(parse_address).transpose();
-    let address = address.map_err(UnreadableWish::Address)?;
-    let block = spec
-        .block
-        .as_deref()
-        .filter(|block| !block.is_empty())
-        .map(BlockName::from);
-    if address.is_none() && block.is_none() {
-        return Err(UnreadableWish::Nothing);
-    }
-    Ok(Wish {
-        address,
-        block,
-        reassign: if spec.reassign {
-            Reassign::Allow
-        } else {
-            Reassign::Refuse
-        },
-        allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
-    })
-}
-
-/// The address that a spec asks for; none where the spec cannot be read.
-#[must_use]
-pub fn wished_address(spec: &IpSpec) -> Option<Ipv4Addr> {
-    wish(spec).ok()?.address
 }
