@@ -7,8 +7,8 @@ use mooring_plan::cloud::{Instance, InstanceState};
 use mooring_plan::names::{InstanceId, InstanceType};
 use mooring_plan::outcome::Action;
 
-use super::Ec2;
 use super::answer::{Answer, list};
+use super::client::Ec2;
 use super::failure::unreadable;
 use crate::cloud::CloudError;
 

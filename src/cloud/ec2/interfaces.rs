@@ -9,7 +9,7 @@ use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
 use mooring_plan::outcome::Action;
 
 use super::answer::{Answer, list};
-use super::{Ec2, never_again};
+use super::client::{Ec2, never_again};
 use crate::cloud::CloudError;
 
 /// Interfaces in one page, which is the most there can be (EC2 API reference, `DescribeNetworkInterfaces`).

@@ -4,8 +4,8 @@ use mooring_plan::cloud::Subnet;
 use mooring_plan::names::SubnetId;
 use mooring_plan::outcome::Action;
 
-use super::Ec2;
 use super::answer::{Answer, list};
+use super::client::Ec2;
 use crate::cloud::CloudError;
 
 /// Ids in one request: far below what EC2 takes, far above what a cluster has.
