@@ -4,31 +4,12 @@
 //! annotation that the pod is stored with, whatever other webhooks made of them, and it comes once: one question a
 //! pod. It is asked last, so that whose namespace may not have an IP still cannot find out that there is one.
 
-use mooring_plan::admission::usage::{Requester, Subject, TrustedControllers, Use};
+use mooring_plan::admission::usage::{Requester, TrustedControllers};
 use tokio::time::timeout;
 
-use super::judge::{LIMIT, unavailable};
-use super::{Allowed, Source, Unreadable, Verdict};
+use super::cluster_reader::{LIMIT, Right, Source, unavailable};
+use super::{Allowed, Verdict};
 use crate::telemetry::chain;
-
-/// What the cluster's authorizer says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
-    /// He may.
-    Granted,
-    /// He may not.
-    Missing,
-}
-
-/// Where it is known who may do what.
-pub trait Rights: Clone + Send + Sync + 'static {
-    /// Whether this subject may make this use of an IP.
-    fn right(
-        &self,
-        subject: &Subject,
-        wanted: &Use,
-    ) -> impl Future<Output = Result<Right, Unreadable>> + Send;
-}
 
 /// Lets pass what uses an IP only if whose right counts has it; asks nobody if nobody is to be asked.
 pub(super) async fn authorize<S: Source>(

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::caches::{Caches, whole};
-use super::judge::LIMIT;
+use super::cluster_reader::LIMIT;
 use super::shared::{Shared, SharedBy};
 use super::{Catalog, Needs, NodeSeen, Right, Rights, Source, Unreadable};
 use crate::api::read::reservation;

@@ -6,6 +6,7 @@
 mod authorize;
 mod caches;
 pub mod catalog;
+mod cluster_reader;
 mod envelope;
 pub mod http;
 pub mod ip;
@@ -14,6 +15,7 @@ mod json_object;
 mod judge;
 mod live;
 pub mod pod;
+mod request;
 pub mod review;
 mod room;
 mod server;
@@ -22,13 +24,12 @@ mod shared;
 mod tests;
 mod verdict;
 
-pub use authorize::{Right, Rights};
 pub use caches::{Caches, caches};
 pub use catalog::{Catalog, NodeSeen};
+pub use cluster_reader::{Needs, Right, Rights, Source, Unreadable};
 pub use http::{PATHS, Webhook, router};
-pub use judge::{Needs, Source, Unreadable};
 pub use live::Live;
-pub use review::{Change, Request};
+pub use request::{Change, Request};
 pub use server::{Seats, serve};
 pub use verdict::{Allowed, Verdict};
 
