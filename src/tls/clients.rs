@@ -14,9 +14,9 @@ use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme,
 };
 
+use super::error::Error;
+use super::notice::{Notice, complain};
 use super::pair::{certificates, common_names};
-use super::watch::complain;
-use super::{Error, Notice};
 
 /// The verifier of the CA that the file holds; the file may change at any time.
 #[derive(Debug)]

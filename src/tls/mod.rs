@@ -3,13 +3,15 @@
 
 mod believed;
 mod clients;
+mod error;
+mod names;
+mod notice;
 mod pair;
 mod published;
 mod self_managed;
 mod watch;
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,87 +26,10 @@ use self_managed::Keeper;
 use watch::Served;
 
 pub use believed::Belief;
-pub use pair::NotPem;
-pub use self_managed::{Lifetimes, Options as SelfManaged, Trouble, Unusable};
-
-/// Name of the certificate's file: the leaf first, then what leads to its CA, as PEM.
-pub const CERTIFICATE: &str = "tls.crt";
-/// Name of the private key's file, as PEM.
-pub const KEY: &str = "tls.key";
-
-/// Why a pair of files cannot be served.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A file is not there or cannot be read.
-    #[error(
-        "reading {}: is cert-manager installed, has its Certificate been applied, and is the Secret mounted \
-         there?",
-        path.display()
-    )]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// A file is not PEM, or lacks what it is for.
-    #[error("reading a {what} from {}", path.display())]
-    Pem {
-        /// The file.
-        path: PathBuf,
-        /// What should be in it.
-        what: &'static str,
-        /// Where it went wrong.
-        #[source]
-        source: NotPem,
-    },
-    /// The certificate is none.
-    #[error("reading the certificate in {}", path.display())]
-    Certificate {
-        /// The file.
-        path: PathBuf,
-        /// Where it went wrong.
-        #[source]
-        source: x509_parser::error::X509Error,
-    },
-    /// The key is of a kind that is not supported, or it is not the certificate's.
-    #[error("pairing the certificate and the key in {}", directory.display())]
-    Pair {
-        /// The directory.
-        directory: PathBuf,
-        /// Why they do not go together.
-        #[source]
-        source: rustls::Error,
-    },
-    /// The CA that clients' certificates have to come from cannot be used.
-    #[error("reading the CA of clients in {}", path.display())]
-    ClientCa {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// TLS 1.3 cannot be offered.
-    #[error("setting up TLS 1.3")]
-    Protocol(#[source] rustls::Error),
-    /// The certificate that is kept in a Secret cannot be made, kept or published.
-    #[error(transparent)]
-    SelfManaged(#[from] Trouble),
-}
-
-/// What the files were found to be.
-#[derive(Debug)]
-pub enum Notice {
-    /// A pair is now served.
-    Loaded {
-        /// When the certificate ends, in seconds since 1970.
-        not_after: i64,
-    },
-    /// What is in the files cannot be served. What was served before, if anything, still is.
-    Refused(Error),
-}
+pub use error::{Error, NotPem, Trouble, Unusable};
+pub use names::{CERTIFICATE, KEY};
+pub use notice::Notice;
+pub use self_managed::{Lifetimes, Options as SelfManaged};
 
 /// What handshakes are answered with. While there is no certificate, they fail.
 #[derive(Debug)]

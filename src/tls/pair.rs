@@ -12,30 +12,14 @@ use x509_parser::certificate::X509Certificate;
 use x509_parser::error::X509Error;
 use x509_parser::prelude::FromDer as _;
 
-use super::{CERTIFICATE, Error, KEY};
+use super::error::{Error, NotPem};
+use super::names::{CERTIFICATE, KEY};
 
 /// The two files' bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Pair {
     certificate: Vec<u8>,
     key: Vec<u8>,
-}
-
-/// What is wrong with a text that should be PEM. The reader's own error quotes the text, which may be a private key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotPem(&'static str);
-
-impl From<pem::Error> for NotPem {
-    fn from(error: pem::Error) -> Self {
-        Self(match error {
-            pem::Error::MissingSectionEnd { .. } => "a section has no line that ends it",
-            pem::Error::IllegalSectionStart { .. } => "the line that begins a section is broken",
-            pem::Error::Base64Decode(_) => "a section is not base64",
-            pem::Error::NoItemsFound => "there is none in it",
-            _ => "it is not PEM",
-        })
-    }
 }
 
 /// A pair that can be served.

@@ -9,8 +9,8 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::sync::Notify;
 
+use super::notice::{Notice, complain};
 use super::pair::Pair;
-use super::{Error, Notice};
 
 /// While there is nothing to serve, the files are looked for this often: a pod starts before
 /// cert-manager has issued.
@@ -102,14 +102,5 @@ pub(super) async fn watch<N>(
             interval.min(IMPATIENT)
         })
         .await;
-    }
-}
-
-/// Says once what is wrong, not at every look.
-pub(super) fn complain<N: FnMut(Notice)>(last: &mut Option<String>, error: Error, notice: &mut N) {
-    let text = format!("{error:?}");
-    if last.as_ref() != Some(&text) {
-        *last = Some(text);
-        notice(Notice::Refused(error));
     }
 }

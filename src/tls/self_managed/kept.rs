@@ -12,43 +12,14 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, ServerName};
 use time::OffsetDateTime;
 
-use crate::tls::pair::{NotPem, Pair, Validity, certificates, private_key, public_key, validity};
-use crate::tls::{CERTIFICATE, KEY};
+use crate::tls::error::Unusable;
+use crate::tls::names::{AUTHORITIES, AUTHORITY_KEY, CERTIFICATE, KEY};
+use crate::tls::pair::{Pair, Validity, certificates, private_key, public_key, validity};
 
-/// The CAs' certificates as PEM, the newest first.
-const AUTHORITIES: &str = "ca.crt";
-/// The newest CA's private key as PEM.
-const AUTHORITY_KEY: &str = "ca.key";
 /// So many CAs are kept besides the newest.
 pub(super) const OLD: usize = 2;
 /// Certificates begin so much earlier than they are made: not every clock is right.
 pub(super) const SKEW: Duration = Duration::from_hours(24);
-
-/// Why a certificate cannot be made, or what the Secret holds cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum Unusable {
-    /// An entry is not there.
-    #[error("it has no {0}")]
-    Missing(&'static str),
-    /// An entry is not PEM.
-    #[error("reading its {0}")]
-    Pem(&'static str, #[source] NotPem),
-    /// The CA's key is none. What the reader says of it may quote it.
-    #[error("its {AUTHORITY_KEY} is no private key that can be used")]
-    Key,
-    /// The CA's key is that of another.
-    #[error("its {AUTHORITY_KEY} is not the key of the first certificate in its {AUTHORITIES}")]
-    Stranger,
-    /// Certificate and key cannot be served.
-    #[error("its certificate and key cannot be served")]
-    Pair(#[source] Box<crate::tls::Error>),
-    /// A certificate is none.
-    #[error("reading its {0}")]
-    Certificate(&'static str, #[source] x509_parser::error::X509Error),
-    /// rcgen does not make it.
-    #[error("making a certificate")]
-    Making(#[from] rcgen::Error),
-}
 
 /// What is kept.
 #[derive(Clone, PartialEq, Eq)]
@@ -255,7 +226,8 @@ mod tests {
     use k8s_openapi::ByteString;
     use rustls::pki_types::ServerName;
 
-    use super::{Kept, Unusable};
+    use super::Kept;
+    use crate::tls::error::Unusable;
     use crate::tls::pair::{Pair, certificates, validity};
 
     const NOW: i64 = 1_700_000_000_000;

@@ -4,6 +4,7 @@
 
 mod decide;
 mod kept;
+mod options;
 mod secret;
 mod seen;
 #[cfg(test)]
@@ -16,71 +17,23 @@ use std::time::Duration;
 use kube::Client;
 use rustls::crypto::CryptoProvider;
 
+use super::error::{Error, Trouble};
+use super::notice::{Notice, complain};
 use super::pair::Usable;
 use super::published::{self, Configuration};
-use super::watch::{Served, complain};
-use super::{Error, Notice};
+use super::watch::Served;
 use decide::{Step, next};
 use kept::Kept;
 use secret::Version;
 use seen::{Look, Seen};
 
 pub use decide::Lifetimes;
-pub use kept::Unusable;
+pub use options::Options;
 
 /// While there is nothing to serve, and after a write that was refused.
 const IMPATIENT: Duration = Duration::from_secs(1);
 /// More steps than a start from nothing takes: whatever goes round in circles rests in between.
 const STEPS: usize = 8;
-
-/// Where the certificate is kept, and how long things last.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Namespace of the Secret.
-    pub namespace: String,
-    /// Its name.
-    pub secret: String,
-    /// How often it is looked at.
-    pub interval: Duration,
-    /// How long things last.
-    pub lifetimes: Lifetimes,
-}
-
-/// Why there is no certificate, or none that may be served yet.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// The API server did not do it.
-    #[error("{doing}")]
-    Kubernetes {
-        /// What it was asked for.
-        doing: String,
-        /// What it said.
-        #[source]
-        source: kube::Error,
-    },
-    /// The Secret holds something else; it is made anew.
-    #[error("Secret {secret} cannot be used and is made anew")]
-    Secret {
-        /// Its name.
-        secret: String,
-        /// Why.
-        #[source]
-        source: Unusable,
-    },
-    /// A certificate cannot be made.
-    #[error("making the webhook's certificate")]
-    Making(#[from] Unusable),
-    /// Nobody dials us.
-    #[error(
-        "there is no webhook configuration named mooring, so that nobody asks: apply config/webhook"
-    )]
-    Unasked,
-    /// The others change what this one writes.
-    #[error(
-        "the webhook's certificate is changed as soon as it is written: does anything else write Secret or caBundle?"
-    )]
-    Contended,
-}
 
 pub(super) struct Keeper<N> {
     pub client: Client,
@@ -123,7 +76,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         for _ in 0..STEPS {
             let now = jiff::Timestamp::now().as_millisecond();
             let configurations = published::read(&self.client).await.map_err(|source| {
-                kubernetes("reading the webhook configurations named mooring", source)
+                Trouble::kubernetes("reading the webhook configurations named mooring", source)
             })?;
             let look = Look::new(configurations, Arc::clone(&self.provider), now);
             if look.names.is_empty() {
@@ -202,7 +155,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             published::write(&self.client, configuration, bundle)
                 .await
                 .or_else(|error| secret::late(error, &[409, 422]))
-                .map_err(|source| kubernetes("publishing the webhook's CA", source))?;
+                .map_err(|source| Trouble::kubernetes("publishing the webhook's CA", source))?;
         }
         Ok(())
     }
@@ -234,9 +187,4 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         }
         seen.serving = Some(kept);
     }
-}
-
-fn kubernetes(doing: impl Into<String>, source: kube::Error) -> Error {
-    let doing = doing.into();
-    Trouble::Kubernetes { doing, source }.into()
 }

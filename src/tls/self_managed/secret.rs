@@ -9,9 +9,9 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use rustls::crypto::CryptoProvider;
 
-use super::kept::{Kept, Unusable};
-use super::{Options, kubernetes};
-use crate::tls::Error;
+use super::kept::Kept;
+use super::options::Options;
+use crate::tls::error::{Error, Trouble, Unusable};
 use crate::tls::pair::Usable;
 
 /// The type of one that is made here.
@@ -40,7 +40,8 @@ pub(super) async fn read(
 ) -> Result<Option<Found>, Error> {
     let name = &options.secret;
     let read = api(client, options).get_opt(name).await;
-    let read = read.map_err(|source| kubernetes(format!("reading Secret {name}"), source))?;
+    let read =
+        read.map_err(|source| Trouble::kubernetes(format!("reading Secret {name}"), source))?;
     Ok(read.map(|secret| {
         let version = Version {
             resource: secret.metadata.resource_version,
@@ -94,10 +95,8 @@ pub(super) async fn write(
     } else {
         secrets.replace(name, &params, &secret).await
     };
-    written
-        .map(drop)
-        .or_else(|error| late(error, &[409]))
-        .map_err(|source| kubernetes(doing, source))
+    let written = written.map(drop).or_else(|error| late(error, &[409]));
+    Ok(written.map_err(|source| Trouble::kubernetes(doing, source))?)
 }
 
 /// Another replica was faster, as these codes say: what it did is seen at the next look. A patch whose `test` does

@@ -9,8 +9,9 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
 use super::decide::{Known, Serving};
-use super::kept::{Kept, OLD, SKEW, Unusable};
+use super::kept::{Kept, OLD, SKEW};
 use crate::tls::believed::verified;
+use crate::tls::error::Unusable;
 use crate::tls::pair::{Usable, validity};
 use crate::tls::published::{Configuration, Hook};
 
