@@ -7,11 +7,13 @@
     clippy::unwrap_used
 )]
 
+mod circles;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::circles::Sources;
 use crate::walk::{Walk, module_of, root, rust_files, walk};
 
 /// From a room to the rooms that it may call. `cli` and `supervise` may call every room.
@@ -211,5 +213,37 @@ fn the_emulator_knows_nothing_of_what_it_judges() {
             .filter(|name| name.starts_with("mooring"))
             .collect();
         assert!(ours.is_empty(), "{}: {ours:?}", file.display());
+    }
+}
+
+/// The circles of folders that are being rewritten. Each entry is to be removed with its circle.
+const CIRCLES: &[(&str, &[&str])] = &[
+    (
+        "src",
+        &[
+            "controller/actor: blocks inventories mod news",
+            "controller/effects: amend request",
+        ],
+    ),
+    (
+        "plan/src",
+        &[
+            ": decide facts",
+            "decide: attach choose conditions detach edit eligible free held holder mod places refused reserve told \
+             trouble waits world",
+            "facts: limits mod touched",
+        ],
+    ),
+];
+
+#[test]
+fn no_files_of_one_folder_import_each_other() {
+    for (source, known) in CIRCLES {
+        let circles = Sources::read(&root().join(source)).circles();
+        let known: BTreeSet<_> = known.iter().map(|circle| (*circle).to_owned()).collect();
+        assert_eq!(
+            circles, known,
+            "{source}: left what is there, right what is known"
+        );
     }
 }
