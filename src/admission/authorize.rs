@@ -7,12 +7,12 @@
 use mooring_plan::admission::usage::{Requester, TrustedControllers};
 use tokio::time::timeout;
 
-use super::cluster_reader::{LIMIT, Right, Source, unavailable};
+use super::cluster_reader::{ClusterReader, LIMIT, Right, unavailable};
 use super::{Allowed, Verdict};
 use crate::telemetry::chain;
 
 /// Lets pass what uses an IP only if whose right counts has it; asks nobody if nobody is to be asked.
-pub(super) async fn authorize<S: Source>(
+pub(super) async fn authorize<S: ClusterReader>(
     source: &S,
     trusted: Option<&TrustedControllers>,
     requester: &Requester,

@@ -1,4 +1,4 @@
-//! Where a verdict's objects and rights come from.
+//! The reader of the objects and rights that a verdict depends on.
 
 use std::error::Error as StdError;
 use std::net::Ipv4Addr;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use mooring_plan::admission::usage::{Subject, Use};
 use mooring_plan::admission::{Because, Denial};
 
-use super::Catalog;
+use super::Snapshot;
 
 /// What the cluster's authorizer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// He may.
+    /// The subject may.
     Granted,
-    /// He may not.
+    /// The subject may not.
     Missing,
 }
 
-/// Where it is known who may do what.
+/// The reader of rights.
 pub trait Rights: Clone + Send + Sync + 'static {
     /// Whether this subject may make this use of an IP.
     fn right(
@@ -28,12 +28,12 @@ pub trait Rights: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Right, Unreadable>> + Send;
 }
 
-/// How long reading the objects again may take.
+/// The longest that reading the objects again takes.
 pub(super) const LIMIT: Duration = Duration::from_secs(1);
 
 /// Which objects a verdict depends on, besides IPs and blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct Dependencies {
     /// The `IP` that this annotation means is read as it is now: a pod must not be given the UID of
     /// one that has been deleted and created again since.
     pub annotation: Option<String>,
@@ -41,7 +41,7 @@ pub struct Needs {
     pub node: Option<String>,
     /// The address whose `IPAddress` object says whose it is.
     pub address: Option<Ipv4Addr>,
-    /// What is allowed cannot be taken back: no cache is old enough to allow it.
+    /// The change cannot be undone: it is not allowed from a cache.
     pub irrevocable: bool,
 }
 
@@ -55,14 +55,17 @@ pub struct Unreadable {
     pub source: Box<dyn StdError + Send + Sync>,
 }
 
-/// Where the objects come from.
-pub trait Source: Rights {
-    /// As a cache has them, which may be old or empty. What a cache does not have, and cannot be read
-    /// in time, is left out.
-    fn cached(&self, needs: &Needs) -> impl Future<Output = Catalog> + Send;
+/// The reader of objects.
+pub trait ClusterReader: Rights {
+    /// The objects of a cache, which can be old or empty. An object that is in no cache and cannot be read in time is
+    /// left out.
+    fn cached(&self, dependencies: &Dependencies) -> impl Future<Output = Snapshot> + Send;
 
     /// As they are now.
-    fn fresh(&self, needs: &Needs) -> impl Future<Output = Result<Catalog, Unreadable>> + Send;
+    fn fresh(
+        &self,
+        dependencies: &Dependencies,
+    ) -> impl Future<Output = Result<Snapshot, Unreadable>> + Send;
 }
 
 /// The refusal when something cannot be asked.

@@ -16,12 +16,12 @@ use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::usage::TrustedControllers;
 
 use super::authorize::authorize;
-use super::judge::judge;
+use super::evaluate::evaluate;
+use super::load_shed::{BODY, Limits};
 use super::pod::{asks_for, bound_to, mutate_pod, validate_pod};
 use super::review::{Reviewed, answer, fault, read, uid_of};
-use super::room::{BODY, Room};
 use super::server::Following;
-use super::{Catalog, Change, Needs, Request, Settings, Source, Verdict};
+use super::{Change, ClusterReader, Dependencies, Request, Settings, Snapshot, Verdict};
 use super::{ip, ipblock};
 use crate::api::{Ip, IpBlock};
 use crate::metrics::Metrics;
@@ -51,12 +51,16 @@ pub struct Webhook<S> {
 }
 
 /// The webhook's paths.
-pub fn router<S: Source>(webhook: Webhook<S>) -> Router {
-    router_within(webhook, TIME, Room::default())
+pub fn router<S: ClusterReader>(webhook: Webhook<S>) -> Router {
+    router_within(webhook, TIME, Limits::default())
 }
 
-/// The webhook's paths, each of which answers within this time, where there is this room.
-pub(super) fn router_within<S: Source>(webhook: Webhook<S>, time: Duration, room: Room) -> Router {
+/// The webhook's paths, each of which answers within this time and these limits.
+pub(super) fn router_within<S: ClusterReader>(
+    webhook: Webhook<S>,
+    time: Duration,
+    limits: Limits,
+) -> Router {
     let [mutating_pods, pods, ips, ipblocks] = PATHS;
     Router::new()
         .route(mutating_pods, post(mutating_pod::<S>))
@@ -65,15 +69,14 @@ pub(super) fn router_within<S: Source>(webhook: Webhook<S>, time: Duration, room
         .route(ipblocks, post(validating_ipblock::<S>))
         .with_state(webhook)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(from_fn_with_state(room, whole))
+        .layer(from_fn_with_state(limits, whole))
         .layer(from_fn_with_state(time, in_time))
 }
 
-/// A request is answered once it is there as a whole, and has its turn; until then its connection may make room for
-/// another.
-async fn whole(State(room): State<Room>, request: HttpRequest, next: Next) -> Response {
+/// A request is answered once its body is complete and it has a turn; until then its connection counts as idle.
+async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let (body, _taken) = match room.receive(body).await {
+    let (body, _permits) = match limits.receive(body).await {
         Ok(received) => received,
         Err(refused) => return refused.into_response(),
     };
@@ -85,7 +88,7 @@ async fn whole(State(room): State<Room>, request: HttpRequest, next: Next) -> Re
         .await
 }
 
-/// A body that comes too slowly must not hold the API server's request.
+/// A slow body must not hold the API server's request.
 async fn in_time(State(time): State<Duration>, request: HttpRequest, next: Next) -> Response {
     let answered = tokio::time::timeout(time, next.run(request)).await;
     answered.unwrap_or_else(|_| {
@@ -100,12 +103,12 @@ async fn in_time(State(time): State<Duration>, request: HttpRequest, next: Next)
 /// One kind of review: what it is called in metrics, and how it is decided.
 struct Kind<K> {
     name: &'static str,
-    needs: fn(&Request<K>) -> Needs,
-    rule: fn(&Request<K>, &Catalog, Settings) -> Verdict,
+    dependencies: fn(&Request<K>) -> Dependencies,
+    rule: fn(&Request<K>, &Snapshot, Settings) -> Verdict,
 }
 
 impl<K: Reviewed + Send + Sync> Kind<K> {
-    async fn respond<S: Source>(&self, webhook: &Webhook<S>, body: &[u8]) -> Response {
+    async fn respond<S: ClusterReader>(&self, webhook: &Webhook<S>, body: &[u8]) -> Response {
         let begun = Instant::now();
         let verdict = AssertUnwindSafe(self.verdict(webhook, body)).catch_unwind();
         let (uid, verdict) = verdict.await.unwrap_or_else(|_| {
@@ -125,12 +128,16 @@ impl<K: Reviewed + Send + Sync> Kind<K> {
     }
 
     /// The review's id, and what is answered to it.
-    async fn verdict<S: Source>(&self, webhook: &Webhook<S>, body: &[u8]) -> (String, Verdict) {
+    async fn verdict<S: ClusterReader>(
+        &self,
+        webhook: &Webhook<S>,
+        body: &[u8],
+    ) -> (String, Verdict) {
         match read::<K>(body) {
             Ok(request) => {
-                let rule = |catalog: &Catalog| (self.rule)(&request, catalog, webhook.settings);
+                let rule = |snapshot: &Snapshot| (self.rule)(&request, snapshot, webhook.settings);
                 let source = &webhook.source;
-                let mut verdict = judge(source, &(self.needs)(&request), rule).await;
+                let mut verdict = evaluate(source, &(self.dependencies)(&request), rule).await;
                 if let Ok(allowed) = verdict {
                     let trusted = webhook.authorize_use.as_deref();
                     verdict = authorize(source, trusted, &request.requester, allowed).await;
@@ -143,75 +150,87 @@ impl<K: Reviewed + Send + Sync> Kind<K> {
 }
 
 /// What a verdict on a pod being created depends on. A change of a live one depends on nothing else.
-fn pod_needs(request: &Request<Pod>) -> Needs {
+fn pod_dependencies(request: &Request<Pod>) -> Dependencies {
     let Change::Create(pod) = &request.change else {
-        return Needs::default();
+        return Dependencies::default();
     };
     let Some(annotation) = asks_for(pod) else {
-        return Needs::default();
+        return Dependencies::default();
     };
-    Needs {
+    Dependencies {
         annotation: Some(annotation.to_owned()),
         node: bound_to(pod).map(ToOwned::to_owned),
-        ..Needs::default()
+        ..Dependencies::default()
     }
 }
 
-async fn mutating_pod<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
-    let rule = |request: &Request<Pod>, catalog: &Catalog, settings| match &request.change {
-        Change::Create(pod) => mutate_pod(pod, &request.namespace, catalog, settings),
+async fn mutating_pod<S: ClusterReader>(
+    State(webhook): State<Webhook<S>>,
+    body: Bytes,
+) -> Response {
+    let rule = |request: &Request<Pod>, snapshot: &Snapshot, settings| match &request.change {
+        Change::Create(pod) => mutate_pod(pod, &request.namespace, snapshot, settings),
         // A live pod's spec is never touched.
         Change::Update { .. } | Change::Delete(_) => Ok(super::Allowed::silently()),
     };
     Kind {
         name: "mutate-pod",
-        needs: pod_needs,
+        dependencies: pod_dependencies,
         rule,
     }
     .respond(&webhook, &body)
     .await
 }
 
-async fn validating_pod<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
-    let rule = |request: &Request<Pod>, catalog: &Catalog, settings| {
-        validate_pod(&request.change, &request.namespace, catalog, settings)
+async fn validating_pod<S: ClusterReader>(
+    State(webhook): State<Webhook<S>>,
+    body: Bytes,
+) -> Response {
+    let rule = |request: &Request<Pod>, snapshot: &Snapshot, settings| {
+        validate_pod(&request.change, &request.namespace, snapshot, settings)
     };
     Kind {
         name: "validate-pod",
-        needs: pod_needs,
+        dependencies: pod_dependencies,
         rule,
     }
     .respond(&webhook, &body)
     .await
 }
 
-async fn validating_ip<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
-    let needs = |request: &Request<Ip>| Needs {
+async fn validating_ip<S: ClusterReader>(
+    State(webhook): State<Webhook<S>>,
+    body: Bytes,
+) -> Response {
+    let dependencies = |request: &Request<Ip>| Dependencies {
         address: ip::address_wanted(&request.change),
-        ..Needs::default()
+        ..Dependencies::default()
     };
     let rule =
-        |request: &Request<Ip>, catalog: &Catalog, _| ip::validate_ip(&request.change, catalog);
+        |request: &Request<Ip>, snapshot: &Snapshot, _| ip::validate_ip(&request.change, snapshot);
     Kind {
         name: "validate-ip",
-        needs,
+        dependencies,
         rule,
     }
     .respond(&webhook, &body)
     .await
 }
 
-async fn validating_ipblock<S: Source>(State(webhook): State<Webhook<S>>, body: Bytes) -> Response {
-    let rule = |request: &Request<IpBlock>, catalog: &Catalog, _| {
-        ipblock::validate_ipblock(&request.change, catalog)
+async fn validating_ipblock<S: ClusterReader>(
+    State(webhook): State<Webhook<S>>,
+    body: Bytes,
+) -> Response {
+    let rule = |request: &Request<IpBlock>, snapshot: &Snapshot, _| {
+        ipblock::validate_ipblock(&request.change, snapshot)
     };
-    let needs = |request: &Request<IpBlock>| Needs {
+    let dependencies = |request: &Request<IpBlock>| Dependencies {
         irrevocable: ipblock::takes_addresses_away(&request.change),
-        ..Needs::default()
+        ..Dependencies::default()
     };
     Kind {
         name: "validate-ipblock",
-        needs,
+        dependencies,
         rule,
     }
     .respond(&webhook, &body)

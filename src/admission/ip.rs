@@ -5,8 +5,8 @@ use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Because, Denial};
 use mooring_plan::objects::{Namespaces, Wish};
 
-use super::catalog::asked;
-use super::{Allowed, Catalog, Change, Verdict};
+use super::snapshot::asked;
+use super::{Allowed, Change, Snapshot, Verdict};
 use crate::api::read::{UnreadableWish, wish, wished_address};
 use crate::api::{Ip, IpSpec};
 
@@ -14,17 +14,17 @@ use crate::api::{Ip, IpSpec};
 ///
 /// # Errors
 /// It cannot have the address that it asks for, or says what cannot be meant.
-pub fn validate_ip(change: &Change<Ip>, catalog: &Catalog) -> Verdict {
+pub fn validate_ip(change: &Change<Ip>, snapshot: &Snapshot) -> Verdict {
     match change {
         Change::Create(ip) => {
             named(None, ip)?;
-            place(ip, &readable(ip)?, catalog)
+            place(ip, &readable(ip)?, snapshot)
         }
         // One that is on its way out must not be held up.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
         Change::Update { old, new } => {
             named(Some(old), new)?;
-            changed(old, new, catalog)
+            changed(old, new, snapshot)
         }
         Change::Delete(ip) => Ok(Allowed::silently().warning(leaving(ip))),
     }
@@ -77,10 +77,10 @@ fn readable(ip: &Ip) -> Result<Wish, Denial> {
     })
 }
 
-fn place(ip: &Ip, wish: &Wish, catalog: &Catalog) -> Verdict {
-    let blocks = catalog.plan_blocks();
-    let block = check(&asked(ip), &blocks, &catalog.plan_ips(), catalog.parent())?;
-    let full = wish.address.is_none() && is_full(catalog, block.name.as_str());
+fn place(ip: &Ip, wish: &Wish, snapshot: &Snapshot) -> Verdict {
+    let blocks = snapshot.plan_blocks();
+    let block = check(&asked(ip), &blocks, &snapshot.plan_ips(), snapshot.parent())?;
+    let full = wish.address.is_none() && is_full(snapshot, block.name.as_str());
     let nobody = wish.allowed_namespaces == Namespaces::default();
     let nobody = nobody.then(|| {
         format!(
@@ -97,8 +97,10 @@ fn place(ip: &Ip, wish: &Wish, catalog: &Catalog) -> Verdict {
     })))
 }
 
-fn is_full(catalog: &Catalog, block: &str) -> bool {
-    let status = catalog.block(block).and_then(|block| block.status.as_ref());
+fn is_full(snapshot: &Snapshot, block: &str) -> bool {
+    let status = snapshot
+        .block(block)
+        .and_then(|block| block.status.as_ref());
     status.is_some_and(|status| !status.subnet_cidrs.is_empty() && status.free == 0)
 }
 
@@ -107,15 +109,15 @@ fn location(spec: &IpSpec) -> (Option<&str>, Option<&str>) {
     (spec.address.as_deref(), spec.block.as_deref())
 }
 
-fn changed(old: &Ip, new: &Ip, catalog: &Catalog) -> Verdict {
+fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     if location(&old.spec) == location(&new.spec) {
         return Ok(Allowed::silently());
     }
     readable(new)?;
-    let blocks = catalog.plan_blocks();
+    let blocks = snapshot.plan_blocks();
     // Without an address it keeps the one that it has, whatever else it says.
     let wished = asked(new);
-    let block = check(&wished, &blocks, &catalog.plan_ips(), catalog.parent())?;
+    let block = check(&wished, &blocks, &snapshot.plan_ips(), snapshot.parent())?;
     let Some(status) = &new.status else {
         return Ok(Allowed::silently());
     };

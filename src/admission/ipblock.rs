@@ -7,8 +7,8 @@ use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, listed};
 use mooring_plan::objects::{BlockSpec, Namespaces};
 
-use super::catalog::plan_block;
-use super::{Allowed, Catalog, Change, Verdict};
+use super::snapshot::plan_block;
+use super::{Allowed, Change, Snapshot, Verdict};
 use crate::api::IpBlock;
 use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
 
@@ -16,25 +16,25 @@ use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
 ///
 /// # Errors
 /// It cannot be read, says what cannot be meant, overlaps another, or an `IP` would lose its address.
-pub fn validate_ipblock(change: &Change<IpBlock>, catalog: &Catalog) -> Verdict {
+pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdict {
     match change {
         Change::Create(block) => {
             named(None, block)?;
             let BlockSpec { range, .. } = readable(block)?;
-            check_range(&name(block), &range, &catalog.plan_blocks())?;
+            check_range(&name(block), &range, &snapshot.plan_blocks())?;
             Ok(Allowed::silently()
                 .warning(useless(block, &range))
                 .warning(allows_nobody(&name(block), block)))
         }
         // One that is on its way out must not be held up.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
-        Change::Update { old, new } => changed(old, new, catalog),
+        Change::Update { old, new } => changed(old, new, snapshot),
         Change::Delete(block) => {
             // One that cannot be read has no addresses to lose.
             let Some(block) = plan_block(block) else {
                 return Ok(Allowed::silently());
             };
-            check_delete(&block, &catalog.plan_ips())?;
+            check_delete(&block, &snapshot.plan_ips())?;
             Ok(Allowed::silently())
         }
     }
@@ -91,7 +91,7 @@ fn readable(block: &IpBlock) -> Result<BlockSpec, Denial> {
     })
 }
 
-fn changed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Verdict {
+fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
     let name = name(new);
     named(Some(old), new)?;
     let BlockSpec { range, .. } = readable(new)?;
@@ -104,15 +104,15 @@ fn changed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Verdict {
     }
     match old.spec.range() {
         Ok(before) if before != range => {
-            check_range(&name, &range, &catalog.plan_blocks())?;
-            check_shrink(&name, &before, &range, &catalog.plan_ips())?;
+            check_range(&name, &range, &snapshot.plan_blocks())?;
+            check_shrink(&name, &before, &range, &snapshot.plan_ips())?;
         }
         Ok(_) => {}
-        Err(_) => check_range(&name, &range, &catalog.plan_blocks())?,
+        Err(_) => check_range(&name, &range, &snapshot.plan_blocks())?,
     }
     Ok(Allowed::silently()
         .warning(useless(new, &range))
-        .warning(narrowed(old, new, catalog)))
+        .warning(narrowed(old, new, snapshot)))
 }
 
 /// An entry outside the range excludes nothing: most likely a slip.
@@ -137,14 +137,14 @@ fn allows_nobody(name: &BlockName, block: &IpBlock) -> Option<String> {
 }
 
 /// Nobody loses an address when fewer namespaces are allowed, which may surprise.
-fn narrowed(old: &IpBlock, new: &IpBlock, catalog: &Catalog) -> Option<String> {
+fn narrowed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String> {
     let before = namespaces(old.spec.allowed_namespaces.as_deref());
     let after = namespaces(new.spec.allowed_namespaces.as_deref());
     if !before.narrows_to(&after) {
         return None;
     }
     let block = name(new);
-    let stay: Vec<String> = catalog
+    let stay: Vec<String> = snapshot
         .ips()
         .filter(|ip| {
             ip.status

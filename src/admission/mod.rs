@@ -1,36 +1,36 @@
 //! The admission webhook: review in, verdict out, and the server around it.
 //!
-//! A verdict is a pure function of the request and of a [`Catalog`] of other objects. Where a cached
-//! catalog leads to a refusal, the objects are read again before it is final.
+//! A verdict is a pure function of the request and of a [`Snapshot`] of other objects. Where a cached
+//! snapshot leads to a refusal, the objects are read again before it is final.
 
 mod authorize;
 mod caches;
-pub mod catalog;
 mod cluster_reader;
 mod envelope;
+mod evaluate;
 pub mod http;
 pub mod ip;
 pub mod ipblock;
 mod json_object;
-mod judge;
-mod live;
+mod kube_reader;
+mod load_shed;
 pub mod pod;
 mod request;
 pub mod review;
-mod room;
 mod server;
-mod shared;
+mod single_flight;
+pub mod snapshot;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 pub use caches::{Caches, caches};
-pub use catalog::{Catalog, NodeSeen};
-pub use cluster_reader::{Needs, Right, Rights, Source, Unreadable};
+pub use cluster_reader::{ClusterReader, Dependencies, Right, Rights, Unreadable};
 pub use http::{PATHS, Webhook, router};
-pub use live::Live;
+pub use kube_reader::KubeReader;
 pub use request::{Change, Request};
-pub use server::{Seats, serve};
+pub use server::{ConnectionLimit, serve};
+pub use snapshot::{NodeSeen, Snapshot};
 pub use verdict::{Allowed, Verdict};
 
 /// What the API server's own admission is configured to do.

@@ -14,9 +14,9 @@ use serde::de::DeserializeOwned;
 use super::Verdict;
 use super::envelope::{Contents, Head, Unreadable};
 use super::json_object::Object;
-use super::pod::SeenPod;
+use super::load_shed::{VALUES, values};
+use super::pod::PartialPod;
 use super::request::{Change, Request};
-use super::room::{VALUES, values};
 use crate::api::{Ip, IpBlock};
 
 /// A body that is no review of such an object.
@@ -31,19 +31,19 @@ pub struct Malformed {
 /// What a review may be about.
 pub trait Reviewed: Sized {
     /// As much of it as is read.
-    type Seen: DeserializeOwned + Into<Self>;
+    type Partial: DeserializeOwned + Into<Self>;
 }
 
 impl Reviewed for Pod {
-    type Seen = Object<SeenPod>;
+    type Partial = Object<PartialPod>;
 }
 
 impl Reviewed for Ip {
-    type Seen = Self;
+    type Partial = Self;
 }
 
 impl Reviewed for IpBlock {
-    type Seen = Self;
+    type Partial = Self;
 }
 
 /// The id of the review that these bytes are, as far as one can be found.
@@ -88,7 +88,7 @@ pub fn read<K: Reviewed>(body: &[u8]) -> Result<Request<K>, Malformed> {
 }
 
 fn request<K: Reviewed>(text: &str, uid: &str, operation: &str) -> Result<Request<K>, Denial> {
-    let contents: Contents<K::Seen> = Contents::read(text, operation)
+    let contents: Contents<K::Partial> = Contents::read(text, operation)
         .map_err(|Unreadable { field, error }| unreadable(field, &error))?;
     let (object, old) = (contents.object, contents.old_object);
     let object = || there(object, "object");

@@ -16,7 +16,7 @@ use super::clients::{Clients, clients};
 use super::duration::duration;
 use super::files;
 use super::identity::identity;
-use crate::admission::{self, Live, Webhook};
+use crate::admission::{self, KubeReader, Webhook};
 use crate::cloud::ec2::Ec2;
 use crate::controller::{self, LeaseTimes};
 use crate::metrics::Metrics;
@@ -199,7 +199,7 @@ async fn webhook(
     });
 
     let router = admission::router(Webhook {
-        source: Live::new(clients.general.clone(), caches),
+        source: KubeReader::new(clients.general.clone(), caches),
         settings: admission::Settings {
             default_toleration_seconds: args.default_toleration_seconds.into(),
         },

@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::admission::Seats;
+use crate::admission::ConnectionLimit;
 use crate::metrics::{CONTENT_TYPE, Metrics};
 use crate::telemetry::{Part, Readiness};
 
@@ -74,7 +74,7 @@ pub async fn serve(
 ) -> Result<(), std::io::Error> {
     let service = TowerToHyperService::new(router(readiness, metrics));
     let connections = GracefulShutdown::new();
-    let seats = Arc::new(Seats::new(CONNECTIONS));
+    let limit = Arc::new(ConnectionLimit::new(CONNECTIONS));
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -89,7 +89,7 @@ pub async fn serve(
                 continue;
             }
         };
-        let Some(seat) = seats.take(client.ip()) else {
+        let Some(slot) = limit.take(client.ip()) else {
             continue;
         };
         let connection = http1::Builder::new()
@@ -101,7 +101,7 @@ pub async fn serve(
         let connection = connections.watch(connection);
         tokio::spawn(async move {
             tokio::select! {
-                () = seat.evicted().cancelled_owned() => {}
+                () = slot.evicted().cancelled_owned() => {}
                 ended = connection => if let Err(error) = ended {
                     tracing::debug!(%error, "a connection for health or metrics ended badly");
                 }

@@ -11,7 +11,7 @@ use mooring_plan::admission::{Because, Denial};
 use super::nodes::{is_empty, node_labels, terms};
 use super::resolve::{Resolved, resolve};
 use super::{Called, annotation, bound_to};
-use crate::admission::{Catalog, NodeSeen};
+use crate::admission::{NodeSeen, Snapshot};
 use crate::api::names;
 
 /// Annotation of a pod that mirrors a static one on a node (Kubernetes API, well-known annotations).
@@ -22,15 +22,15 @@ pub fn assess<'a>(
     asked: &str,
     pod: &Pod,
     namespace: &str,
-    catalog: &'a Catalog,
+    snapshot: &'a Snapshot,
 ) -> Result<Resolved<'a>, Denial> {
     let called = Called { pod, namespace };
     refuse_without_spec(pod, &called)?;
     refuse_per_node(pod, &called)?;
     refuse_unknown_handover(pod, &called)?;
-    let resolved = resolve(asked, namespace, catalog)?;
+    let resolved = resolve(asked, namespace, snapshot)?;
     refuse_contradiction(pod, &called, &resolved)?;
-    refuse_foreign_node(pod, &called, &resolved, catalog)?;
+    refuse_foreign_node(pod, &called, &resolved, snapshot)?;
     Ok(resolved)
 }
 
@@ -142,12 +142,12 @@ fn refuse_foreign_node(
     pod: &Pod,
     called: &Called<'_>,
     resolved: &Resolved<'_>,
-    catalog: &Catalog,
+    snapshot: &Snapshot,
 ) -> Result<(), Denial> {
     let Some(node) = bound_to(pod) else {
         return Ok(());
     };
-    let what = match catalog.node() {
+    let what = match snapshot.node() {
         _ if resolved.block.subnet_cidrs().is_empty() => return Ok(()),
         NodeSeen::Unknown => return Ok(()),
         NodeSeen::Absent => "which does not exist".to_owned(),

@@ -1,14 +1,14 @@
 //! Pods: what one that asks for an address is given, and what may not be taken from it again.
 
 mod assess;
+mod mutations;
 mod nodes;
+mod partial_pod;
 mod resolve;
 mod rule;
-mod seen;
-mod wanted;
 
+pub use partial_pod::PartialPod;
 pub use rule::{mutate_pod, validate_pod};
-pub use seen::SeenPod;
 
 use k8s_openapi::api::core::v1::Pod;
 use std::fmt;

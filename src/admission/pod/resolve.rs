@@ -5,8 +5,8 @@ use mooring_plan::admission::{Because, Denial};
 use mooring_plan::names::Namespace;
 use mooring_plan::objects::Namespaces;
 
-use crate::admission::Catalog;
-use crate::admission::catalog::asked;
+use crate::admission::Snapshot;
+use crate::admission::snapshot::asked;
 use crate::api::read::namespaces;
 use crate::api::{Ip, IpBlock};
 
@@ -36,7 +36,7 @@ impl<'a> Resolved<'a> {
 pub fn resolve<'a>(
     annotation: &str,
     namespace: &str,
-    catalog: &'a Catalog,
+    snapshot: &'a Snapshot,
 ) -> Result<Resolved<'a>, Denial> {
     if annotation.is_empty() {
         return Err(Denial::new(
@@ -55,7 +55,7 @@ pub fn resolve<'a>(
             "name an IP, whose name has 63 at most, or its address: kubectl get ips.ip.wgtwo.com",
         ));
     }
-    let ip = catalog
+    let ip = snapshot
         .ip_meant(annotation)
         .ok_or_else(|| not_for(annotation, namespace))?;
     let of = Namespace::from(namespace);
@@ -63,7 +63,7 @@ pub fn resolve<'a>(
     if !allowed.allow(&of) {
         return Err(not_for(annotation, namespace));
     }
-    let Some(block) = block_for(ip, catalog) else {
+    let Some(block) = block_for(ip, snapshot) else {
         return Err(match allowed {
             // It was opened to this namespace by name, so that nothing leaks by saying more.
             Namespaces::Only(_) => no_block(ip),
@@ -104,13 +104,13 @@ fn no_block(ip: &Ip) -> Denial {
 }
 
 /// The block that the IP means; if that is not clear, the one that it is reserved in.
-fn block_for<'a>(ip: &Ip, catalog: &'a Catalog) -> Option<&'a IpBlock> {
-    let blocks = catalog.plan_blocks();
+fn block_for<'a>(ip: &Ip, snapshot: &'a Snapshot) -> Option<&'a IpBlock> {
+    let blocks = snapshot.plan_blocks();
     let meant = block_of(&asked(ip), &blocks).ok();
     let reserved_in = ip
         .status
         .as_ref()
         .and_then(|status| status.block.as_deref());
     let name = meant.map(|block| block.name.as_str()).or(reserved_in)?;
-    catalog.block(name)
+    snapshot.block(name)
 }

@@ -7,24 +7,24 @@ use mooring_plan::admission::{Because, Denial};
 use mooring_plan::names::IpName;
 
 use super::assess::assess;
+use super::mutations::mutations;
 use super::resolve::Resolved;
-use super::wanted::lacking;
 use super::{Called, asks_for};
-use crate::admission::{Allowed, Catalog, Change, Settings, Verdict};
+use crate::admission::{Allowed, Change, Settings, Snapshot, Verdict};
 
 /// A pod is being created: it is given what it needs to have its address.
 ///
 /// # Errors
 /// It cannot have the address that it asks for.
-pub fn mutate_pod(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) -> Verdict {
+pub fn mutate_pod(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) -> Verdict {
     known(pod)?;
     let Some(asked) = asks_for(pod) else {
         return Ok(Allowed::silently());
     };
-    let resolved = assess(asked, pod, namespace, catalog)?;
-    let patch = lacking(pod, &resolved, settings)
+    let resolved = assess(asked, pod, namespace, snapshot)?;
+    let patch = mutations(pod, &resolved, settings)
         .into_iter()
-        .flat_map(|lack| lack.patch);
+        .flat_map(|mutation| mutation.patch);
     Ok(Allowed::silently()
         .warning(held(&resolved))
         .changing(patch.collect()))
@@ -37,11 +37,11 @@ pub fn mutate_pod(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Setti
 pub fn validate_pod(
     change: &Change<Pod>,
     namespace: &str,
-    catalog: &Catalog,
+    snapshot: &Snapshot,
     settings: Settings,
 ) -> Verdict {
     match change {
-        Change::Create(pod) => created(pod, namespace, catalog, settings),
+        Change::Create(pod) => created(pod, namespace, snapshot, settings),
         // What a pod that lives may change is the API server's own to say: config/policies/pod_marks.yaml.
         Change::Update { .. } | Change::Delete(_) => Ok(Allowed::silently()),
     }
@@ -53,17 +53,17 @@ fn known(pod: &Pod) -> Result<(), Denial> {
     check_annotations(annotations.map(|(key, _)| key.as_str()))
 }
 
-fn created(pod: &Pod, namespace: &str, catalog: &Catalog, settings: Settings) -> Verdict {
+fn created(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) -> Verdict {
     known(pod)?;
     let Some(asked) = asks_for(pod) else {
         return Ok(Allowed::silently());
     };
-    let resolved = assess(asked, pod, namespace, catalog)?;
-    let lacks = lacking(pod, &resolved, settings);
-    let lost: Vec<_> = lacks
+    let resolved = assess(asked, pod, namespace, snapshot)?;
+    let mutations = mutations(pod, &resolved, settings);
+    let lost: Vec<_> = mutations
         .iter()
-        .filter(|lack| lack.essential)
-        .map(|lack| lack.what)
+        .filter(|mutation| mutation.essential)
+        .map(|mutation| mutation.what)
         .collect();
     if lost.is_empty() {
         return Ok(Allowed::silently()

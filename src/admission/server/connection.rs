@@ -17,8 +17,8 @@ use rustls::ServerConfig;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::patience::{Patient, Progress};
-use super::seats::Seat;
+use super::connection_limit::Slot;
+use super::io_timeout::{Progress, TimeoutStream};
 
 /// A client that has not finished the handshake by then is not waited for.
 const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -50,17 +50,17 @@ impl Connections {
         }
     }
 
-    pub async fn serve(self, stream: TcpStream, seat: Seat, watcher: Watcher) {
-        let evicted = seat.evicted();
+    pub async fn serve(self, stream: TcpStream, slot: Slot, watcher: Watcher) {
+        let evicted = slot.evicted();
         tokio::select! {
             () = evicted.cancelled() => {
                 tracing::debug!("a connection to the webhook that asked for nothing made room for another");
             }
-            () = self.converse(stream, seat, watcher) => {}
+            () = self.converse(stream, slot, watcher) => {}
         }
     }
 
-    async fn converse(self, stream: TcpStream, seat: Seat, watcher: Watcher) {
+    async fn converse(self, stream: TcpStream, slot: Slot, watcher: Watcher) {
         // An answer is one small write: waiting for more to send with it only costs time.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
@@ -77,10 +77,10 @@ impl Connections {
             }
         };
         let progress = Progress::new();
-        let patient = Patient::new(stream, HEAD, Arc::clone(&progress));
+        let stream = TimeoutStream::new(stream, HEAD, Arc::clone(&progress));
         let service = Followed {
             service: self.service,
-            following: Arc::new(Following { progress, seat }),
+            following: Arc::new(Following { progress, slot }),
         };
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -90,7 +90,7 @@ impl Connections {
             .header_read_timeout(IDLE)
             .max_headers(HEAD_FIELDS)
             .max_buf_size(HEAD_BYTES)
-            .serve_connection(TokioIo::new(patient), service);
+            .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(%error, "a connection to the webhook ended badly");
         }
@@ -100,13 +100,13 @@ impl Connections {
 /// Who wants to know how far a connection's request is. Its request carries it as an extension.
 pub(in crate::admission) struct Following {
     progress: Arc<Progress>,
-    seat: Seat,
+    slot: Slot,
 }
 
 impl Following {
     /// The request is there as a whole, and is answered until what this gives is dropped.
     pub fn begin(self: &Arc<Self>) -> Answering {
-        self.seat.busy();
+        self.slot.become_busy();
         self.progress.asked();
         Answering(Arc::clone(self))
     }
@@ -118,7 +118,7 @@ pub(in crate::admission) struct Answering(Arc<Following>);
 impl Drop for Answering {
     fn drop(&mut self) {
         self.0.progress.answered();
-        self.0.seat.rest();
+        self.0.slot.become_idle();
     }
 }
 

@@ -1,9 +1,8 @@
-//! HTTPS for the webhook, and what a client may ask of it: so many connections, and so long for each part of
-//! what it says.
+//! HTTPS for the webhook, with limits for clients: a number of connections, and a time for each part of a request.
 
 mod connection;
-mod patience;
-mod seats;
+mod connection_limit;
+mod io_timeout;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use connection::Connections;
 pub(in crate::admission) use connection::Following;
-pub use seats::Seats;
+pub use connection_limit::ConnectionLimit;
 
 /// Connections at a time. Each costs some 40 KiB, and one of the 1024 file descriptors that a container may have;
 /// an API server keeps a few dozen.
@@ -39,7 +38,7 @@ pub async fn serve(
     serve_at_most(CONNECTIONS, listener, tls, router, stop).await
 }
 
-/// As [`serve`], to so many at a time.
+/// As [`serve`], with this number of connections at a time.
 pub(super) async fn serve_at_most(
     connections: usize,
     listener: TcpListener,
@@ -47,7 +46,7 @@ pub(super) async fn serve_at_most(
     router: Router,
     stop: CancellationToken,
 ) -> Result<(), std::io::Error> {
-    let seats = Arc::new(Seats::new(connections));
+    let limit = Arc::new(ConnectionLimit::new(connections));
     let connections = Connections::new(tls, router);
     let open = GracefulShutdown::new();
     loop {
@@ -57,13 +56,13 @@ pub(super) async fn serve_at_most(
         };
         match accepted {
             Ok((stream, client)) => {
-                let Some(seat) = seats.take(client.ip()) else {
+                let Some(slot) = limit.take(client.ip()) else {
                     tracing::warn!(%client, "a connection to the webhook was refused: every other has a request open");
                     continue;
                 };
-                // The handshake is done apart, so that a slow client keeps nobody else waiting.
+                // In a task of its own: a slow handshake does not delay other clients.
                 let connections = connections.clone();
-                tokio::spawn(connections.serve(stream, seat, open.watcher()));
+                tokio::spawn(connections.serve(stream, slot, open.watcher()));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection to the webhook could not be accepted");

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::http::post;
 use super::pod_create::patched;
-use super::{asking, block, catalog_of, office, partner_a, pod};
+use super::{asking, block, office, partner_a, pod, snapshot_of};
 use crate::admission::review::read;
 use crate::admission::{
-    Catalog, Needs, Right, Rights, Settings, Source, Unreadable, Webhook, router,
+    ClusterReader, Dependencies, Right, Rights, Settings, Snapshot, Unreadable, Webhook, router,
 };
 use crate::metrics::Metrics;
 
@@ -29,17 +29,17 @@ enum Authorizer {
 /// Objects, an authorizer, and what that was asked.
 #[derive(Clone)]
 struct Asked {
-    objects: Catalog,
+    objects: Snapshot,
     authorizer: Authorizer,
     questions: Arc<Mutex<Vec<(Subject, Use)>>>,
 }
 
-impl Source for Asked {
-    async fn cached(&self, _: &Needs) -> Catalog {
+impl ClusterReader for Asked {
+    async fn cached(&self, _: &Dependencies) -> Snapshot {
         self.objects.clone()
     }
 
-    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+    async fn fresh(&self, _: &Dependencies) -> Result<Snapshot, Unreadable> {
         Ok(self.objects.clone())
     }
 }
@@ -60,7 +60,7 @@ impl Rights for Asked {
 }
 
 /// The authorizer of a cluster with these objects.
-fn cluster(objects: Catalog, authorizer: Authorizer) -> Asked {
+fn cluster(objects: Snapshot, authorizer: Authorizer) -> Asked {
     Asked {
         objects,
         authorizer,
@@ -200,7 +200,7 @@ async fn what_cannot_be_asked_is_refused_for_now() {
 async fn nobody_is_asked_about_what_is_refused_already() {
     let mut theirs = partner_a();
     theirs.spec.allowed_namespaces = Some(vec!["elsewhere".to_owned()]);
-    let objects = catalog_of([theirs], [block("office", "203.0.113.0/24")]);
+    let objects = snapshot_of([theirs], [block("office", "203.0.113.0/24")]);
     let cluster = cluster(objects, Authorizer::Says(Right::Missing));
     let parts = ["does not exist, or namespace \"shop\" may not use it"];
     refused_with(&cluster.created(&whole()).await, 403, &parts);

@@ -12,24 +12,25 @@ use hyper_util::service::TowerToHyperService;
 use mooring_plan::admission::usage::{Subject, Use};
 use serde_json::{Value, json};
 
-use super::{asking, block, catalog_of, office, partner_a};
+use super::{asking, block, office, partner_a, snapshot_of};
 use crate::admission::http::router_within;
-use crate::admission::room::Room;
+use crate::admission::load_shed::Limits;
 use crate::admission::{
-    Catalog, Needs, PATHS, Right, Rights, Settings, Source, Unreadable, Webhook, router,
+    ClusterReader, Dependencies, PATHS, Right, Rights, Settings, Snapshot, Unreadable, Webhook,
+    router,
 };
 use crate::metrics::Metrics;
 
 /// A cache, and what is really there; None: the API server does not answer.
 #[derive(Clone)]
 pub struct Scripted {
-    pub cached: Catalog,
-    pub fresh: Option<Catalog>,
+    pub cached: Snapshot,
+    pub fresh: Option<Snapshot>,
     pub reads: Arc<AtomicUsize>,
 }
 
 impl Scripted {
-    pub fn new(cached: Catalog, fresh: Option<Catalog>) -> Self {
+    pub fn new(cached: Snapshot, fresh: Option<Snapshot>) -> Self {
         Self {
             cached,
             fresh,
@@ -44,12 +45,12 @@ impl Rights for Scripted {
     }
 }
 
-impl Source for Scripted {
-    async fn cached(&self, _: &Needs) -> Catalog {
+impl ClusterReader for Scripted {
+    async fn cached(&self, _: &Dependencies) -> Snapshot {
         self.cached.clone()
     }
 
-    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+    async fn fresh(&self, _: &Dependencies) -> Result<Snapshot, Unreadable> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.fresh.clone().ok_or_else(|| Unreadable {
             what: "the IPs",
@@ -58,7 +59,7 @@ impl Source for Scripted {
     }
 }
 
-pub fn webhook(source: impl Source) -> (axum::Router, Metrics) {
+pub fn webhook(source: impl ClusterReader) -> (axum::Router, Metrics) {
     let metrics = Metrics::new();
     (
         router(Webhook {
@@ -111,7 +112,7 @@ async fn asked(source: &Scripted) -> Value {
 
 #[tokio::test]
 async fn a_cached_miss_does_not_deny() {
-    let source = Scripted::new(catalog_of([], []), Some(office()));
+    let source = Scripted::new(snapshot_of([], []), Some(office()));
     assert_eq!(asked(&source).await["allowed"], true);
     assert_eq!(source.reads.load(Ordering::Relaxed), 1);
 }
@@ -120,7 +121,7 @@ async fn a_cached_miss_does_not_deny() {
 async fn a_cached_conflict_does_not_deny() {
     let mut deleting = partner_a();
     deleting.metadata.deletion_timestamp = Some(super::read(json!("2026-01-01T00:00:00Z")));
-    let stale = catalog_of([deleting], [block("office", "203.0.113.0/24")]);
+    let stale = snapshot_of([deleting], [block("office", "203.0.113.0/24")]);
     assert_eq!(
         asked(&Scripted::new(stale, Some(office()))).await["allowed"],
         true
@@ -148,7 +149,7 @@ async fn block_asked(source: &Scripted, request: Value) -> Value {
 async fn what_cannot_be_taken_back_is_not_allowed_by_a_cache() {
     let office_block = block("office", "203.0.113.0/24");
     // Its only IP has not reached the cache yet.
-    let stale = catalog_of([], [office_block.clone()]);
+    let stale = snapshot_of([], [office_block.clone()]);
     let source = Scripted::new(stale, Some(office()));
     let delete = json!({"uid": "one", "operation": "DELETE", "oldObject": office_block});
     assert_eq!(block_asked(&source, delete).await["allowed"], false);
@@ -168,7 +169,11 @@ async fn what_cannot_be_taken_back_is_not_allowed_by_a_cache() {
 
 #[tokio::test]
 async fn a_miss_that_is_real_denies() {
-    let response = asked(&Scripted::new(catalog_of([], []), Some(catalog_of([], [])))).await;
+    let response = asked(&Scripted::new(
+        snapshot_of([], []),
+        Some(snapshot_of([], [])),
+    ))
+    .await;
     assert_eq!(
         (&response["allowed"], &response["status"]["code"]),
         (&json!(false), &json!(403))
@@ -177,7 +182,7 @@ async fn a_miss_that_is_real_denies() {
 
 #[tokio::test]
 async fn when_nothing_can_be_read_it_says_to_try_again() {
-    let response = asked(&Scripted::new(catalog_of([], []), None)).await;
+    let response = asked(&Scripted::new(snapshot_of([], []), None)).await;
     assert_eq!(response["status"]["reason"], "ServiceUnavailable");
     let message = response["status"]["message"].as_str().unwrap();
     assert!(
@@ -249,7 +254,7 @@ async fn a_body_that_never_comes_is_not_waited_for() {
         authorize_use: None,
         metrics: Metrics::new(),
     };
-    let router = router_within(webhook, Duration::ZERO, Room::default());
+    let router = router_within(webhook, Duration::ZERO, Limits::default());
     let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
     let (status, _) = post(&router, "/mutate/pod", Body::from_stream(never)).await;
     assert_eq!(status, StatusCode::GATEWAY_TIMEOUT);
@@ -276,12 +281,12 @@ impl Rights for Trap {
     }
 }
 
-impl Source for Trap {
-    async fn cached(&self, _: &Needs) -> Catalog {
+impl ClusterReader for Trap {
+    async fn cached(&self, _: &Dependencies) -> Snapshot {
         panic!("planted")
     }
 
-    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+    async fn fresh(&self, _: &Dependencies) -> Result<Snapshot, Unreadable> {
         panic!("planted")
     }
 }
@@ -319,31 +324,31 @@ impl Rights for Endless {
     }
 }
 
-impl Source for Endless {
-    async fn cached(&self, _: &Needs) -> Catalog {
+impl ClusterReader for Endless {
+    async fn cached(&self, _: &Dependencies) -> Snapshot {
         std::future::pending().await
     }
 
-    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+    async fn fresh(&self, _: &Dependencies) -> Result<Snapshot, Unreadable> {
         std::future::pending().await
     }
 }
 
-fn within(source: impl Source, room: Room) -> axum::Router {
+fn within(source: impl ClusterReader, limits: Limits) -> axum::Router {
     let webhook = Webhook {
         source,
         settings: Settings::default(),
         authorize_use: None,
         metrics: Metrics::new(),
     };
-    router_within(webhook, Duration::from_mins(1), room)
+    router_within(webhook, Duration::from_mins(1), limits)
 }
 
 const ENOUGH: usize = 1 << 20;
 
 #[tokio::test]
 async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
-    let router = within(Endless, Room::of(1, ENOUGH));
+    let router = within(Endless, Limits::of(1, ENOUGH));
     let ask = || post(&router, "/mutate/pod", review(&asking(json!({}))));
     let mut slow = Box::pin(ask());
     assert!(futures::poll!(&mut slow).is_pending());
@@ -359,7 +364,7 @@ async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
 
 #[tokio::test]
 async fn a_body_that_never_comes_takes_nobody_s_turn() {
-    let router = within(Scripted::new(office(), None), Room::of(1, ENOUGH));
+    let router = within(Scripted::new(office(), None), Limits::of(1, ENOUGH));
     let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
     let mut slow = Box::pin(post(&router, "/mutate/pod", Body::from_stream(never)));
     assert!(futures::poll!(&mut slow).is_pending());
@@ -369,7 +374,7 @@ async fn a_body_that_never_comes_takes_nobody_s_turn() {
 
 #[tokio::test]
 async fn bodies_take_no_more_memory_than_there_is_for_them() {
-    let router = within(Scripted::new(office(), None), Room::of(2, 2000));
+    let router = within(Scripted::new(office(), None), Limits::of(2, 2000));
     let part = |size| Ok::<_, std::io::Error>(axum::body::Bytes::from(vec![b' '; size]));
     let begun = futures::stream::iter([part(1990)]);
     let slow = futures::StreamExt::chain(begun, futures::stream::pending());
@@ -402,7 +407,7 @@ async fn a_review_of_too_many_values_is_refused_by_its_id() {
 
 #[tokio::test]
 async fn all_reviews_together_have_no_more_values_than_there_is_room_for() {
-    let router = within(Endless, Room::of(256, 1 << 25));
+    let router = within(Endless, Limits::of(256, 1 << 25));
     let many = json!({"metadata": {"annotations": {"ip.wgtwo.com/ip": "web"}}, "apiVersion": "v1", "kind": "Pod",
         "spec": {"tolerations": vec![json!({}); 9_000]}});
     let mut waiting = Vec::new();

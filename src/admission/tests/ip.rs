@@ -4,18 +4,18 @@ use mooring_plan::admission::address::Parent;
 use serde_json::{Value, json};
 
 use super::{
-    accepts_silently, block, catalog_of, held, ip, office, partner_a, read, rejects, warns,
+    accepts_silently, block, held, ip, office, partner_a, read, rejects, snapshot_of, warns,
 };
 use crate::admission::ip::{address_wanted, validate_ip};
-use crate::admission::{Catalog, Change, Verdict};
+use crate::admission::{Change, Snapshot, Verdict};
 use crate::api::Ip;
 
 fn new(spec: Value) -> Ip {
     ip("partner-b", "uid-b", spec, Value::Null)
 }
 
-fn create(spec: Value, catalog: &Catalog) -> Verdict {
-    validate_ip(&Change::Create(new(spec)), catalog)
+fn create(spec: Value, snapshot: &Snapshot) -> Verdict {
+    validate_ip(&Change::Create(new(spec)), snapshot)
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn an_address_lies_in_a_block() {
          block first.",
     );
     rejects(
-        create(json!({"address": "198.51.100.8"}), &catalog_of([], [])),
+        create(json!({"address": "198.51.100.8"}), &snapshot_of([], [])),
         "There is no IPBlock yet.",
     );
     rejects(
@@ -52,14 +52,14 @@ fn an_address_lies_in_a_block() {
 fn a_message_lists_five_blocks_and_counts_the_rest() {
     let blocks = (0..7).map(|n| block(&format!("block-{n}"), &format!("10.0.{n}.0/24")));
     rejects(
-        create(json!({"address": "198.51.100.8"}), &catalog_of([], blocks)),
+        create(json!({"address": "198.51.100.8"}), &snapshot_of([], blocks)),
         "block-4 (10.0.4.0/24) and 2 more.",
     );
 }
 
 #[test]
 fn of_two_blocks_one_must_be_named() {
-    let catalog = catalog_of(
+    let snapshot = snapshot_of(
         [],
         [
             block("office", "203.0.113.0/24"),
@@ -67,12 +67,12 @@ fn of_two_blocks_one_must_be_named() {
         ],
     );
     rejects(
-        create(json!({"address": "203.0.113.8"}), &catalog),
+        create(json!({"address": "203.0.113.8"}), &snapshot),
         "give spec.block: \"office\" or \"part\"",
     );
     accepts_silently(create(
         json!({"address": "203.0.113.8", "block": "part"}),
-        &catalog,
+        &snapshot,
     ));
 }
 
@@ -83,7 +83,7 @@ fn excluded_and_awss_own_addresses_are_refused() {
     rejects(
         create(
             json!({"address": "203.0.113.9"}),
-            &catalog_of([], [excluding]),
+            &snapshot_of([], [excluding]),
         ),
         "203.0.113.8/29 in spec.excluded",
     );
@@ -103,7 +103,7 @@ fn what_aws_keeps_is_the_subnets() {
     part.status.get_or_insert_default().subnet_cidrs = vec!["203.0.113.0/24".to_owned()];
     accepts_silently(create(
         json!({"address": "203.0.113.16"}),
-        &catalog_of([], [part]),
+        &snapshot_of([], [part]),
     ));
 }
 
@@ -113,7 +113,7 @@ fn before_the_first_look_at_the_subnet_awss_addresses_pass() {
     unseen.status = None;
     accepts_silently(create(
         json!({"address": "203.0.113.3"}),
-        &catalog_of([], [unseen]),
+        &snapshot_of([], [unseen]),
     ));
 }
 
@@ -129,9 +129,9 @@ fn the_holder_of_an_address_is_named() {
         json!({"block": "office"}),
         json!({"address": "203.0.113.9", "block": "office"}),
     );
-    let catalog = catalog_of([allocated], [block("office", "203.0.113.0/24")]);
+    let snapshot = snapshot_of([allocated], [block("office", "203.0.113.0/24")]);
     rejects(
-        create(json!({"address": "203.0.113.9"}), &catalog),
+        create(json!({"address": "203.0.113.9"}), &snapshot),
         "is in use by IP \"partner-c\"",
     );
     let service = office().with_parent(Some(Parent::Else("Service default/kubernetes".to_owned())));
@@ -153,7 +153,7 @@ fn a_block_on_its_way_out_takes_no_more() {
     let mut deleting = block("office", "203.0.113.0/24");
     deleting.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
     rejects(
-        create(json!({"block": "office"}), &catalog_of([], [deleting])),
+        create(json!({"block": "office"}), &snapshot_of([], [deleting])),
         "IPBlock \"office\" of IP \"partner-b\" is being deleted",
     );
 }
@@ -163,11 +163,11 @@ fn a_full_block_is_said_at_once() {
     let mut full = block("office", "203.0.113.0/24");
     full.status.get_or_insert_default().free = 0;
     warns(
-        create(json!({"block": "office"}), &catalog_of([], [full.clone()])),
+        create(json!({"block": "office"}), &snapshot_of([], [full.clone()])),
         "has no free address",
     );
     full.status.get_or_insert_default().free = 1;
-    accepts_silently(create(json!({"block": "office"}), &catalog_of([], [full])));
+    accepts_silently(create(json!({"block": "office"}), &snapshot_of([], [full])));
 }
 
 #[test]
@@ -178,18 +178,18 @@ fn ipv6_is_refused_in_a_sentence() {
     );
 }
 
-fn edit(new: Ip, catalog: &Catalog) -> Verdict {
+fn edit(new: Ip, snapshot: &Snapshot) -> Verdict {
     validate_ip(
         &Change::Update {
             old: held("203.0.113.7"),
             new,
         },
-        catalog,
+        snapshot,
     )
 }
 
-fn two_blocks() -> Catalog {
-    catalog_of(
+fn two_blocks() -> Snapshot {
+    snapshot_of(
         [held("203.0.113.7")],
         [
             block("office", "203.0.113.0/24"),
@@ -223,10 +223,10 @@ fn an_edit_that_moves_nothing_asks_nothing() {
     let mut opened = held("203.0.113.7");
     opened.spec.allowed_namespaces = Some(vec!["shop".to_owned()]);
     opened.spec.reassign = true;
-    accepts_silently(edit(opened, &catalog_of([], [])));
+    accepts_silently(edit(opened, &snapshot_of([], [])));
     let mut leaving = held("198.51.100.8");
     leaving.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
-    accepts_silently(edit(leaving, &catalog_of([], [])));
+    accepts_silently(edit(leaving, &snapshot_of([], [])));
 }
 
 #[test]

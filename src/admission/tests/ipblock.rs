@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{accepts_silently, block, catalog_of, ip, office, partner_a, read, rejects, warns};
+use super::{accepts_silently, block, ip, office, partner_a, read, rejects, snapshot_of, warns};
 use crate::admission::ipblock::validate_ipblock;
-use crate::admission::{Catalog, Change, Verdict};
+use crate::admission::{Change, Snapshot, Verdict};
 use crate::api::{Ip, IpBlock};
 
-fn create(block: IpBlock, catalog: &Catalog) -> Verdict {
-    validate_ipblock(&Change::Create(block), catalog)
+fn create(block: IpBlock, snapshot: &Snapshot) -> Verdict {
+    validate_ipblock(&Change::Create(block), snapshot)
 }
 
-fn edit(change: impl FnOnce(&mut IpBlock), catalog: &Catalog) -> Verdict {
+fn edit(change: impl FnOnce(&mut IpBlock), snapshot: &Snapshot) -> Verdict {
     let old = block("office", "203.0.113.0/24");
     let mut new = old.clone();
     change(&mut new);
-    validate_ipblock(&Change::Update { old, new }, catalog)
+    validate_ipblock(&Change::Update { old, new }, snapshot)
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn two_blocks_do_not_overlap() {
         create(block("all", "203.0.0.0/16"), &office()),
         "overlaps IPBlock \"office\"",
     );
-    let both = catalog_of(
+    let both = snapshot_of(
         [],
         [
             block("office", "203.0.113.0/24"),
@@ -71,7 +71,7 @@ fn an_exclusion_outside_the_range_is_pointed_out() {
     );
 }
 
-fn many() -> Catalog {
+fn many() -> Snapshot {
     let ips = (0..7).map(|n| {
         let address = format!("203.0.113.{}", 200 + n);
         let status = json!({"address": address, "block": "office"});
@@ -82,7 +82,7 @@ fn many() -> Catalog {
             status,
         )
     });
-    catalog_of(ips, [block("office", "203.0.113.0/24")])
+    snapshot_of(ips, [block("office", "203.0.113.0/24")])
 }
 
 #[test]
@@ -103,8 +103,8 @@ fn it_does_not_shrink_below_addresses_that_ips_have() {
 
 #[test]
 fn it_is_not_deleted_below_ips() {
-    let delete = |catalog: &Catalog| {
-        validate_ipblock(&Change::Delete(block("office", "203.0.113.0/24")), catalog)
+    let delete = |snapshot: &Snapshot| {
+        validate_ipblock(&Change::Delete(block("office", "203.0.113.0/24")), snapshot)
     };
     rejects(delete(&many()), "partner-4 and 2 more");
     rejects(delete(&office()), "has IPs: partner-a");
@@ -114,11 +114,11 @@ fn it_is_not_deleted_below_ips() {
         json!({"block": "office"}),
         Value::Null,
     );
-    rejects(delete(&catalog_of([waiting], [])), "has IPs: partner-b");
-    accepts_silently(delete(&catalog_of([], [])));
+    rejects(delete(&snapshot_of([waiting], [])), "has IPs: partner-b");
+    accepts_silently(delete(&snapshot_of([], [])));
     let mut leaving: Ip = partner_a();
     leaving.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
-    accepts_silently(delete(&catalog_of([leaving], [])));
+    accepts_silently(delete(&snapshot_of([leaving], [])));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn the_subnet_stays() {
 fn narrowing_the_namespaces_says_who_stays() {
     let held =
         json!({"address": "203.0.113.7", "block": "office", "claimed": true, "pod": "shop/web"});
-    let catalog = catalog_of(
+    let snapshot = snapshot_of(
         [ip(
             "partner-a",
             "uid-a",
@@ -149,18 +149,18 @@ fn narrowing_the_namespaces_says_who_stays() {
     warns(
         edit(
             |block| block.spec.allowed_namespaces = only(&["bank"]),
-            &catalog,
+            &snapshot,
         ),
         "not allowed any more: shop/web",
     );
     warns(
         edit(
             |block| block.spec.allowed_namespaces = only(&["shop"]),
-            &catalog,
+            &snapshot,
         ),
         "none has one now",
     );
-    accepts_silently(edit(|_| {}, &catalog));
+    accepts_silently(edit(|_| {}, &snapshot));
 }
 
 #[test]

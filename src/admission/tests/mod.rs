@@ -8,7 +8,7 @@ mod authorize;
 mod http;
 mod ip;
 mod ipblock;
-mod live;
+mod kube_reader;
 mod named;
 mod pod_create;
 mod pod_refused;
@@ -23,7 +23,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Allowed, Catalog, Verdict};
+use super::{Allowed, Snapshot, Verdict};
 use crate::api::{Ip, IpBlock};
 
 fn read<K: DeserializeOwned>(value: Value) -> K {
@@ -71,19 +71,19 @@ fn held(address: &str) -> Ip {
     ip("partner-a", "uid-a", json!({"address": address}), status)
 }
 
-fn catalog_of(
+fn snapshot_of(
     ips: impl IntoIterator<Item = Ip>,
     blocks: impl IntoIterator<Item = IpBlock>,
-) -> Catalog {
-    Catalog::new(
+) -> Snapshot {
+    Snapshot::new(
         ips.into_iter().map(Arc::new).collect(),
         blocks.into_iter().map(Arc::new).collect(),
     )
 }
 
 /// One block with one free IP.
-fn office() -> Catalog {
-    catalog_of([partner_a()], [block("office", "203.0.113.0/24")])
+fn office() -> Snapshot {
+    snapshot_of([partner_a()], [block("office", "203.0.113.0/24")])
 }
 
 /// A pod that asks for `partner-a`, with these fields in its spec.

@@ -5,32 +5,32 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::{
-    accepts, accepts_silently, asking, block, catalog_of, ip, office, partner_a, pod, read,
-    rejects, warns,
+    accepts, accepts_silently, asking, block, ip, office, partner_a, pod, read, rejects,
+    snapshot_of, warns,
 };
 use crate::admission::pod::{mutate_pod, validate_pod};
-use crate::admission::{Catalog, Change, Settings, Verdict};
+use crate::admission::{Change, Settings, Snapshot, Verdict};
 
-pub fn mutate(pod: &Pod, catalog: &Catalog) -> Verdict {
-    mutate_pod(pod, "shop", catalog, Settings::default())
+pub fn mutate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
+    mutate_pod(pod, "shop", snapshot, Settings::default())
 }
 
-fn validate(pod: &Pod, catalog: &Catalog) -> Verdict {
+fn validate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
     validate_pod(
         &Change::Create(pod.clone()),
         "shop",
-        catalog,
+        snapshot,
         Settings::default(),
     )
 }
 
-fn patch(pod: &Pod, catalog: &Catalog) -> Value {
-    serde_json::to_value(accepts(mutate(pod, catalog)).patch).unwrap()
+fn patch(pod: &Pod, snapshot: &Snapshot) -> Value {
+    serde_json::to_value(accepts(mutate(pod, snapshot)).patch).unwrap()
 }
 
-pub fn patched(pod: &Pod, catalog: &Catalog) -> Pod {
+pub fn patched(pod: &Pod, snapshot: &Snapshot) -> Pod {
     let mut object = serde_json::to_value(pod).unwrap();
-    let patch: Patch = serde_json::from_value(patch(pod, catalog)).unwrap();
+    let patch: Patch = serde_json::from_value(patch(pod, snapshot)).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();
     read(object)
 }
@@ -83,13 +83,13 @@ fn an_allocated_address_finds_its_ip_too() {
         json!({"block": "office"}),
         json!({"address": "203.0.113.9", "block": "office"}),
     );
-    let catalog = catalog_of(
+    let snapshot = snapshot_of(
         [partner_a(), allocated],
         [block("office", "203.0.113.0/24")],
     );
     let patched = patched(
         &pod(json!({"ip.wgtwo.com/ip": "203.0.113.9"}), json!({})),
-        &catalog,
+        &snapshot,
     );
     assert_eq!(
         patched.metadata.labels.unwrap()["ip.wgtwo.com/ip"],
@@ -139,10 +139,10 @@ fn affinity_is_added_where_its_parents_end() {
     assert_eq!(patch(&preferred, &office()), wanted);
 }
 
-pub fn chosen_nodes() -> Catalog {
+pub fn chosen_nodes() -> Snapshot {
     let mut office = block("office", "203.0.113.0/24");
     office.spec.node_selector = Some(read(json!({"matchLabels": {"role": "edge", "zone": "a"}})));
-    catalog_of([partner_a()], [office])
+    snapshot_of([partner_a()], [office])
 }
 
 #[test]
@@ -195,18 +195,18 @@ fn only_the_plugins_tolerations_become_failover_after() {
 
 #[test]
 fn mutating_twice_is_mutating_once_and_passes_the_validation() {
-    for catalog in [office(), chosen_nodes()] {
+    for snapshot in [office(), chosen_nodes()] {
         let once = patched(
             &asking(
                 json!({"tolerations": [toleration("node.kubernetes.io/not-ready", Some(300))]}),
             ),
-            &catalog,
+            &snapshot,
         );
-        accepts_silently(mutate(&once, &catalog));
-        accepts_silently(validate(&once, &catalog));
+        accepts_silently(mutate(&once, &snapshot));
+        accepts_silently(validate(&once, &snapshot));
         // Noted once, where the pod is as it will be stored.
-        assert_eq!(accepts(mutate(&once, &catalog)).granted, None);
-        let granted = accepts(validate(&once, &catalog)).granted;
+        assert_eq!(accepts(mutate(&once, &snapshot)).granted, None);
+        let granted = accepts(validate(&once, &snapshot)).granted;
         let granted = granted.expect("it is granted");
         assert!(
             granted.contains("IP partner-a (203.0.113.7)") && granted.ends_with("to pod shop/web"),
@@ -244,9 +244,9 @@ fn whoever_holds_it_is_named() {
         json!({"address": "203.0.113.7"}),
         held,
     );
-    let catalog = catalog_of([held], [block("office", "203.0.113.0/24")]);
+    let snapshot = snapshot_of([held], [block("office", "203.0.113.0/24")]);
     warns(
-        mutate(&asking(json!({})), &catalog),
+        mutate(&asking(json!({})), &snapshot),
         "is held by pod shop/old",
     );
 }

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::pod_create::{chosen_nodes, mutate};
-use super::{accepts, asking, block, catalog_of, office, partner_a, pod, read, rejects};
+use super::{accepts, asking, block, office, partner_a, pod, read, rejects, snapshot_of};
 use crate::admission::NodeSeen;
 use crate::api::IpBlock;
 
 #[test]
 fn a_missing_ip_and_one_of_another_namespace_are_told_apart_by_nobody() {
     let missing = rejects(
-        mutate(&asking(json!({})), &catalog_of([], [])),
+        mutate(&asking(json!({})), &snapshot_of([], [])),
         "does not exist, or namespace \"shop\" may not use it",
     );
     let mut closed = partner_a();
@@ -19,14 +19,14 @@ fn a_missing_ip_and_one_of_another_namespace_are_told_apart_by_nobody() {
     closed_block.spec.allowed_namespaces = Some(vec!["bank".to_owned()]);
     let mut deleting = closed.clone();
     deleting.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
-    for catalog in [
-        catalog_of([closed], [block("office", "203.0.113.0/24")]),
-        catalog_of([deleting], [block("office", "203.0.113.0/24")]),
-        catalog_of([partner_a()], [closed_block]),
-        catalog_of([partner_a()], []),
+    for snapshot in [
+        snapshot_of([closed], [block("office", "203.0.113.0/24")]),
+        snapshot_of([deleting], [block("office", "203.0.113.0/24")]),
+        snapshot_of([partner_a()], [closed_block]),
+        snapshot_of([partner_a()], []),
     ] {
         assert_eq!(
-            rejects(mutate(&asking(json!({})), &catalog), "may not use it"),
+            rejects(mutate(&asking(json!({})), &snapshot), "may not use it"),
             missing
         );
     }
@@ -37,7 +37,7 @@ fn a_namespace_that_both_allow_may_use_it() {
     let (mut open, mut office) = (partner_a(), block("office", "203.0.113.0/24"));
     open.spec.allowed_namespaces = Some(vec!["shop".to_owned()]);
     office.spec.allowed_namespaces = Some(vec!["bank".to_owned(), "shop".to_owned()]);
-    accepts(mutate(&asking(json!({})), &catalog_of([open], [office])));
+    accepts(mutate(&asking(json!({})), &snapshot_of([open], [office])));
 }
 
 /// Found by fuzzing: its patch could not be applied.
@@ -52,9 +52,9 @@ fn a_pod_without_a_spec_is_refused_in_a_sentence() {
 fn an_ip_on_its_way_out_is_not_given() {
     let mut deleting = partner_a();
     deleting.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
-    let catalog = catalog_of([deleting], [block("office", "203.0.113.0/24")]);
+    let snapshot = snapshot_of([deleting], [block("office", "203.0.113.0/24")]);
     rejects(
-        mutate(&asking(json!({})), &catalog),
+        mutate(&asking(json!({})), &snapshot),
         "is being deleted: name another IP",
     );
 }
@@ -107,9 +107,9 @@ fn a_node_chosen_beforehand_must_be_one_of_the_block() {
 fn before_the_first_look_at_the_block_a_chosen_node_is_left_to_the_controller() {
     let mut unseen: IpBlock = block("office", "203.0.113.0/24");
     unseen.status = None;
-    let catalog =
-        catalog_of([partner_a()], [unseen]).with_node(NodeSeen::Labelled(read(json!({}))));
-    accepts(mutate(&asking(json!({"nodeName": "node-1"})), &catalog));
+    let snapshot =
+        snapshot_of([partner_a()], [unseen]).with_node(NodeSeen::Labelled(read(json!({}))));
+    accepts(mutate(&asking(json!({"nodeName": "node-1"})), &snapshot));
 }
 
 fn required(terms: Value) -> Value {

@@ -5,9 +5,9 @@ use k8s_openapi::api::core::v1::Pod;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{block, catalog_of, partner_a, read};
+use super::{block, partner_a, read, snapshot_of};
 use crate::admission::pod::{mutate_pod, validate_pod};
-use crate::admission::{Catalog, Change, Settings};
+use crate::admission::{Change, Settings, Snapshot};
 
 const OURS: &str = "ip.wgtwo.com/ip";
 
@@ -134,20 +134,20 @@ prop_compose! {
     }
 }
 
-fn catalogs() -> impl Strategy<Value = Catalog> {
+fn snapshots() -> impl Strategy<Value = Snapshot> {
     (any::<bool>(), any::<bool>()).prop_map(|(chosen, there)| {
         let mut office = block("office", "203.0.113.0/24");
         if chosen {
             office.spec.node_selector = Some(read(json!({"matchLabels": {"role": "edge"}})));
         }
-        catalog_of([partner_a()], there.then_some(office))
+        snapshot_of([partner_a()], there.then_some(office))
     })
 }
 
 /// The pod without anything that admission may put there. What it may only have created, and is
 /// empty now, goes too.
-fn rest(mut pod: Value, catalog: &Catalog) -> Value {
-    let chosen = catalog
+fn rest(mut pod: Value, snapshot: &Snapshot) -> Value {
+    let chosen = snapshot
         .block("office")
         .is_some_and(|block| block.node_labels().is_some());
     let wanted = if chosen {
@@ -241,20 +241,20 @@ fn hopeless(pod: &Pod) -> Vec<bool> {
 
 proptest! {
     #[test]
-    fn a_pod_is_given_what_it_needs_and_nothing_else(before in pods(), catalog in catalogs()) {
+    fn a_pod_is_given_what_it_needs_and_nothing_else(before in pods(), snapshot in snapshots()) {
         let settings = Settings::default();
         let pod: Pod = read(before.clone());
-        let Ok(allowed) = mutate_pod(&pod, "shop", &catalog, settings) else { return Ok(()) };
+        let Ok(allowed) = mutate_pod(&pod, "shop", &snapshot, settings) else { return Ok(()) };
         let mut after = before.clone();
         json_patch::patch(&mut after, &allowed.patch).unwrap();
         let changed: Pod = read(after.clone());
 
-        let again = mutate_pod(&changed, "shop", &catalog, settings).unwrap();
+        let again = mutate_pod(&changed, "shop", &snapshot, settings).unwrap();
         prop_assert!(again.patch.0.is_empty(), "{:?}", again.patch);
-        let validated = validate_pod(&Change::Create(changed.clone()), "shop", &catalog, settings);
+        let validated = validate_pod(&Change::Create(changed.clone()), "shop", &snapshot, settings);
         prop_assert!(validated.is_ok(), "{validated:?}");
 
-        prop_assert_eq!(rest(after, &catalog), rest(before.clone(), &catalog));
+        prop_assert_eq!(rest(after, &snapshot), rest(before.clone(), &snapshot));
         let hopeless_before = hopeless(&pod);
         if !hopeless_before.is_empty() {
             prop_assert_eq!(hopeless(&changed), hopeless_before);
@@ -265,12 +265,12 @@ proptest! {
     }
 
     #[test]
-    fn every_refusal_of_a_pod_says_what_to_do_next(pod in pods(), catalog in catalogs()) {
+    fn every_refusal_of_a_pod_says_what_to_do_next(pod in pods(), snapshot in snapshots()) {
         let pod: Pod = read(pod);
         let change = Change::Create(pod.clone());
         for verdict in [
-            mutate_pod(&pod, "shop", &catalog, Settings::default()),
-            validate_pod(&change, "shop", &catalog, Settings::default()),
+            mutate_pod(&pod, "shop", &snapshot, Settings::default()),
+            validate_pod(&change, "shop", &snapshot, Settings::default()),
         ] {
             if let Err(denial) = verdict {
                 prop_assert!(denial.way_out().len() > 10 && !denial.what().is_empty(), "{denial}");

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::http::{review, webhook};
 use super::{asking, office};
 use crate::admission::server::serve_at_most;
-use crate::admission::{Catalog, Needs, Right, Rights, Source, Unreadable};
+use crate::admission::{ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
@@ -36,14 +36,14 @@ impl Rights for Held {
     }
 }
 
-impl Source for Held {
-    async fn cached(&self, _: &Needs) -> Catalog {
+impl ClusterReader for Held {
+    async fn cached(&self, _: &Dependencies) -> Snapshot {
         self.asked.notify_one();
         self.released.notified().await;
         office()
     }
 
-    async fn fresh(&self, _: &Needs) -> Result<Catalog, Unreadable> {
+    async fn fresh(&self, _: &Dependencies) -> Result<Snapshot, Unreadable> {
         Ok(office())
     }
 }

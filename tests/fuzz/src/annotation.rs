@@ -15,7 +15,7 @@ use mooring_plan::objects::Handover;
 use mooring_plan::reason::Reason;
 use serde_json::json;
 
-use crate::review::world::catalog;
+use crate::review::world::snapshot;
 
 /// Texts, one a line, and all of them as one.
 pub fn annotation(data: &[u8]) {
@@ -137,9 +137,9 @@ fn pods(text: &str) {
     let mut asking: Pod = serde_json::from_value(object).unwrap();
     let annotations = asking.metadata.annotations.as_mut().unwrap();
     annotations.remove(HANDOVER_ANNOTATION);
-    let (catalog, settings) = (catalog(), Settings::default());
-    let meant = catalog.ip_meant(text).is_some();
-    match mutate_pod(&asking, "shop", &catalog, settings) {
+    let (snapshot, settings) = (snapshot(), Settings::default());
+    let meant = snapshot.ip_meant(text).is_some();
+    match mutate_pod(&asking, "shop", &snapshot, settings) {
         Ok(allowed) => assert!(meant && !allowed.patch.0.is_empty(), "{text}"),
         Err(denial) => {
             // What can name nothing is not repeated.
@@ -153,7 +153,7 @@ fn pods(text: &str) {
         new: asking,
     };
     assert!(
-        validate_pod(&live, "shop", &catalog, settings).is_ok(),
+        validate_pod(&live, "shop", &snapshot, settings).is_ok(),
         "{text}"
     );
 }

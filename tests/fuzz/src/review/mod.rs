@@ -145,7 +145,7 @@ fn patch(response: &Value) -> Option<Patch> {
     Some(serde_json::from_slice(&bytes).unwrap())
 }
 
-/// The pod as the patch leaves it: all that the user wrote, what it needs, and nothing to add.
+/// The pod as the patch leaves it: all that the user wrote, what it dependencies, and nothing to add.
 fn mutated(asked: &Value, patch: &Patch) {
     let before = &asked["request"]["object"];
     let mut after = before.clone();
@@ -162,7 +162,7 @@ fn mutated(asked: &Value, patch: &Patch) {
         .unwrap_or_else(|error| panic!("{error}: {after}"));
     let annotations = metadata.annotations.unwrap_or_default();
     let labels = metadata.labels.unwrap_or_default();
-    let meant = world::catalog();
+    let meant = world::snapshot();
     let meant = meant.ip_meant(&annotations[IP_ANNOTATION]).unwrap();
     assert_eq!(labels.get(IP_LABEL), meant.metadata.name.as_ref());
     assert_eq!(

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use mooring::admission::{Catalog, Needs, NodeSeen, Right, Rights, Source, Unreadable};
+use mooring::admission::{
+    ClusterReader, Dependencies, NodeSeen, Right, Rights, Snapshot, Unreadable,
+};
 use mooring::api::{Ip, IpBlock};
 use mooring_plan::admission::address::Parent;
 use mooring_plan::admission::usage::{Subject, Use};
@@ -38,12 +40,12 @@ fn ip(name: &str, spec: Value, status: Value) -> Arc<Ip> {
 
 /// Blocks and IPs of every sort: free, held, going, closed to others, without a block.
 #[must_use]
-pub fn catalog() -> Catalog {
-    static CATALOG: LazyLock<Catalog> = LazyLock::new(made);
+pub fn snapshot() -> Snapshot {
+    static CATALOG: LazyLock<Snapshot> = LazyLock::new(made);
     CATALOG.clone()
 }
 
-fn made() -> Catalog {
+fn made() -> Snapshot {
     const SUBNET: &str = "subnet-0123456789abcdef0";
     let blocks = vec![
         block(
@@ -93,7 +95,7 @@ fn made() -> Catalog {
         ),
         going,
     ];
-    Catalog::new(ips, blocks)
+    Snapshot::new(ips, blocks)
 }
 
 /// Where the webhook looks.
@@ -103,7 +105,7 @@ pub struct Cluster {
     pub stale: bool,
 }
 
-/// Nobody but mallory lacks a right here.
+/// Nobody but mallory mutations a right here.
 impl Rights for Cluster {
     async fn right(&self, subject: &Subject, _: &Use) -> Result<Right, Unreadable> {
         if subject.user.starts_with("mallory") {
@@ -114,22 +116,22 @@ impl Rights for Cluster {
     }
 }
 
-impl Source for Cluster {
-    async fn cached(&self, needs: &Needs) -> Catalog {
+impl ClusterReader for Cluster {
+    async fn cached(&self, dependencies: &Dependencies) -> Snapshot {
         if self.stale {
-            Catalog::default()
+            Snapshot::default()
         } else {
-            now(needs)
+            now(dependencies)
         }
     }
 
-    async fn fresh(&self, needs: &Needs) -> Result<Catalog, Unreadable> {
-        Ok(now(needs))
+    async fn fresh(&self, dependencies: &Dependencies) -> Result<Snapshot, Unreadable> {
+        Ok(now(dependencies))
     }
 }
 
-fn now(needs: &Needs) -> Catalog {
-    let node = match needs.node.as_deref() {
+fn now(dependencies: &Dependencies) -> Snapshot {
+    let node = match dependencies.node.as_deref() {
         Some("node-1") => {
             let labels =
                 ["role", "ip.wgtwo.com.node-restriction.kubernetes.io/office"].map(str::to_owned);
@@ -145,7 +147,7 @@ fn now(needs: &Needs) -> Catalog {
     let service = |address: std::net::Ipv4Addr| {
         (address.octets()[3] == 99).then(|| Parent::Else("Service default/kubernetes".to_owned()))
     };
-    catalog()
+    snapshot()
         .with_node(node)
-        .with_parent(needs.address.and_then(service))
+        .with_parent(dependencies.address.and_then(service))
 }

@@ -1,4 +1,4 @@
-//! What is known of other objects when a verdict is taken.
+//! The other objects that a verdict depends on, as they were at one moment.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -24,7 +24,7 @@ pub enum NodeSeen {
 
 /// Other objects, as they were at one moment; only read.
 #[derive(Clone, Debug, Default)]
-pub struct Catalog {
+pub struct Snapshot {
     ips: Vec<Arc<Ip>>,
     blocks: Vec<Arc<IpBlock>>,
     node: NodeSeen,
@@ -35,11 +35,11 @@ fn name_of(metadata: &kube::api::ObjectMeta) -> &str {
     metadata.name.as_deref().unwrap_or_default()
 }
 
-impl Catalog {
+impl Snapshot {
     /// Of all IPs and blocks, in any order.
     #[must_use]
     pub fn new(mut ips: Vec<Arc<Ip>>, mut blocks: Vec<Arc<IpBlock>>) -> Self {
-        // A verdict must not depend on the order in which a cache hands them out.
+        // A verdict must not depend on the order of a cache.
         ips.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
         blocks.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
         Self {

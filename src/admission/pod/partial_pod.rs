@@ -1,5 +1,5 @@
-//! As much of a pod as is decided from. The rest of a review's pod is passed over: a list of three-byte volumes
-//! would become a thousand times as large when read.
+//! The fields of a pod that verdicts depend on. Other fields are skipped: a list of three-byte volumes would become a
+//! thousand times as large when read.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::admission::json_object::Object;
 /// A pod of a review.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SeenPod {
+pub struct PartialPod {
     #[serde(rename = "apiVersion")]
     _version: Version,
     #[serde(rename = "kind")]
@@ -38,7 +38,7 @@ enum Kind {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Spec {
-    affinity: Option<Object<SeenAffinity>>,
+    affinity: Option<Object<PartialAffinity>>,
     node_name: Option<String>,
     node_selector: Option<BTreeMap<String, String>>,
     readiness_gates: Option<Vec<PodReadinessGate>>,
@@ -48,12 +48,12 @@ struct Spec {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SeenAffinity {
+struct PartialAffinity {
     node_affinity: Option<NodeAffinity>,
 }
 
-impl From<Object<SeenPod>> for Pod {
-    fn from(Object(seen): Object<SeenPod>) -> Self {
+impl From<Object<PartialPod>> for Pod {
+    fn from(Object(seen): Object<PartialPod>) -> Self {
         let spec = seen.spec.map(|Object(spec)| PodSpec {
             affinity: spec.affinity.map(|Object(affinity)| Affinity {
                 node_affinity: affinity.node_affinity,

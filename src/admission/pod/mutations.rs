@@ -1,4 +1,4 @@
-//! What a pod that asks for an address is to have, and what it lacks of it.
+//! The mutations of a pod that asks for an address.
 
 use json_patch::jsonptr::{PointerBuf, Token};
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
@@ -14,14 +14,14 @@ use crate::api::{IpBlock, names};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Something that a pod lacks.
+/// A change that gives a pod something that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack {
-    /// What it is, in a message.
+pub struct Mutation {
+    /// What it gives, in a message.
     pub what: &'static str,
     /// Whether the address cannot come without it.
     pub essential: bool,
-    /// What puts it there.
+    /// The operations.
     pub patch: Vec<PatchOperation>,
 }
 
@@ -32,8 +32,8 @@ fn add<'a>(path: impl IntoIterator<Item: Into<Token<'a>>>, value: Value) -> Patc
     })
 }
 
-/// Everything that the pod lacks; nothing once it was patched.
-pub fn lacking(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<Lack> {
+/// Each mutation that the pod needs; none once it was patched.
+pub fn mutations(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<Mutation> {
     let uid = resolved.ip.metadata.uid.as_deref().unwrap_or_default();
     let essential = [
         ("label ip.wgtwo.com/ip", ip_label(pod, resolved.ip_name())),
@@ -41,13 +41,13 @@ pub fn lacking(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<La
         ("readiness gate ip.wgtwo.com/attached", readiness_gate(pod)),
         ("node affinity", affinity(pod, resolved.block)),
     ];
-    let essential = essential.map(|(what, patch)| Lack {
+    let essential = essential.map(|(what, patch)| Mutation {
         what,
         essential: true,
         patch,
     });
     let patch = failover(pod, resolved.block, settings);
-    let tolerations = Lack {
+    let tolerations = Mutation {
         what: "tolerations",
         essential: false,
         patch,
@@ -55,7 +55,7 @@ pub fn lacking(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<La
     essential
         .into_iter()
         .chain([tolerations])
-        .filter(|lack| !lack.patch.is_empty())
+        .filter(|mutation| !mutation.patch.is_empty())
         .collect()
 }
 

@@ -1,5 +1,5 @@
-//! The cluster's objects: IPs and blocks from watches, the rest when it is needed. What many reviews need at the same
-//! time is read once for all of them, and a limited number of reads are on their way.
+//! The cluster's objects: IPs and blocks from watches, others when a review needs them. Reviews that need the same
+//! object at the same time share one read, and the number of reads at a time is limited.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -23,13 +23,12 @@ use tokio::time::timeout;
 
 use super::caches::{Caches, whole};
 use super::cluster_reader::LIMIT;
-use super::shared::{Shared, SharedBy};
-use super::{Catalog, Needs, NodeSeen, Right, Rights, Source, Unreadable};
+use super::single_flight::{SingleFlight, SingleFlightBy};
+use super::{ClusterReader, Dependencies, NodeSeen, Right, Rights, Snapshot, Unreadable};
 use crate::api::read::reservation;
 use crate::api::{Ip, IpBlock, names};
 
-/// So many reads of the API server are on their way at a time: more would not be answered sooner, and would take from
-/// what the controller asks.
+/// The most reads of the API server at a time: more would not be answered sooner, and would delay the controller's.
 const READS: usize = 32;
 
 /// All IPs and blocks.
@@ -47,32 +46,32 @@ enum IpSeen {
 
 /// The cluster's objects, by caches and by the API server.
 #[derive(Clone)]
-pub struct Live {
+pub struct KubeReader {
     client: Client,
     caches: Caches,
-    lists: Shared<Lists>,
-    nodes: SharedBy<String, NodeSeen>,
-    parents: SharedBy<Ipv4Addr, Option<Parent>>,
-    ips: SharedBy<String, IpSeen>,
+    lists: SingleFlight<Lists>,
+    nodes: SingleFlightBy<String, NodeSeen>,
+    parents: SingleFlightBy<Ipv4Addr, Option<Parent>>,
+    ips: SingleFlightBy<String, IpSeen>,
     turns: Arc<Semaphore>,
 }
 
-impl Live {
+impl KubeReader {
     /// From these caches and this API server.
     #[must_use]
     pub fn new(client: Client, caches: Caches) -> Self {
         Self {
             client,
             caches,
-            lists: Shared::default(),
-            nodes: SharedBy::default(),
-            parents: SharedBy::default(),
-            ips: SharedBy::default(),
+            lists: SingleFlight::default(),
+            nodes: SingleFlightBy::default(),
+            parents: SingleFlightBy::default(),
+            ips: SingleFlightBy::default(),
             turns: Arc::new(Semaphore::new(READS)),
         }
     }
 
-    /// All as they are now. A crowd of pods that ask for what is not there costs no list each.
+    /// All as they are now. Many pods that ask for a missing IP share one list.
     async fn lists(&self) -> Result<Lists, Unreadable> {
         let (client, turns) = (self.client.clone(), Arc::clone(&self.turns));
         let lists = async move {
@@ -83,11 +82,11 @@ impl Live {
         self.lists.or(lists).await
     }
 
-    /// A read, once it is its turn, shared by all who wait for the same. Nothing is known if it takes too long, for
-    /// the one who waits or as a whole.
+    /// A read, in its turn, shared by all callers that wait for the same object. The default if it takes too long, for
+    /// this caller or as a whole.
     async fn read_once<K, T>(
         &self,
-        shared: &SharedBy<K, T>,
+        shared: &SingleFlightBy<K, T>,
         key: K,
         read: impl Future<Output = T> + Send + 'static,
     ) -> T
@@ -122,7 +121,7 @@ impl Live {
         self.read_once(&self.nodes, name, read).await
     }
 
-    /// Whose the address is; nobody's where that cannot be read in time: the controller asks again.
+    /// The owner of the address; none where it cannot be read in time: the controller reads it again.
     async fn parent(&self, address: Option<Ipv4Addr>) -> Option<Parent> {
         let address = address?;
         let kind = ApiResource::erase::<IPAddress>(&());
@@ -148,7 +147,7 @@ impl Live {
     }
 }
 
-/// What comes in time; else nothing is known.
+/// The value, or the default if it takes too long.
 async fn in_time<T: Default>(read: impl Future<Output = T>) -> T {
     timeout(LIMIT, read).await.unwrap_or_default()
 }
@@ -172,7 +171,7 @@ where
         .collect())
 }
 
-impl Rights for Live {
+impl Rights for KubeReader {
     async fn right(&self, subject: &Subject, wanted: &Use) -> Result<Right, Unreadable> {
         let unreadable = |source| Unreadable {
             what: "the right to use the IP",
@@ -227,13 +226,13 @@ fn asked(subject: &Subject, wanted: &Use) -> SubjectAccessReviewSpec {
     }
 }
 
-impl Source for Live {
-    async fn cached(&self, needs: &Needs) -> Catalog {
-        let catalog = Catalog::new(self.caches.ips.state(), self.caches.blocks.state());
-        let meant = needs
+impl ClusterReader for KubeReader {
+    async fn cached(&self, dependencies: &Dependencies) -> Snapshot {
+        let snapshot = Snapshot::new(self.caches.ips.state(), self.caches.blocks.state());
+        let meant = dependencies
             .annotation
             .as_deref()
-            .and_then(|annotation| catalog.ip_meant(annotation));
+            .and_then(|annotation| snapshot.ip_meant(annotation));
         let meant = meant.map(kube::ResourceExt::name_any);
         let ip_now = async {
             match &meant {
@@ -242,25 +241,25 @@ impl Source for Live {
             }
         };
         let (node, parent, ip_now) = tokio::join!(
-            self.node(needs.node.as_deref()),
-            self.parent(needs.address),
+            self.node(dependencies.node.as_deref()),
+            self.parent(dependencies.address),
             ip_now
         );
-        let catalog = catalog.with_node(node).with_parent(parent);
+        let snapshot = snapshot.with_node(node).with_parent(parent);
         match (meant, ip_now) {
-            (Some(name), IpSeen::Now(now)) => catalog.with_ip_now(&name, *now),
-            _ => catalog,
+            (Some(name), IpSeen::Now(now)) => snapshot.with_ip_now(&name, *now),
+            _ => snapshot,
         }
     }
 
-    async fn fresh(&self, needs: &Needs) -> Result<Catalog, Unreadable> {
+    async fn fresh(&self, dependencies: &Dependencies) -> Result<Snapshot, Unreadable> {
         let (lists, node, parent) = tokio::join!(
             self.lists(),
-            self.node(needs.node.as_deref()),
-            self.parent(needs.address),
+            self.node(dependencies.node.as_deref()),
+            self.parent(dependencies.address),
         );
         let (ips, blocks) = lists?;
-        Ok(Catalog::new(ips, blocks)
+        Ok(Snapshot::new(ips, blocks)
             .with_node(node)
             .with_parent(parent))
     }

@@ -1,5 +1,5 @@
-//! How much may be under way at a time, so that neither a crowd nor one cunning review takes the memory, or the
-//! turn, of all others.
+//! Limits of the reviews that are answered at the same time: neither many reviews nor one large review take the memory
+//! or the turn of others. A review beyond a limit is refused with 429 at once.
 
 use std::sync::Arc;
 
@@ -20,32 +20,32 @@ pub(super) const VALUES: usize = 20_000;
 /// JSON values of all reviews at a time.
 const ALL_VALUES: usize = 200_000;
 
-/// The room that there is.
+/// What is left of each limit.
 #[derive(Clone, Debug)]
-pub(super) struct Room {
+pub(super) struct Limits {
     turns: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
     values: Arc<Semaphore>,
 }
 
-/// What a review takes of it until this is dropped.
+/// A review's part of each limit, until this is dropped.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct Permits {
     _turn: OwnedSemaphorePermit,
     _bytes: Option<OwnedSemaphorePermit>,
     _values: OwnedSemaphorePermit,
 }
 
-/// Why a review gets none.
+/// Why a review is not answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refused {
-    /// It cannot be one.
+    /// It is larger than a review can be.
     #[error("a review has at most {BODY} bytes")]
     TooLarge,
-    /// There is none left.
+    /// A limit is reached.
     #[error("too many reviews at a time: try again in a second")]
     Full,
-    /// The client ended in the middle of it.
+    /// The client closed the connection before the end.
     #[error("the review could not be read to its end")]
     Broken(#[source] axum::Error),
 }
@@ -65,14 +65,14 @@ impl IntoResponse for Refused {
     }
 }
 
-impl Default for Room {
+impl Default for Limits {
     fn default() -> Self {
         Self::of(TURNS, BYTES)
     }
 }
 
-impl Room {
-    /// For so many reviews at a time, whose bodies have so many bytes.
+impl Limits {
+    /// For this number of reviews at a time, and of bytes of their bodies.
     pub fn of(turns: usize, bytes: usize) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(turns)),
@@ -81,8 +81,8 @@ impl Room {
         }
     }
 
-    /// Reads a body to its end, and gives it its turn only then: what never comes takes none.
-    pub async fn receive(&self, mut body: Body) -> Result<(Bytes, Taken), Refused> {
+    /// Reads a body to its end, and only then gives it a turn: an incomplete body takes none.
+    pub async fn receive(&self, mut body: Body) -> Result<(Bytes, Permits), Refused> {
         let mut whole = Vec::new();
         let mut bytes: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
@@ -93,7 +93,7 @@ impl Room {
             if whole.len() + data.len() > BODY {
                 return Err(Refused::TooLarge);
             }
-            // As they come: what was only announced takes nothing.
+            // Counted as they arrive: bytes that were only announced take no memory.
             let more = some_of(&self.bytes, data.len())?;
             match &mut bytes {
                 Some(bytes) => bytes.merge(more),
@@ -101,19 +101,19 @@ impl Room {
             }
             whole.extend_from_slice(data);
         }
-        let taken = Taken {
+        let permits = Permits {
             _turn: some_of(&self.turns, 1)?,
             _bytes: bytes,
             _values: some_of(&self.values, values(&whole).min(VALUES))?,
         };
-        Ok((whole.into(), taken))
+        Ok((whole.into(), permits))
     }
 }
 
 fn some_of(semaphore: &Arc<Semaphore>, many: usize) -> Result<OwnedSemaphorePermit, Refused> {
     let many = u32::try_from(many).map_err(|_| Refused::Full)?;
-    let taken = Arc::clone(semaphore).try_acquire_many_owned(many);
-    taken.map_err(|_| Refused::Full)
+    let permits = Arc::clone(semaphore).try_acquire_many_owned(many);
+    permits.map_err(|_| Refused::Full)
 }
 
 /// No fewer than this text has, as JSON, of values and names of fields.

@@ -1,4 +1,4 @@
-//! What many want to read at the same time, read once for all of them.
+//! Reads that are shared: callers that want the same value at the same time wait for one read.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -12,29 +12,28 @@ use tokio::time::Instant;
 /// The last reading, and when it was begun.
 type Reading<T> = Mutex<Option<(Instant, T)>>;
 
-/// What is read at most once at a time.
+/// A value that is read at most once at a time.
 #[derive(Debug)]
-pub(super) struct Shared<T>(Arc<Reading<T>>);
+pub(super) struct SingleFlight<T>(Arc<Reading<T>>);
 
-impl<T> Clone for Shared<T> {
+impl<T> Clone for SingleFlight<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<T> Default for Shared<T> {
+impl<T> Default for SingleFlight<T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<T: Clone + Send + 'static> Shared<T> {
-    /// A reading that was begun after this was asked for: `read`, or that of somebody else who waits as well. It goes
-    /// on for the others when this is given up: if each began again, and had less time left than the one before, then
-    /// nobody would ever have an answer.
+impl<T: Clone + Send + 'static> SingleFlight<T> {
+    /// A reading that began after this call: `read`, or that of another caller that waits. It goes on when this call is
+    /// dropped: if each caller began again, with less time left than the one before, none would get an answer.
     ///
     /// # Errors
-    /// What `read` says.
+    /// The error of `read`.
     pub async fn or<E: Send + 'static>(
         &self,
         read: impl Future<Output = Result<T, E>> + Send + 'static,
@@ -55,29 +54,29 @@ impl<T: Clone + Send + 'static> Shared<T> {
         match reading.await.map_err(JoinError::try_into_panic) {
             Ok(read) => read,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // Everything ends.
+            // The runtime shuts down.
             Err(Err(_)) => std::future::pending().await,
         }
     }
 }
 
-/// As [`Shared`], of many objects: whoever reads the same shares it. What nobody reads any more is forgotten.
+/// As [`SingleFlight`], for each key. A key without a reading is removed.
 #[derive(Debug)]
-pub(super) struct SharedBy<K, T>(Arc<std::sync::Mutex<HashMap<K, Weak<Reading<T>>>>>);
+pub(super) struct SingleFlightBy<K, T>(Arc<std::sync::Mutex<HashMap<K, Weak<Reading<T>>>>>);
 
-impl<K, T> Clone for SharedBy<K, T> {
+impl<K, T> Clone for SingleFlightBy<K, T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<K, T> Default for SharedBy<K, T> {
+impl<K, T> Default for SingleFlightBy<K, T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<K: Eq + Hash, T: Clone + Send + 'static> SharedBy<K, T> {
+impl<K: Eq + Hash, T: Clone + Send + 'static> SingleFlightBy<K, T> {
     /// A reading of `key` that was begun after this was asked for.
     pub async fn or(&self, key: K, read: impl Future<Output = T> + Send + 'static) -> T {
         let shared = self.of(key);
@@ -87,13 +86,13 @@ impl<K: Eq + Hash, T: Clone + Send + 'static> SharedBy<K, T> {
         }
     }
 
-    fn of(&self, key: K) -> Shared<T> {
+    fn of(&self, key: K) -> SingleFlight<T> {
         let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reading) = readings.get(&key).and_then(Weak::upgrade) {
-            return Shared(reading);
+            return SingleFlight(reading);
         }
         readings.retain(|_, reading| reading.strong_count() > 0);
-        let shared = Shared::default();
+        let shared = SingleFlight::default();
         readings.insert(key, Arc::downgrade(&shared.0));
         shared
     }
@@ -105,7 +104,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    use super::{Shared, SharedBy};
+    use super::{SingleFlight, SingleFlightBy};
 
     /// A reading that takes 10 ms; which it is.
     fn reading(count: &Arc<AtomicU32>) -> impl Future<Output = Result<u32, ()>> + Send + use<> {
@@ -118,8 +117,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_is_served_by_the_next_reading_and_never_by_one_that_was_begun_before() {
-        let (shared, readings) = (Shared::default(), Arc::default());
+    async fn a_caller_gets_the_next_reading_and_never_one_that_began_before() {
+        let (shared, readings) = (SingleFlight::default(), Arc::default());
         let read = || reading(&readings);
         let late = async {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -131,26 +130,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_gives_up_takes_the_reading_from_nobody_who_waits_for_it() {
-        let (shared, readings) = (Shared::default(), Arc::default());
+    async fn a_reading_goes_on_for_others_when_its_caller_gives_up() {
+        let (shared, readings) = (SingleFlight::default(), Arc::default());
         let read = || reading(&readings);
         let after = async |millis| tokio::time::sleep(Duration::from_millis(millis)).await;
-        let impatient = async {
+        let short = async {
             after(1).await;
             tokio::time::timeout(Duration::from_millis(14), shared.or(read())).await
         };
-        let patient = async {
+        let long = async {
             after(2).await;
             shared.or(read()).await
         };
-        let (first, gone, patient) = tokio::join!(shared.or(read()), impatient, patient);
+        let (first, gone, patient) = tokio::join!(shared.or(read()), short, long);
         assert!(gone.is_err(), "{gone:?}");
         assert_eq!((first, patient), (Ok(1), Ok(2)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_fails_is_nobody_else_s() {
-        let shared = Shared::default();
+    async fn a_failure_is_not_shared() {
+        let shared = SingleFlight::default();
         assert_eq!(shared.or(async { Err::<u8, _>("away") }).await, Err("away"));
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(shared.or(async { Ok::<_, &str>(1) }).await, Ok(1));
@@ -159,8 +158,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_what_is_the_same_is_shared_and_nothing_is_kept() {
-        let (shared, readings) = (SharedBy::default(), Arc::default());
+    async fn only_equal_keys_share_a_reading_and_no_key_is_kept() {
+        let (shared, readings) = (SingleFlightBy::default(), Arc::default());
         let read = |_| {
             let read = reading(&readings);
             async { read.await.unwrap_or_default() }

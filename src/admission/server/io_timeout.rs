@@ -1,7 +1,7 @@
-//! How long a client may take: to say what it has begun to say, and to take what it is told.
+//! Timeouts of a connection: for the rest of a request's head after its first byte, and for taking an answer.
 //!
-//! hyper has one limit for the wait for a request and the reading of its head. The first has to be longer than
-//! the API server keeps an idle connection, the second short.
+//! hyper has one limit for the wait for a request and the reading of its head. The wait has to be longer than the API
+//! server keeps an idle connection, and the reading short.
 
 use std::io;
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How far the request is that a connection is about.
+/// The stage of a connection's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Stage {
-    /// There is none.
+    /// There is no request.
     Quiet,
     /// Its head is being read.
     Head,
@@ -25,13 +25,13 @@ enum Stage {
     Answered,
 }
 
-/// What the reader of a connection and the service behind it tell each other.
+/// The stage, shared by the reader of a connection and the service.
 #[derive(Debug)]
 pub(super) struct Progress(AtomicU8);
 
 impl Progress {
-    /// Nothing was asked yet. A client may well open a connection and use it later: an API server does when
-    /// another becomes free meanwhile.
+    /// Without a request. A client can open a connection and use it later: an API server does when another becomes
+    /// free meanwhile.
     pub fn new() -> Arc<Self> {
         Arc::new(Self(AtomicU8::new(Stage::Quiet as u8)))
     }
@@ -55,8 +55,8 @@ impl Progress {
     }
 }
 
-/// A stream whose other side has only so long.
-pub(super) struct Patient<S> {
+/// A stream that fails when the other side takes too long.
+pub(super) struct TimeoutStream<S> {
     stream: S,
     limit: Duration,
     progress: Arc<Progress>,
@@ -64,7 +64,7 @@ pub(super) struct Patient<S> {
     writing: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> TimeoutStream<S> {
     pub fn new(stream: S, limit: Duration, progress: Arc<Progress>) -> Self {
         Self {
             stream,
@@ -76,7 +76,7 @@ impl<S> Patient<S> {
     }
 }
 
-/// Errs once the time is up that began with the first call.
+/// Fails when the time since the first call is over.
 fn in_time(
     timer: &mut Option<Pin<Box<Sleep>>>,
     limit: Duration,
@@ -89,7 +89,7 @@ fn in_time(
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -112,7 +112,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Patient<S> {
+impl<S: AsyncWrite + Unpin> TimeoutStream<S> {
     fn written<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -127,7 +127,7 @@ impl<S: AsyncWrite + Unpin> Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

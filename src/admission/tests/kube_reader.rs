@@ -9,7 +9,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::json;
 
-use crate::admission::{Live, Needs, NodeSeen, Source as _, caches};
+use crate::admission::{ClusterReader as _, Dependencies, KubeReader, NodeSeen, caches};
 
 #[derive(Default)]
 struct Asked {
@@ -45,26 +45,26 @@ fn api_server() -> (Client, Arc<Mutex<Asked>>) {
     (Client::new(service, "default"), asked)
 }
 
-fn bound_to(node: &str) -> Needs {
-    Needs {
+fn bound_to(node: &str) -> Dependencies {
+    Dependencies {
         node: Some(node.to_owned()),
-        ..Needs::default()
+        ..Dependencies::default()
     }
 }
 
-async fn look(live: &Live, nodes: impl IntoIterator<Item = String>) -> Vec<NodeSeen> {
-    let needs: Vec<Needs> = nodes.into_iter().map(|node| bound_to(&node)).collect();
-    let looks = join_all(needs.iter().map(|needs| live.cached(needs))).await;
+async fn look(live: &KubeReader, nodes: impl IntoIterator<Item = String>) -> Vec<NodeSeen> {
+    let dependencies: Vec<Dependencies> = nodes.into_iter().map(|node| bound_to(&node)).collect();
+    let looks = join_all(dependencies.iter().map(|each| live.cached(each))).await;
     looks
         .into_iter()
-        .map(|catalog| catalog.node().clone())
+        .map(|snapshot| snapshot.node().clone())
         .collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn thirty_two_reads_are_on_their_way_at_a_time() {
     let (client, asked) = api_server();
-    let live = Live::new(client.clone(), caches(&client).0);
+    let live = KubeReader::new(client.clone(), caches(&client).0);
     let seen = look(&live, (0..200).map(|n| format!("node-{n}"))).await;
     assert!(
         seen.iter()
@@ -78,7 +78,7 @@ async fn thirty_two_reads_are_on_their_way_at_a_time() {
 #[tokio::test(start_paused = true)]
 async fn reviews_that_need_the_same_node_cost_one_read() {
     let (client, asked) = api_server();
-    let live = Live::new(client.clone(), caches(&client).0);
+    let live = KubeReader::new(client.clone(), caches(&client).0);
     let seen = look(&live, (0..200).map(|_| "node-a".to_owned())).await;
     assert!(
         seen.iter()
