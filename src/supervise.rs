@@ -85,7 +85,7 @@ pub enum Died {
     },
     /// A second signal came while the first was being obeyed.
     #[error("ended at once at a second signal")]
-    Impatient,
+    ForcedShutdown,
 }
 
 /// The tasks of one stage.
@@ -220,7 +220,7 @@ impl Supervisor {
         }
         self.readiness.set(Part::Running, false);
         let ended = tokio::select! {
-            Some(_) = signals.recv() => Err(Died::Impatient),
+            Some(_) = signals.recv() => Err(Died::ForcedShutdown),
             ended = self.end() => ended,
         };
         died.map_or(ended, Err)

@@ -134,7 +134,7 @@ async fn a_second_signal_ends_at_once() {
     signal.send("SIGTERM").await.unwrap();
     signal.send("SIGTERM").await.unwrap();
     let died = ended(supervisor, signals).await.unwrap_err();
-    assert!(matches!(died, Died::Impatient), "{died:?}");
+    assert!(matches!(died, Died::ForcedShutdown), "{died:?}");
 }
 
 #[tokio::test]
