@@ -1,4 +1,4 @@
-//! Where the webhook's certificate comes from.
+//! The source of the webhook's certificate.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -13,9 +13,9 @@ use super::duration::duration;
 use super::pod_events::PodEvents;
 use crate::metrics::Metrics;
 use crate::telemetry::{Part, Readiness, chain, date};
-use crate::tls::{self, Belief, Lifetimes, Notice, SelfManaged, Serving};
+use crate::tls::{self, Lifetimes, Notice, SelfManaged, Serving, Trust};
 
-/// A new CA is published for two looks before it signs, since whoever serves or believes reads late.
+/// A new CA is published for two looks before it signs, since replicas and API servers read late.
 const SETTLING: u32 = 2;
 /// The CA before stays published for twenty looks after it signed nothing any more.
 const OVERLAP: u32 = 20;
@@ -85,11 +85,11 @@ pub struct Contradiction {
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// What serves the certificate, and the tasks that keep it up to date.
-pub struct Kept {
+pub struct Certificate {
     pub config: Arc<ServerConfig>,
     pub keeping: Task,
     pub clients: Task,
-    pub believed: Task,
+    pub trust: Task,
 }
 
 impl Args {
@@ -107,13 +107,13 @@ impl Args {
     }
 
     /// Serves it, as far as there is one.
-    pub fn kept(
+    pub fn start(
         &self,
         client: &Client,
         namespace: &str,
         readiness: &Readiness,
         metrics: &Metrics,
-    ) -> Result<Kept, tls::Error> {
+    ) -> Result<Certificate, tls::Error> {
         let serving = match &self.client_ca {
             None => Serving::new()?,
             Some(file) => {
@@ -164,40 +164,40 @@ impl Args {
             }
         });
         let ready = readiness.clone();
-        let believed = serving.believed(client.clone(), interval, move |belief| match belief {
-            Belief::Believed => ready.set(Part::Belief, true),
-            Belief::Doubted(webhooks) => {
+        let trust = serving.trust(client.clone(), interval, move |trust| match trust {
+            Trust::Trusted => ready.set(Part::Trust, true),
+            Trust::Untrusted(webhooks) => {
                 let webhooks = webhooks.join(", ");
                 tracing::warn!(
                     webhooks,
                     "the caBundle does not verify the certificate that is served"
                 );
-                ready.set(Part::Belief, false);
+                ready.set(Part::Trust, false);
                 events.warn(
-                    "CertificateNotBelieved",
+                    "CertificateNotTrusted",
                     format!(
                         "the caBundle of {webhooks} does not verify the certificate that is served"
                     ),
                 );
             }
-            Belief::Ended => {
+            Trust::Ended => {
                 let note = "the certificate that is served has ended";
                 tracing::warn!("{note}");
-                ready.set(Part::Belief, false);
-                events.warn("CertificateNotBelieved", note.to_owned());
+                ready.set(Part::Trust, false);
+                events.warn("CertificateNotTrusted", note.to_owned());
             }
-            Belief::Unknown(error) => {
+            Trust::Unknown(error) => {
                 tracing::warn!(
                     error,
-                    "nobody knows whether the API server believes the certificate"
+                    "it is not known whether the API server trusts the certificate"
                 );
             }
         });
-        Ok(Kept {
+        Ok(Certificate {
             config: serving.config,
             keeping,
             clients: Box::pin(clients),
-            believed: Box::pin(believed),
+            trust: Box::pin(trust),
         })
     }
 }

@@ -157,7 +157,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
         webhook(&args, &clients, &mut supervisor, &readiness, &metrics).await?;
     } else {
         tracing::info!("no reviews are answered here (--webhook=false)");
-        for part in [Part::Caches, Part::Webhook, Part::Certificate, Part::Belief] {
+        for part in [Part::Caches, Part::Webhook, Part::Certificate, Part::Trust] {
             readiness.set(part, true);
         }
     }
@@ -180,14 +180,18 @@ async fn webhook(
     metrics: &Metrics,
 ) -> Result<(), BoxError> {
     let (certificate, namespace) = (&args.certificate, &args.namespace);
-    let kept = certificate.kept(&clients.general, namespace, readiness, metrics)?;
-    supervisor.spawn_endless(Stage::Serving, "the certificate's keeping", kept.keeping);
+    let certificate = certificate.start(&clients.general, namespace, readiness, metrics)?;
+    supervisor.spawn_endless(
+        Stage::Serving,
+        "the certificate's keeping",
+        certificate.keeping,
+    );
     supervisor.spawn_endless(
         Stage::Serving,
         "the look at the CA of clients",
-        kept.clients,
+        certificate.clients,
     );
-    supervisor.spawn_endless(Stage::Serving, "the look at caBundle", kept.believed);
+    supervisor.spawn_endless(Stage::Serving, "the look at caBundle", certificate.trust);
 
     let (caches, keep) = admission::caches(&clients.general);
     supervisor.spawn_endless(Stage::Serving, "the webhook's caches", keep);
@@ -208,7 +212,7 @@ async fn webhook(
     });
     let listener = listen(args.webhook_addr, "the webhook").await?;
     let stop = supervisor.stop(Stage::Serving);
-    let server = admission::serve(listener, kept.config, router, stop);
+    let server = admission::serve(listener, certificate.config, router, stop);
     supervisor.spawn(Stage::Serving, "the webhook", server);
     readiness.set(Part::Webhook, true);
     Ok(())

@@ -15,8 +15,8 @@ pub enum Part {
     Webhook,
     /// There is a certificate to serve.
     Certificate,
-    /// The API server believes it, as far as is known.
-    Belief,
+    /// The API server trusts it, as far as is known.
+    Trust,
     /// Nobody has asked the process to end.
     Running,
 }
@@ -28,7 +28,7 @@ impl Part {
         Self::Watches,
         Self::Webhook,
         Self::Certificate,
-        Self::Belief,
+        Self::Trust,
         Self::Running,
     ];
 }
@@ -40,7 +40,7 @@ impl fmt::Display for Part {
             Self::Watches => "watches",
             Self::Webhook => "webhook",
             Self::Certificate => "certificate",
-            Self::Belief => "caBundle",
+            Self::Trust => "caBundle",
             Self::Running => "running",
         })
     }
@@ -98,7 +98,7 @@ mod tests {
             Part::Watches,
             Part::Webhook,
             Part::Certificate,
-            Part::Belief,
+            Part::Trust,
         ];
         assert_eq!(readiness.missing(), needed);
         for part in needed {

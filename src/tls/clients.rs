@@ -1,4 +1,4 @@
-//! Whom the webhook answers: with a CA of clients, only whoever has a certificate of it.
+//! The clients that the webhook answers: with a CA of clients, only those with a certificate of it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ impl Clients {
                         .write()
                         .unwrap_or_else(PoisonError::into_inner) = verifier;
                     complaint = None;
-                    tracing::info!(file = %self.file.display(), "another CA of clients is believed");
+                    tracing::info!(file = %self.file.display(), "another CA of clients is trusted");
                 }
                 Err(error) => complain(&mut complaint, refused(&self.file, error), &mut notice),
             }

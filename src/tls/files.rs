@@ -1,14 +1,12 @@
 //! Serving what the files hold, whatever happens to them.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::crypto::CryptoProvider;
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
-use tokio::sync::Notify;
 
+use super::cert_resolver::CertResolver;
 use super::notice::{Notice, complain};
 use super::pair::Pair;
 
@@ -16,55 +14,11 @@ use super::pair::Pair;
 /// cert-manager has issued.
 const IMPATIENT: Duration = Duration::from_secs(1);
 
-/// The pair that handshakes are answered with.
-#[derive(Debug, Default)]
-pub(super) struct Served {
-    key: RwLock<Option<Arc<CertifiedKey>>>,
-    replaced: Notify,
-    doubted: Notify,
-}
-
-impl Served {
-    pub fn replace(&self, key: Arc<CertifiedKey>) {
-        *self.key.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
-        self.replaced.notify_one();
-    }
-
-    /// Ends once another is served than before, also if that was before it was asked. For one who waits.
-    pub async fn replaced(&self) {
-        self.replaced.notified().await;
-    }
-
-    /// The API server does not believe it: whoever can mend that looks now.
-    pub fn doubt(&self) {
-        self.doubted.notify_one();
-    }
-
-    /// Ends once it is doubted. For one who waits.
-    pub async fn doubted(&self) {
-        self.doubted.notified().await;
-    }
-
-    /// If there is one.
-    pub fn served(&self) -> Option<Arc<CertifiedKey>> {
-        self.key
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-}
-
-impl ResolvesServerCert for Served {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.served()
-    }
-}
-
 pub(super) async fn watch<N>(
     directory: PathBuf,
     interval: Duration,
     provider: Arc<CryptoProvider>,
-    served: Arc<Served>,
+    resolver: Arc<CertResolver>,
     mut notice: N,
 ) where
     N: FnMut(Notice) + Send,
@@ -79,7 +33,7 @@ pub(super) async fn watch<N>(
             Ok(pair) => {
                 match pair.check(&directory, &provider) {
                     Ok(usable) => {
-                        served.replace(usable.key);
+                        resolver.replace(usable.key);
                         serving = true;
                         complaint = None;
                         notice(Notice::Loaded {

@@ -1,15 +1,16 @@
 //! TLS for the webhook. Its certificate and key are taken from two files that may change at any time, as
 //! cert-manager's do when a Secret is mounted; or they are made here and kept in a Secret.
 
-mod believed;
+mod ca_bundle;
+mod cert_resolver;
 mod clients;
 mod error;
+mod files;
 mod names;
 mod notice;
 mod pair;
-mod published;
 mod self_managed;
-mod watch;
+mod webhook_config;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -21,11 +22,11 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::server::NoServerSessionStorage;
 use rustls::version::TLS13;
 
+use cert_resolver::CertResolver;
 use clients::Clients;
 use self_managed::Keeper;
-use watch::Served;
 
-pub use believed::Belief;
+pub use ca_bundle::Trust;
 pub use error::{Error, NotPem, Trouble, Unusable};
 pub use names::{CERTIFICATE, KEY};
 pub use notice::Notice;
@@ -36,7 +37,7 @@ pub use self_managed::{Lifetimes, Options as SelfManaged};
 pub struct Serving {
     /// For the server.
     pub config: Arc<ServerConfig>,
-    served: Arc<Served>,
+    resolver: Arc<CertResolver>,
     /// With what their file held.
     clients: Option<(Arc<Clients>, Vec<u8>)>,
     provider: Arc<CryptoProvider>,
@@ -66,7 +67,7 @@ impl Serving {
         clients: Option<(Arc<Clients>, Vec<u8>)>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, Error> {
-        let served = Arc::new(Served::default());
+        let resolver = Arc::new(CertResolver::default());
         let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&TLS13])
             .map_err(Error::Protocol)?;
@@ -74,15 +75,15 @@ impl Serving {
             None => config.with_no_client_auth(),
             Some((clients, _)) => config.with_client_cert_verifier(Arc::clone(clients) as Arc<_>),
         };
-        let mut config = config.with_cert_resolver(Arc::clone(&served) as Arc<_>);
-        // A resumed session would not show the client's certificate again, and be believed by one that is gone.
+        let mut config = config.with_cert_resolver(Arc::clone(&resolver) as Arc<_>);
+        // A resumed session would not show the client's certificate again: it would be trusted after it has expired.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         // API servers speak HTTP/1.1 to webhooks.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             config: Arc::new(config),
-            served,
+            resolver,
             clients,
             provider,
         })
@@ -117,8 +118,8 @@ impl Serving {
     where
         N: FnMut(Notice) + Send,
     {
-        let (provider, served) = (Arc::clone(&self.provider), Arc::clone(&self.served));
-        watch::watch(directory, interval, provider, served, notice)
+        let (provider, resolver) = (Arc::clone(&self.provider), Arc::clone(&self.resolver));
+        files::watch(directory, interval, provider, resolver, notice)
     }
 
     /// Makes a certificate of our own, renews it and publishes its CA.
@@ -135,24 +136,23 @@ impl Serving {
             client,
             options,
             provider: Arc::clone(&self.provider),
-            served: Arc::clone(&self.served),
+            resolver: Arc::clone(&self.resolver),
             notice,
         };
         keeper.keep()
     }
 
-    /// Looks every `interval` whether the API server would believe what is served, and tells `notice` when that
-    /// changes.
-    pub fn believed<N>(
+    /// Checks every `interval` whether the API server trusts the certificate, and calls `notice` when that changes.
+    pub fn trust<N>(
         &self,
         client: kube::Client,
         interval: Duration,
         notice: N,
     ) -> impl Future<Output = ()> + Send + use<N>
     where
-        N: FnMut(Belief) + Send,
+        N: FnMut(Trust) + Send,
     {
-        let (provider, served) = (Arc::clone(&self.provider), Arc::clone(&self.served));
-        believed::watch(client, interval, provider, served, notice)
+        let (provider, resolver) = (Arc::clone(&self.provider), Arc::clone(&self.resolver));
+        ca_bundle::watch(client, interval, provider, resolver, notice)
     }
 }

@@ -1,4 +1,4 @@
-//! Whom the API server believes: the `caBundle` of every webhook in our two configurations.
+//! The CAs that the API server trusts: the `caBundle` of every webhook in our two configurations.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -15,15 +15,15 @@ use crate::api::names;
 /// Name of both configurations (`config/webhook`).
 const CONFIGURATION: &str = "mooring";
 
-/// What one of our webhooks says of itself to the API server.
+/// One of our webhooks, as its configuration describes it.
 #[derive(Clone, Debug)]
 pub(super) struct Hook {
     /// Its own name.
     pub webhook: String,
     index: usize,
-    /// Whom the API server dials, and so what the certificate has to be good for.
+    /// The name that the API server connects to, and that the certificate must be valid for.
     pub name: Option<ServerName<'static>>,
-    /// The CAs that it believes; what cannot be read is none.
+    /// The CAs that it trusts; a bundle that cannot be read has none.
     pub bundle: Vec<CertificateDer<'static>>,
 }
 
@@ -101,7 +101,7 @@ pub(super) async fn write(
     }
 }
 
-/// Those that are ours by name: who adds one of his own answers for it himself.
+/// The webhooks with our name. Others in the configuration are left alone.
 fn ours<'a>(
     webhooks: impl Iterator<Item = (&'a String, &'a WebhookClientConfig)>,
 ) -> impl Iterator<Item = Hook> {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_of_somebody_else_are_his() {
+    fn webhooks_with_other_names_are_left_alone() {
         let (webhook, config) = (
             "pods.example.com".to_owned(),
             WebhookClientConfig::default(),

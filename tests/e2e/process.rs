@@ -100,7 +100,7 @@ pub async fn doubt_for_a_while(scene: &Scene, mooring: &Mooring) {
     believe(scene, &serde_json::to_value(other).unwrap()).await;
     let body = expect_ready(scene, mooring, 503).await;
     assert!(body.contains("caBundle"), "{body}");
-    expect_told(scene, "CertificateNotBelieved").await;
+    expect_told(scene, "CertificateNotTrusted").await;
     believe(scene, before).await;
     expect_ready(scene, mooring, 200).await;
 }
@@ -145,7 +145,7 @@ async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
     std::fs::write(&key, before).unwrap();
 }
 
-/// A replica that looks often at what is believed, and whose Events are about a pod.
+/// A replica that looks often whether its certificate is trusted, and whose Events are about a pod.
 pub fn looking_often() -> MooringOptions {
     MooringOptions {
         arguments: vec!["--cert-interval=200ms".to_owned()],

@@ -9,7 +9,7 @@ use aws_sdk_ec2::config::http::HttpResponse;
 use aws_sdk_ec2::config::retry::RetryConfig;
 use aws_sdk_ec2::config::timeout::TimeoutConfig;
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
-use mooring_plan::classify::Action;
+use mooring_plan::outcome::Action;
 
 use super::failure;
 use crate::cloud::CloudError;

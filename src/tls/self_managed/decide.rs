@@ -35,34 +35,34 @@ pub(super) struct Known {
     pub served: Serving,
 }
 
-/// What is served, compared with the leaf that is kept.
+/// What is served, compared with the leaf in the Secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Serving {
-    /// The same, or none that is believed.
-    Kept,
+    /// The same, or none that is trusted.
+    Stored,
     /// Another, by a CA that is kept.
     Other,
-    /// Another that is believed, by a CA that is not kept: somebody has put another Secret there.
+    /// Another that is trusted, by a CA that is not in the Secret: the Secret was replaced.
     Orphan,
 }
 
 /// One thing to do; each is durable before the next is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Keep the CAs besides that are published.
-    Remember,
+    /// Add the published CAs to the Secret.
+    AdoptCa,
     /// Write the kept CAs into every `caBundle`.
     Publish,
     /// Make another CA, which signs nothing yet.
     Rotate,
     /// Have the newest CA sign another leaf.
     Renew,
-    /// Drop the CAs that have signed nothing that is served.
-    Forget,
+    /// Remove the CAs that have signed nothing that is served.
+    PruneCa,
     /// Serve the leaf, and look again later.
     Serve,
     /// Go on serving what is served, and look again later.
-    Rest,
+    Wait,
 }
 
 fn millis(duration: Duration) -> i64 {
@@ -72,7 +72,7 @@ fn millis(duration: Duration) -> i64 {
 /// What to do next. What was served before goes on being served until `Serve`.
 pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     if known.served == Serving::Orphan {
-        return Step::Remember;
+        return Step::AdoptCa;
     }
     let Some(published) = known.published else {
         return Step::Publish;
@@ -86,7 +86,7 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     let signs = begins <= now && authority_left > third(lifetimes.leaf);
     let authority_due = begins > now || authority_left <= third(lifetimes.authority);
     // What is served while a new CA settles has to outlast that: a leaf is renewed first, and served.
-    let outlasts = !leaf_due && known.served == Serving::Kept;
+    let outlasts = !leaf_due && known.served == Serving::Stored;
     if authority_due && (!signs || (known.authorities == 1 && outlasts)) {
         return Step::Rotate;
     }
@@ -98,12 +98,12 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     }
     // By this clock as well: another may have made the leaf, by one that is behind.
     let overlapped = now - made.max(published) > millis(lifetimes.overlap);
-    if known.authorities > 1 && known.by_newest && overlapped && known.served == Serving::Kept {
-        return Step::Forget;
+    if known.authorities > 1 && known.by_newest && overlapped && known.served == Serving::Stored {
+        return Step::PruneCa;
     }
     // The CA may have been made just now, in place of one that was lost.
     if known.served == Serving::Other && now - published < millis(lifetimes.settling) {
-        return Step::Rest;
+        return Step::Wait;
     }
     Step::Serve
 }

@@ -23,14 +23,14 @@ pub(super) const SKEW: Duration = Duration::from_hours(24);
 
 /// What is kept.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct KeyMaterial {
     /// The newest first; never empty.
     pub authorities: Vec<CertificateDer<'static>>,
     key: String,
     pub pair: Pair,
 }
 
-impl Kept {
+impl KeyMaterial {
     /// A new CA and a leaf by it. The CAs that are published already stay: somebody may serve what they signed.
     pub fn new(
         names: &[ServerName<'static>],
@@ -226,15 +226,15 @@ mod tests {
     use k8s_openapi::ByteString;
     use rustls::pki_types::ServerName;
 
-    use super::Kept;
+    use super::KeyMaterial;
     use crate::tls::error::Unusable;
     use crate::tls::pair::{Pair, certificates, validity};
 
     const NOW: i64 = 1_700_000_000_000;
 
-    fn kept(authority: Duration, leaf: Duration) -> Kept {
+    fn kept(authority: Duration, leaf: Duration) -> KeyMaterial {
         let name = ServerName::try_from("mooring-webhook.mooring-system.svc").unwrap();
-        Kept::new(&[name], Vec::new(), (authority, leaf), NOW).unwrap()
+        KeyMaterial::new(&[name], Vec::new(), (authority, leaf), NOW).unwrap()
     }
 
     #[test]
@@ -250,9 +250,9 @@ mod tests {
     fn a_ca_with_the_key_of_another_signs_nothing() {
         let day = Duration::from_hours(24);
         let (mut data, other) = (kept(day, day).data(), kept(day, day).data());
-        assert!(Kept::read(&data).is_ok());
+        assert!(KeyMaterial::read(&data).is_ok());
         data.insert("ca.key".to_owned(), other["ca.key"].clone());
-        assert!(matches!(Kept::read(&data), Err(Unusable::Stranger)));
+        assert!(matches!(KeyMaterial::read(&data), Err(Unusable::Stranger)));
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             let mut data = whole.clone();
             let spoiled = text.replace('\n', spoil).into_bytes();
             data.insert("ca.key".to_owned(), ByteString(spoiled.clone()));
-            let error = Kept::read(&data).err().unwrap();
+            let error = KeyMaterial::read(&data).err().unwrap();
             expect_no_trace(&error, secret);
             let pair = Pair::new(whole["tls.crt"].0.clone(), spoiled);
             let provider = rustls::crypto::aws_lc_rs::default_provider();

@@ -3,10 +3,10 @@
 //! that of any number that start together one is first, and the others take what it made.
 
 mod decide;
-mod kept;
+mod key_material;
+mod observation;
 mod options;
 mod secret;
-mod seen;
 #[cfg(test)]
 mod tests;
 
@@ -17,15 +17,15 @@ use std::time::Duration;
 use kube::Client;
 use rustls::crypto::CryptoProvider;
 
+use super::cert_resolver::CertResolver;
 use super::error::{Error, Trouble};
 use super::notice::{Notice, complain};
 use super::pair::Usable;
-use super::published::{self, Configuration};
-use super::watch::Served;
+use super::webhook_config::{self, Configuration};
 use decide::{Step, next};
-use kept::Kept;
+use key_material::KeyMaterial;
+use observation::{LocalState, Observation};
 use secret::Version;
-use seen::{Look, Seen};
 
 pub use decide::Lifetimes;
 pub use options::Options;
@@ -39,60 +39,60 @@ pub(super) struct Keeper<N> {
     pub client: Client,
     pub options: Options,
     pub provider: Arc<CryptoProvider>,
-    pub served: Arc<Served>,
+    pub resolver: Arc<CertResolver>,
     pub notice: N,
 }
 
 impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     /// Does what is due, for ever.
     pub async fn keep(mut self) {
-        let mut seen = Seen::default();
+        let mut state = LocalState::default();
         loop {
-            let ended = self.round(&mut seen).await;
+            let ended = self.round(&mut state).await;
             let calm = match ended {
                 Ok(()) => {
-                    seen.complaint = None;
+                    state.complaint = None;
                     true
                 }
                 Err(error) => {
-                    complain(&mut seen.complaint, error, &mut self.notice);
+                    complain(&mut state.complaint, error, &mut self.notice);
                     false
                 }
             };
             let interval = self.options.interval;
-            let pause = if calm && seen.serving.is_some() {
+            let pause = if calm && state.serving.is_some() {
                 interval
             } else {
                 interval.min(IMPATIENT)
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.served.doubted() => {}
+                () = self.resolver.untrusted() => {}
             }
         }
     }
 
-    async fn round(&mut self, seen: &mut Seen) -> Result<(), Error> {
+    async fn round(&mut self, state: &mut LocalState) -> Result<(), Error> {
         for _ in 0..STEPS {
             let now = jiff::Timestamp::now().as_millisecond();
-            let configurations = published::read(&self.client).await.map_err(|source| {
+            let configurations = webhook_config::read(&self.client).await.map_err(|source| {
                 Trouble::kubernetes("reading the webhook configurations named mooring", source)
             })?;
-            let look = Look::new(configurations, Arc::clone(&self.provider), now);
-            if look.names.is_empty() {
+            let observation = Observation::new(configurations, Arc::clone(&self.provider), now);
+            if observation.names.is_empty() {
                 return Err(Trouble::Unasked.into());
             }
             let done = match secret::read(&self.client, &self.options, &self.provider).await? {
-                None => self.begin(None, &look).await?,
+                None => self.begin(None, &observation).await?,
                 Some((version, Err(source))) => {
                     let secret = self.options.secret.clone();
                     let trouble = Trouble::Secret { secret, source };
-                    complain(&mut seen.spoiled, trouble.into(), &mut self.notice);
-                    self.begin(Some(version), &look).await?
+                    complain(&mut state.spoiled, trouble.into(), &mut self.notice);
+                    self.begin(Some(version), &observation).await?
                 }
                 Some((version, Ok(found))) => {
-                    seen.spoiled = None;
-                    self.step(version, found, &look, seen).await?
+                    state.spoiled = None;
+                    self.step(version, found, &observation, state).await?
                 }
             };
             if done {
@@ -102,12 +102,21 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         Err(Trouble::Contended.into())
     }
 
-    /// Makes a CA and a leaf where there are none. The CAs that are believed already stay so.
-    async fn begin(&self, version: Option<Version>, look: &Look) -> Result<bool, Error> {
+    /// Makes a CA and a leaf where there are none. The CAs that are trusted already stay so.
+    async fn begin(
+        &self,
+        version: Option<Version>,
+        observation: &Observation,
+    ) -> Result<bool, Error> {
         let Lifetimes {
             authority, leaf, ..
         } = self.options.lifetimes;
-        let kept = Kept::new(&look.names, look.believed(), (authority, leaf), look.now);
+        let kept = KeyMaterial::new(
+            &observation.names,
+            observation.published_cas(),
+            (authority, leaf),
+            observation.now,
+        );
         let kept = kept.map_err(Trouble::Making)?;
         secret::write(&self.client, &self.options, version, &kept).await?;
         Ok(false)
@@ -117,34 +126,39 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     async fn step(
         &mut self,
         version: Version,
-        (kept, usable): (Kept, Usable),
-        look: &Look,
-        seen: &mut Seen,
+        (kept, usable): (KeyMaterial, Usable),
+        observation: &Observation,
+        state: &mut LocalState,
     ) -> Result<bool, Error> {
-        let known = seen.known(look, &kept, &usable, self.served.served());
+        let known = state.known(observation, &kept, &usable, self.resolver.current());
         let lifetimes = self.options.lifetimes;
-        let step = next(&known.map_err(Trouble::Making)?, &lifetimes, look.now);
-        if !matches!(step, Step::Serve | Step::Rest) {
+        let step = next(
+            &known.map_err(Trouble::Making)?,
+            &lifetimes,
+            observation.now,
+        );
+        if !matches!(step, Step::Serve | Step::Wait) {
             tracing::info!(?step, "keeping the webhook's certificate");
         }
         let written = match step {
             Step::Publish => {
-                self.publish(&kept.bundle(), &look.configurations).await?;
+                self.publish(&kept.bundle(), &observation.configurations)
+                    .await?;
                 return Ok(false);
             }
             Step::Serve => {
-                self.serve(kept, usable, seen);
+                self.serve(kept, usable, state);
                 return Ok(true);
             }
-            Step::Rest => return Ok(true),
-            Step::Remember => kept.with(look.believed()),
-            Step::Rotate => self.rotated(&kept, look)?,
-            Step::Renew => match self.renewed(&kept, look) {
+            Step::Wait => return Ok(true),
+            Step::AdoptCa => kept.with(observation.published_cas()),
+            Step::Rotate => self.rotated(&kept, observation)?,
+            Step::Renew => match self.renewed(&kept, observation) {
                 Some(renewed) => renewed,
                 // A CA that somebody put there, and that signs nothing for us: ours does.
-                None => self.rotated(&kept, look)?,
+                None => self.rotated(&kept, observation)?,
             },
-            Step::Forget => kept.without_the_old(),
+            Step::PruneCa => kept.without_the_old(),
         };
         secret::write(&self.client, &self.options, Some(version), &written).await?;
         Ok(false)
@@ -152,7 +166,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
 
     async fn publish(&self, bundle: &str, configurations: &[Configuration]) -> Result<(), Error> {
         for configuration in configurations {
-            published::write(&self.client, configuration, bundle)
+            webhook_config::write(&self.client, configuration, bundle)
                 .await
                 .or_else(|error| secret::late(error, &[409, 422]))
                 .map_err(|source| Trouble::kubernetes("publishing the webhook's CA", source))?;
@@ -160,31 +174,35 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         Ok(())
     }
 
-    fn rotated(&self, kept: &Kept, look: &Look) -> Result<Kept, Error> {
-        let rotated = kept.rotated(self.options.lifetimes.authority, look.now);
+    fn rotated(&self, kept: &KeyMaterial, observation: &Observation) -> Result<KeyMaterial, Error> {
+        let rotated = kept.rotated(self.options.lifetimes.authority, observation.now);
         Ok(rotated.map_err(Trouble::Making)?)
     }
 
-    /// With another leaf, if that would be believed.
-    fn renewed(&self, kept: &Kept, look: &Look) -> Option<Kept> {
+    /// With another leaf, if that would be trusted.
+    fn renewed(&self, kept: &KeyMaterial, observation: &Observation) -> Option<KeyMaterial> {
         let leaf = self.options.lifetimes.leaf;
-        let renewed = kept.renewed(&look.names, leaf, look.now).ok()?;
+        let renewed = kept
+            .renewed(&observation.names, leaf, observation.now)
+            .ok()?;
         let secret = Path::new(&self.options.secret);
         let usable = renewed.pair.check(secret, &self.provider).ok()?;
-        look.is_by_newest(&usable.key, kept).then_some(renewed)
+        observation
+            .is_by_newest(&usable.key, kept)
+            .then_some(renewed)
     }
 
-    fn serve(&mut self, kept: Kept, usable: Usable, seen: &mut Seen) {
-        if seen
+    fn serve(&mut self, kept: KeyMaterial, usable: Usable, state: &mut LocalState) {
+        if state
             .serving
             .as_ref()
             .is_none_or(|serving| serving.pair != kept.pair)
         {
-            self.served.replace(usable.key);
+            self.resolver.replace(usable.key);
             (self.notice)(Notice::Loaded {
                 not_after: usable.not_after,
             });
         }
-        seen.serving = Some(kept);
+        state.serving = Some(kept);
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of the certificate: from the objects as they were read, and from what this process has seen before.
+//! What is known of the certificate: the objects as they were read, and what this process has observed before.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
 use super::decide::{Known, Serving};
-use super::kept::{Kept, OLD, SKEW};
-use crate::tls::believed::verified;
+use super::key_material::{KeyMaterial, OLD, SKEW};
+use crate::tls::ca_bundle::verified;
 use crate::tls::error::Unusable;
 use crate::tls::pair::{Usable, validity};
-use crate::tls::published::{Configuration, Hook};
+use crate::tls::webhook_config::{Configuration, Hook};
 
 /// The webhook configurations at one moment.
-pub(super) struct Look {
+pub(super) struct Observation {
     pub configurations: Vec<Configuration>,
-    /// Whom the API server dials.
+    /// The names that the API server connects to.
     pub names: Vec<ServerName<'static>>,
     /// Milliseconds since 1970.
     pub now: i64,
     provider: Arc<CryptoProvider>,
 }
 
-impl Look {
+impl Observation {
     pub fn new(
         configurations: Vec<Configuration>,
         provider: Arc<CryptoProvider>,
@@ -51,30 +51,30 @@ impl Look {
     }
 
     /// The CAs that are published and have not ended.
-    pub fn believed(&self) -> Vec<CertificateDer<'static>> {
-        let mut believed: Vec<CertificateDer<'static>> = Vec::new();
+    pub fn published_cas(&self) -> Vec<CertificateDer<'static>> {
+        let mut cas: Vec<CertificateDer<'static>> = Vec::new();
         for certificate in self.hooks().flat_map(|hook| &hook.bundle) {
             let lives = validity(certificate).is_ok_and(|it| it.not_after * 1000 > self.now);
-            if lives && !believed.contains(certificate) && believed.len() < OLD {
-                believed.push(certificate.clone());
+            if lives && !cas.contains(certificate) && cas.len() < OLD {
+                cas.push(certificate.clone());
             }
         }
-        believed
+        cas
     }
 
     /// Has the newest CA signed it, for any name?
-    pub fn is_by_newest(&self, key: &CertifiedKey, kept: &Kept) -> bool {
+    pub fn is_by_newest(&self, key: &CertifiedKey, kept: &KeyMaterial) -> bool {
         let newest = kept.authorities.get(..1).unwrap_or_default();
         self.names.iter().any(|name| self.good(key, newest, name))
     }
 
-    /// Is it good for every name, for whoever believes these CAs?
-    fn fits(&self, key: &CertifiedKey, believed: &[CertificateDer<'static>]) -> bool {
-        self.names.iter().all(|name| self.good(key, believed, name))
+    /// Whether it is valid for every name, for a client that trusts these CAs.
+    fn fits(&self, key: &CertifiedKey, cas: &[CertificateDer<'static>]) -> bool {
+        self.names.iter().all(|name| self.good(key, cas, name))
     }
 
-    /// Does the API server take it, as things are?
-    pub fn is_believed(&self, key: &CertifiedKey) -> bool {
+    /// Whether the API server trusts it now.
+    pub fn is_trusted(&self, key: &CertifiedKey) -> bool {
         self.hooks().all(|hook| {
             let name = hook.name.as_ref();
             name.is_some_and(|name| self.good(key, &hook.bundle, name))
@@ -84,52 +84,52 @@ impl Look {
     fn good(
         &self,
         key: &CertifiedKey,
-        believed: &[CertificateDer<'static>],
+        cas: &[CertificateDer<'static>],
         name: &ServerName<'_>,
     ) -> bool {
         let now = Duration::from_millis(self.now.unsigned_abs());
         let now = UnixTime::since_unix_epoch(now);
-        verified(key, believed, name, now, &self.provider)
+        verified(key, cas, name, now, &self.provider)
     }
 }
 
-/// What this process has seen, besides the objects.
+/// What this process has observed before.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct LocalState {
     /// Since when the bundle is published, and which.
     published: Option<(String, i64)>,
     /// What is served.
-    pub serving: Option<Kept>,
-    /// What was last complained of.
+    pub serving: Option<KeyMaterial>,
+    /// The last error that was reported.
     pub complaint: Option<String>,
     /// What was wrong with the Secret.
     pub spoiled: Option<String>,
 }
 
-impl Seen {
+impl LocalState {
     pub fn known(
         &mut self,
-        look: &Look,
-        kept: &Kept,
+        observation: &Observation,
+        kept: &KeyMaterial,
         usable: &Usable,
         served: Option<Arc<CertifiedKey>>,
     ) -> Result<Known, Unusable> {
         let wanted: BTreeSet<&[u8]> = kept.authorities.iter().map(AsRef::as_ref).collect();
-        let published = look.hooks().all(|hook| {
+        let published = observation.hooks().all(|hook| {
             let bundle: BTreeSet<&[u8]> = hook.bundle.iter().map(AsRef::as_ref).collect();
             bundle == wanted
         });
         let bundle = kept.bundle();
         self.published = published.then(|| match self.published.take() {
             Some((before, since)) if before == bundle => (before, since),
-            _ => (bundle, look.now),
+            _ => (bundle, observation.now),
         });
-        let other = |serving: &Kept| serving.pair != kept.pair;
+        let other = |serving: &KeyMaterial| serving.pair != kept.pair;
         let other = served.filter(|_| self.serving.as_ref().is_some_and(other));
         let served = match other {
-            Some(key) if look.fits(&key, &kept.authorities) => Serving::Other,
-            Some(key) if look.is_believed(&key) => Serving::Orphan,
-            _ => Serving::Kept,
+            Some(key) if observation.fits(&key, &kept.authorities) => Serving::Other,
+            Some(key) if observation.is_trusted(&key) => Serving::Orphan,
+            _ => Serving::Stored,
         };
         let newest = kept.newest()?;
         let begins = usable.not_before.saturating_add_unsigned(SKEW.as_secs());
@@ -137,8 +137,8 @@ impl Seen {
             authority: (newest.not_before * 1000, newest.not_after * 1000),
             authorities: kept.authorities.len(),
             leaf: (begins * 1000, usable.not_after * 1000),
-            by_newest: look.is_by_newest(&usable.key, kept),
-            names_fit: look.fits(&usable.key, &kept.authorities),
+            by_newest: observation.is_by_newest(&usable.key, kept),
+            names_fit: observation.fits(&usable.key, &kept.authorities),
             published: self.published.as_ref().map(|(_, since)| *since),
             served,
         })

@@ -9,7 +9,7 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use rustls::crypto::CryptoProvider;
 
-use super::kept::Kept;
+use super::key_material::KeyMaterial;
 use super::options::Options;
 use crate::tls::error::{Error, Trouble, Unusable};
 use crate::tls::pair::Usable;
@@ -26,7 +26,7 @@ pub(super) struct Version {
 }
 
 /// A Secret's version, and what it holds.
-pub(super) type Found = (Version, Result<(Kept, Usable), Unusable>);
+pub(super) type Found = (Version, Result<(KeyMaterial, Usable), Unusable>);
 
 fn api(client: &Client, options: &Options) -> Api<Secret> {
     Api::namespaced(client.clone(), &options.namespace)
@@ -57,8 +57,8 @@ fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,
     provider: &CryptoProvider,
-) -> Result<(Kept, Usable), Unusable> {
-    let kept = Kept::read(data)?;
+) -> Result<(KeyMaterial, Usable), Unusable> {
+    let kept = KeyMaterial::read(data)?;
     let usable = kept.pair.check(Path::new(name), provider);
     let usable = usable.map_err(|error| Unusable::Pair(Box::new(error)))?;
     Ok((kept, usable))
@@ -69,7 +69,7 @@ pub(super) async fn write(
     client: &Client,
     options: &Options,
     replaced: Option<Version>,
-    kept: &Kept,
+    kept: &KeyMaterial,
 ) -> Result<(), Error> {
     let name = &options.secret;
     let doing = format!("writing Secret {name}");
@@ -99,7 +99,7 @@ pub(super) async fn write(
     Ok(written.map_err(|source| Trouble::kubernetes(doing, source))?)
 }
 
-/// Another replica was faster, as these codes say: what it did is seen at the next look. A patch whose `test` does
+/// Another replica was faster, as these codes say: what it did is seen at the next observation. A patch whose `test` does
 /// not hold any more is answered 422; so is a Secret that cannot be replaced, such as an immutable one.
 pub(super) fn late(error: kube::Error, codes: &[u16]) -> Result<(), kube::Error> {
     match &error {
@@ -119,7 +119,7 @@ mod tests {
 
     use super::{Version, write};
     use crate::fake_api::api_server;
-    use crate::tls::self_managed::kept::Kept;
+    use crate::tls::self_managed::key_material::KeyMaterial;
     use crate::tls::{Lifetimes, SelfManaged};
 
     /// What was asked for in order to write, while another was faster.
@@ -144,7 +144,7 @@ mod tests {
             },
         };
         let name = ServerName::try_from("localhost").unwrap();
-        let kept = Kept::new(&[name], Vec::new(), (hour, hour), 0).unwrap();
+        let kept = KeyMaterial::new(&[name], Vec::new(), (hour, hour), 0).unwrap();
         let version = version.map(|version| Version {
             resource: Some(version.to_owned()),
             kind: Some("Opaque".to_owned()),

@@ -10,12 +10,12 @@ use rcgen::{CertificateParams, GeneralSubtree, Issuer, KeyPair, NameConstraints}
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 
-use super::kept::Kept;
-use super::seen::{Look, Seen};
-use super::{Keeper, Lifetimes, Options, published};
+use super::key_material::KeyMaterial;
+use super::observation::{LocalState, Observation};
+use super::{Keeper, Lifetimes, Options, webhook_config};
 use crate::fake_api::api_server;
 use crate::tls::Notice;
-use crate::tls::watch::Served;
+use crate::tls::cert_resolver::CertResolver;
 
 const NAME: &str = "mooring-webhook.mooring-system.svc";
 const DAY: Duration = Duration::from_hours(24);
@@ -39,7 +39,7 @@ fn status(code: u16) -> (u16, Value) {
 }
 
 impl Objects {
-    /// Both configurations, which believe nobody yet.
+    /// Both configurations, without a CA.
     fn new() -> Self {
         let objects = Self::default();
         let service = json!({"name": "mooring-webhook", "namespace": "mooring-system"});
@@ -110,7 +110,7 @@ impl Objects {
     fn replica(&self) -> Replica {
         let objects = self.clone();
         let client = api_server(move |method, path, body| objects.answer(method, path, body));
-        let served = Arc::new(Served::default());
+        let resolver = Arc::new(CertResolver::default());
         let options = Options {
             namespace: "mooring-system".to_owned(),
             secret: "certificate".to_owned(),
@@ -126,34 +126,34 @@ impl Objects {
             client,
             options,
             provider: Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
-            served,
+            resolver,
             notice: (|_| ()) as fn(Notice),
         };
         Replica {
             keeper,
-            seen: Seen::default(),
+            state: LocalState::default(),
         }
     }
 }
 
 struct Replica {
     keeper: Keeper<fn(Notice)>,
-    seen: Seen,
+    state: LocalState,
 }
 
 impl Replica {
     /// It looks, and does what is due.
     async fn looks(&mut self) {
-        self.keeper.round(&mut self.seen).await.unwrap();
+        self.keeper.round(&mut self.state).await.unwrap();
     }
 
     /// What it serves would be taken by the API server, as things are.
-    async fn expect_believed(&self, when: &str) {
-        let configurations = published::read(&self.keeper.client).await.unwrap();
+    async fn expect_trusted(&self, when: &str) {
+        let configurations = webhook_config::read(&self.keeper.client).await.unwrap();
         let now = jiff::Timestamp::now().as_millisecond();
-        let look = Look::new(configurations, Arc::clone(&self.keeper.provider), now);
-        let served = self.keeper.served.served().unwrap();
-        assert!(look.is_believed(&served), "{when}");
+        let observation = Observation::new(configurations, Arc::clone(&self.keeper.provider), now);
+        let served = self.keeper.resolver.current().unwrap();
+        assert!(observation.is_trusted(&served), "{when}");
     }
 }
 
@@ -165,7 +165,9 @@ fn name() -> ServerName<'static> {
 fn another() -> BTreeMap<String, ByteString> {
     let now = jiff::Timestamp::now().as_millisecond();
     let life = (365 * DAY, 7 * DAY);
-    Kept::new(&[name()], Vec::new(), life, now).unwrap().data()
+    KeyMaterial::new(&[name()], Vec::new(), life, now)
+        .unwrap()
+        .data()
 }
 
 /// A CA that may sign for nobody in a cluster, and a leaf by it that nobody takes.
@@ -199,7 +201,7 @@ async fn a_secret_of_whatever_type_is_made_anew() {
         objects.put_secret(kind, &BTreeMap::new());
         let mut replica = objects.replica();
         replica.looks().await;
-        replica.expect_believed(kind).await;
+        replica.expect_trusted(kind).await;
     }
 }
 
@@ -210,12 +212,12 @@ async fn a_ca_that_signs_nothing_that_is_taken_is_replaced_by_one_of_our_own() {
     let mut replica = objects.replica();
     replica.looks().await;
     replica
-        .expect_believed("the CA may not sign for Services")
+        .expect_trusted("the CA may not sign for Services")
         .await;
 }
 
 #[tokio::test]
-async fn who_looks_late_is_believed_whatever_was_put_into_the_secret() {
+async fn a_late_replica_is_trusted_whatever_was_put_into_the_secret() {
     let objects = Objects::new();
     let (mut early, mut late) = (objects.replica(), objects.replica());
     early.looks().await;
@@ -229,12 +231,12 @@ async fn who_looks_late_is_believed_whatever_was_put_into_the_secret() {
         objects.put_secret("kubernetes.io/tls", &data);
         early.looks().await;
         for replica in [&early, &late] {
-            replica.expect_believed(what).await;
+            replica.expect_trusted(what).await;
         }
         late.looks().await;
         early.looks().await;
         for replica in [&early, &late] {
-            replica.expect_believed(what).await;
+            replica.expect_trusted(what).await;
         }
     }
 }

@@ -24,7 +24,7 @@ fn at_rest() -> Known {
         by_newest: true,
         names_fit: true,
         published: Some(0),
-        served: Serving::Kept,
+        served: Serving::Stored,
     }
 }
 
@@ -82,7 +82,7 @@ fn a_new_ca_is_published_for_a_while_before_it_signs_and_the_old_one_stays_for_a
     known.leaf = (due + 5 + MINUTE, due + 5 + MINUTE + 7 * DAY);
     known.by_newest = true;
     expect(&known, due + 5 + MINUTE + 10 * MINUTE, Step::Serve);
-    expect(&known, due + 5 + MINUTE + 1 + 10 * MINUTE, Step::Forget);
+    expect(&known, due + 5 + MINUTE + 1 + 10 * MINUTE, Step::PruneCa);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_leaf_that_is_due_with_its_ca_is_renewed_and_served_before_another_ca_has_to
     // What was made has to be served as well: what is served still ends soon.
     known.served = Serving::Other;
     expect(&known, due, Step::Serve);
-    known.served = Serving::Kept;
+    known.served = Serving::Stored;
     expect(&known, due, Step::Rotate);
 }
 
@@ -126,21 +126,21 @@ fn a_leaf_that_has_ended_does_not_wait_for_the_new_ca_to_settle() {
 }
 
 #[test]
-fn what_is_believed_is_served_until_a_ca_that_was_made_anew_has_been_published_for_a_while() {
+fn a_trusted_certificate_is_served_until_a_new_ca_has_been_published_for_a_while() {
     let mut known = Known {
         published: Some(5),
         authorities: 2,
         served: Serving::Other,
         ..at_rest()
     };
-    expect(&known, 4 + MINUTE, Step::Rest);
+    expect(&known, 4 + MINUTE, Step::Wait);
     expect(&known, 5 + MINUTE, Step::Serve);
-    known.served = Serving::Kept;
+    known.served = Serving::Stored;
     expect(&known, 5, Step::Serve);
 }
 
 #[test]
-fn a_ca_is_forgotten_only_when_this_process_has_seen_the_overlap_and_serves_nothing_by_it() {
+fn a_ca_is_removed_only_when_this_process_has_seen_the_overlap_and_serves_nothing_by_it() {
     let now = DAY;
     let mut known = Known {
         authorities: 2,
@@ -151,9 +151,9 @@ fn a_ca_is_forgotten_only_when_this_process_has_seen_the_overlap_and_serves_noth
     };
     expect(&known, now, Step::Serve);
     expect(&known, now + 1, Step::Serve);
-    known.served = Serving::Kept;
+    known.served = Serving::Stored;
     expect(&known, now, Step::Serve);
-    expect(&known, now + 1, Step::Forget);
+    expect(&known, now + 1, Step::PruneCa);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn the_ca_of_what_is_served_is_kept_whatever_is_put_into_the_secret() {
             served: Serving::Orphan,
             ..at_rest()
         };
-        expect(&known, 1, Step::Remember);
+        expect(&known, 1, Step::AdoptCa);
     }
 }
 
@@ -180,14 +180,14 @@ fn the_first_ca_signs_at_once() {
 
 /// A Secret as steps change it: CAs, the newest first, each from when until when, and the leaf.
 #[derive(Clone, Debug)]
-struct Kept {
+struct StoredSecret {
     authorities: Vec<(i64, i64)>,
     leaf: (i64, i64),
     signer: (i64, i64),
     published: Option<i64>,
 }
 
-impl Kept {
+impl StoredSecret {
     fn lives((begins, ends): (i64, i64), now: i64) -> bool {
         begins <= now && now < ends
     }
@@ -201,7 +201,7 @@ impl Kept {
             by_newest: good && self.signer == self.authorities[0],
             names_fit: good && self.authorities.contains(&self.signer),
             published: self.published,
-            served: Serving::Kept,
+            served: Serving::Stored,
         }
     }
 
@@ -218,18 +218,18 @@ impl Kept {
                 let (begins, ends) = lasting(lifetimes().leaf);
                 self.leaf = (begins, ends.min(self.signer.1));
             }
-            Step::Forget => {
+            Step::PruneCa => {
                 self.authorities.truncate(1);
                 self.published = None;
             }
-            Step::Remember | Step::Serve | Step::Rest => {}
+            Step::AdoptCa | Step::Serve | Step::Wait => {}
         }
         self
     }
 }
 
 /// Every Secret that replicas, stopped at any moment and for any time, can have left behind.
-fn left_behind(now: i64) -> Vec<Kept> {
+fn left_behind(now: i64) -> Vec<StoredSecret> {
     let authorities = [-300, -1, 1, 2, 4, 100, 200, 364].map(|left| now + left * DAY);
     let authorities = authorities.map(|ends| (ends - 366 * DAY, ends));
     // The clock was, or is, wrong by some days.
@@ -245,7 +245,7 @@ fn left_behind(now: i64) -> Vec<Kept> {
             {
                 let leaf = (ends - 8 * DAY, ends.min(signer.1));
                 for published in [None, Some(now - 5), Some(now - 2 * MINUTE)] {
-                    left.push(Kept {
+                    left.push(StoredSecret {
                         authorities: [Some(newest), before]
                             .into_iter()
                             .flatten()
