@@ -69,7 +69,7 @@ pub enum Died {
         #[source]
         source: JoinError,
     },
-    /// A task ended that nobody had asked to.
+    /// A task ended without having been told to.
     #[error("{task} ended by itself")]
     Ended {
         /// Its name.
@@ -83,7 +83,7 @@ pub enum Died {
         /// The time they had.
         limit: Duration,
     },
-    /// A second signal came while the first was being obeyed.
+    /// A second signal came during the shutdown.
     #[error("ended at once at a second signal")]
     ForcedShutdown,
 }
@@ -118,7 +118,7 @@ impl Tasks {
         }
     }
 
-    /// Asks all to end and waits for them, so long. The first that does not end well is returned.
+    /// Tells all to end and waits for them, up to the limit. The first failure is returned.
     async fn end(&mut self, limit: Duration) -> Result<(), Died> {
         self.stop.cancel();
         let mut first = Ok(());

@@ -1,4 +1,4 @@
-//! Whether a pod that may have its IP is created by, or runs as, somebody who may use it (`--authorize-use`).
+//! Whether the user who creates a pod, or the pod's service account, may use its IP (`--authorize-use`).
 //!
 //! It is asked in the validating review alone. No object is stored without that review, it sees the account and the
 //! annotation that the pod is stored with, whatever other webhooks made of them, and it comes once: one question a
@@ -11,7 +11,7 @@ use super::cluster_reader::{ClusterReader, LIMIT, Right, unavailable};
 use super::{Allowed, Verdict};
 use crate::telemetry::chain;
 
-/// Lets pass what uses an IP only if whose right counts has it; asks nobody if nobody is to be asked.
+/// Allows the use of an IP only if the responsible subject has the right. Without `--authorize-use` nothing is asked.
 pub(super) async fn authorize<S: ClusterReader>(
     source: &S,
     trusted: Option<&TrustedControllers>,

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use crate::api::{Ip, IpBlock};
 
-/// The server ends a watch after so long: a half-open connection is noticed soon after.
+/// The server ends a watch after this time: a half-open connection is noticed soon after.
 const WATCH_SECONDS: u32 = 45;
 
 /// What the webhook keeps of IPs and blocks.
@@ -78,7 +78,7 @@ fn readable<K: Resource>(event: Event<DeserializeGuard<K>>) -> Option<Event<K>> 
     })
 }
 
-/// None: it cannot be read.
+/// The object, or None if it cannot be read.
 pub(super) fn whole<K: Resource>(object: DeserializeGuard<K>) -> Option<K> {
     let mut object = object
         .0

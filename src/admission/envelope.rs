@@ -181,7 +181,8 @@ mod tests {
         assert_eq!(unread, Err("object"));
         let twice = r#"{"request": {"operation": "CREATE", "object": 1}, "request": {"operation": "CREATE"}}"#;
         assert_eq!(object(twice), Ok(None));
-        let uid = r#"{"request": {"uid": 1, "uid": [[2]], "uid": {"b": null}, "uid": true, "uid": -1.5, "uid": "seven"}}"#;
+        let uid = r#"{"request": {"uid": 1, "uid": [[2]], "uid": {"b": null}, "uid": true, "uid": -1.5,
+            "uid": "seven"}}"#;
         assert_eq!(Head::read(uid).unwrap().uid, "seven");
         let last = r#"{"request": {"uid": "seven", "uid": 7}}"#;
         assert_eq!(Head::read(last).unwrap().uid, "");

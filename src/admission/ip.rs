@@ -20,7 +20,7 @@ pub fn validate_ip(change: &Change<Ip>, snapshot: &Snapshot) -> Verdict {
             named(None, ip)?;
             place(ip, &readable(ip)?, snapshot)
         }
-        // One that is on its way out must not be held up.
+        // The deletion of an IP must not be delayed.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
         Change::Update { old, new } => {
             named(Some(old), new)?;
@@ -46,7 +46,7 @@ fn name(ip: &Ip) -> &str {
     ip.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// What it names can be there. What it has named before stays: it may be from before this was looked at.
+/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check.
 fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     let called = format!("IP \"{}\"", name(new));
     let allowed = new.spec.allowed_namespaces.as_ref();
@@ -104,7 +104,7 @@ fn is_full(snapshot: &Snapshot, block: &str) -> bool {
     status.is_some_and(|status| !status.subnet_cidrs.is_empty() && status.free == 0)
 }
 
-/// What another place would be asked for by.
+/// The fields that decide the place of the address.
 fn location(spec: &IpSpec) -> (Option<&str>, Option<&str>) {
     (spec.address.as_deref(), spec.block.as_deref())
 }
@@ -139,7 +139,7 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     Ok(Allowed::silently().warning(exchange(new, wished.address)))
 }
 
-/// What will happen to a pod whose address is edited.
+/// The warning for a pod whose address is edited.
 fn exchange(ip: &Ip, wished: Option<std::net::Ipv4Addr>) -> Option<String> {
     let (status, from, to) = (ip.status.as_ref()?, ip.reserved_address()?, wished?);
     (from != to).then(|| {

@@ -26,7 +26,7 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
                 .warning(useless(block, &range))
                 .warning(allows_nobody(&name(block), block)))
         }
-        // One that is on its way out must not be held up.
+        // The deletion of a block must not be delayed.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
         Change::Update { old, new } => changed(old, new, snapshot),
         Change::Delete(block) => {
@@ -40,8 +40,8 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
     }
 }
 
-/// Does a block have fewer addresses afterwards? A deletion cannot be taken back, and what was shrunk may be another
-/// block's by then.
+/// Whether a block can have fewer addresses afterwards. A deletion cannot be undone, and addresses that were removed
+/// can belong to another block by then.
 pub(super) fn takes_addresses_away(change: &Change<IpBlock>) -> bool {
     match change {
         Change::Create(_) => false,
@@ -55,7 +55,7 @@ fn name(block: &IpBlock) -> BlockName {
     BlockName::from(block.metadata.name.as_deref().unwrap_or_default())
 }
 
-/// What it names can be there. What it has named before stays: it may be from before this was looked at.
+/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check.
 fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     let name = name(new);
     let allowed = new.spec.allowed_namespaces.as_ref();
@@ -115,7 +115,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
         .warning(narrowed(old, new, snapshot)))
 }
 
-/// An entry outside the range excludes nothing: most likely a slip.
+/// An entry outside the range excludes nothing: most likely a mistake.
 fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
     let outside = range.excluded().iter().find(|entry| {
         !range.contains(entry.network()) && !entry.contains(&range.cidr().network())
@@ -126,7 +126,7 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
     ))
 }
 
-/// That is what is said where nothing is.
+/// A spec without `allowedNamespaces` allows none.
 fn allows_nobody(name: &BlockName, block: &IpBlock) -> Option<String> {
     let nobody = namespaces(block.spec.allowed_namespaces.as_deref()) == Namespaces::default();
     nobody.then(|| {
@@ -136,7 +136,7 @@ fn allows_nobody(name: &BlockName, block: &IpBlock) -> Option<String> {
     })
 }
 
-/// Nobody loses an address when fewer namespaces are allowed, which may surprise.
+/// A pod keeps its address when fewer namespaces are allowed. A warning says so.
 fn narrowed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String> {
     let before = namespaces(old.spec.allowed_namespaces.as_deref());
     let after = namespaces(new.spec.allowed_namespaces.as_deref());

@@ -127,7 +127,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
         args.certificate.check()?;
     }
     files::raise();
-    // Fails only if there is one already, and nobody else installs one.
+    // Fails only if a provider is installed already, and no other code installs one.
     let _ = aws_lc_rs::default_provider().install_default();
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -263,7 +263,7 @@ async fn listen(address: SocketAddr, what: &'static str) -> Result<TcpListener, 
         source,
     };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    // Port 0 takes a free one: whoever chose that looks for it here.
+    // Port 0 takes a free port, which is shown here.
     tracing::info!(address = %listener.local_addr().map_err(failed)?, "listening for {what}");
     Ok(listener)
 }

@@ -110,7 +110,7 @@ pub enum Trouble {
     /// A certificate cannot be made.
     #[error("making the webhook's certificate")]
     Making(#[from] Unusable),
-    /// Nobody dials us.
+    /// No API server connects to the webhook.
     #[error(
         "there is no webhook configuration named mooring, so that nobody asks: apply config/webhook"
     )]

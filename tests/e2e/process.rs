@@ -11,7 +11,7 @@ use crate::scene::{SOON, Scene};
 scenes![
     alone without_an_api_server_it_is_healthy_and_not_ready,
     alone told_to_end_it_is_not_ready_and_answers_until_it_has_drained,
-    alone a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so,
+    alone a_replica_whose_certificate_is_not_trusted_is_not_ready_and_says_so,
     alone every_promised_metric_is_there_and_well_formed,
 ];
 
@@ -156,7 +156,7 @@ pub fn looking_often() -> MooringOptions {
     }
 }
 
-async fn a_replica_whose_certificate_is_not_believed_is_not_ready_and_says_so(scene: &Scene) {
+async fn a_replica_whose_certificate_is_not_trusted_is_not_ready_and_says_so(scene: &Scene) {
     let mooring = scene.mooring_with(looking_often()).await;
     expect_ready(scene, &mooring, 200).await;
     doubt_for_a_while(scene, &mooring).await;

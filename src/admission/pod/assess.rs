@@ -34,7 +34,7 @@ pub fn assess<'a>(
     Ok(resolved)
 }
 
-/// Nothing could be added to it: a patch would fail, and nobody would be told why.
+/// A patch of a pod without a spec would fail without a message.
 fn refuse_without_spec(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
     match pod.spec {
         Some(_) => Ok(()),

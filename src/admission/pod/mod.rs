@@ -1,4 +1,4 @@
-//! Pods: what one that asks for an address is given, and what may not be taken from it again.
+//! Pods that ask for an address: what they are given, and what must not be removed again.
 
 mod assess;
 mod mutations;
@@ -15,7 +15,7 @@ use std::fmt;
 
 use crate::api::names;
 
-/// What a pod is called in a message. One that is made from a template has no name yet.
+/// A pod's name in a message. A pod that is made from a template has no name yet.
 struct Called<'a> {
     pod: &'a Pod,
     namespace: &'a str,
@@ -50,7 +50,7 @@ pub fn asks_for(pod: &Pod) -> Option<&str> {
     annotation(pod, names::IP_ANNOTATION)
 }
 
-/// The Node that the pod was bound to by whoever created it.
+/// The Node that the pod was bound to when it was created.
 #[must_use]
 pub fn bound_to(pod: &Pod) -> Option<&str> {
     let node = pod.spec.as_ref()?.node_name.as_deref()?;

@@ -10,7 +10,7 @@ use crate::admission::snapshot::asked;
 use crate::api::read::namespaces;
 use crate::api::{Ip, IpBlock};
 
-/// No IP has a longer name, and no address is longer. What is longer is neither looked up nor repeated.
+/// The most characters of an IP's name or an address. A longer text is neither looked up nor repeated.
 const LONGEST: usize = 63;
 
 /// What a pod asks for, found.
@@ -83,8 +83,8 @@ pub fn resolve<'a>(
     Ok(Resolved { ip, block })
 }
 
-/// The same words whether there is no such `IP` or it is not for this namespace: whoever may not use
-/// one cannot find out that it exists.
+/// The same text whether there is no such `IP` or it is not for this namespace: the existence of an IP is not disclosed
+/// to namespaces that may not use it.
 fn not_for(annotation: &str, namespace: &str) -> Denial {
     Denial::from_others(
         Because::Forbidden,

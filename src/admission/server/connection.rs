@@ -20,15 +20,15 @@ use tokio_rustls::TlsAcceptor;
 use super::connection_limit::Slot;
 use super::io_timeout::{Progress, TimeoutStream};
 
-/// A client that has not finished the handshake by then is not waited for.
+/// The limit for a handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// A request's head has to be there so long after its first byte, and an answer has to be taken so soon.
+/// The limit for a request's head after its first byte, and for taking an answer.
 const HEAD: Duration = Duration::from_secs(5);
-/// A connection on which no request begins for so long is closed: an API server may keep one for later that it
-/// opened for a request which was given up.
+/// A connection without a request is closed after this time. An API server can keep a connection that it opened for a
+/// request which was cancelled.
 const IDLE: Duration = Duration::from_mins(2);
-/// The API server closes an idle connection after so long (client-go). Whoever closes first must be the API
-/// server: it does not repeat a request that meets a closed connection, and the pod is refused.
+/// The API server closes an idle connection after this time (client-go). It must be the first to close: it does not
+/// repeat a request that meets a closed connection, and the pod is refused.
 const IDLE_AT_CLIENT: Duration = Duration::from_secs(90);
 const _: () = assert!(IDLE.as_secs() > IDLE_AT_CLIENT.as_secs());
 /// The API server's heads have a few hundred bytes and some ten fields.

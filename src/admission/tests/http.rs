@@ -158,7 +158,7 @@ async fn what_cannot_be_taken_back_is_not_allowed_by_a_cache() {
         json!({"uid": "one", "operation": "UPDATE", "oldObject": office_block, "object": small});
     assert_eq!(block_asked(&source, shrink).await["allowed"], false);
     assert_eq!(source.reads.load(Ordering::Relaxed), 2);
-    // Nobody loses an address by this.
+    // No address is lost by this.
     let mut open = office_block.clone();
     open.spec.allowed_namespaces = Some(vec!["*".to_owned(), "shop".to_owned()]);
     let change =

@@ -1,4 +1,4 @@
-//! Over TLS: nobody waits for a slow client, and the end finishes what was begun.
+//! Over TLS: a slow client does not delay others, and a shutdown finishes the requests that were begun.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

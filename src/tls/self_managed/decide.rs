@@ -10,9 +10,9 @@ pub struct Lifetimes {
     pub leaf: Duration,
     /// Of the CA that signs it.
     pub authority: Duration,
-    /// A new CA signs nothing before it has been published for so long: an API server sees it late.
+    /// A new CA signs nothing before it has been published for this time: an API server reads it late.
     pub settling: Duration,
-    /// The CA before is published for so long after nothing new is signed by it: a replica reads late.
+    /// The previous CA stays published for this time after its last signature: a replica reads late.
     pub overlap: Duration,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
     if authority_due && (!signs || (known.authorities == 1 && outlasts)) {
         return Step::Rotate;
     }
-    // Nobody takes a leaf that has ended: then there is nothing to wait for.
+    // An expired leaf is not accepted: waiting does not help.
     let settled =
         known.authorities == 1 || now >= ends || now - published >= millis(lifetimes.settling);
     if leaf_due && settled {

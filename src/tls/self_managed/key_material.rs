@@ -16,9 +16,9 @@ use crate::tls::error::Unusable;
 use crate::tls::names::{AUTHORITIES, AUTHORITY_KEY, CERTIFICATE, KEY};
 use crate::tls::pair::{Pair, Validity, certificates, private_key, public_key, validity};
 
-/// So many CAs are kept besides the newest.
+/// The number of CAs that are kept besides the newest.
 pub(super) const OLD: usize = 2;
-/// Certificates begin so much earlier than they are made: not every clock is right.
+/// Certificates begin earlier than they are made by this time: clocks can be wrong.
 pub(super) const SKEW: Duration = Duration::from_hours(24);
 
 /// What is kept.
@@ -31,7 +31,7 @@ pub(super) struct KeyMaterial {
 }
 
 impl KeyMaterial {
-    /// A new CA and a leaf by it. The CAs that are published already stay: somebody may serve what they signed.
+    /// A new CA and a leaf by it. The CAs that are published already stay: replicas can serve certificates by them.
     pub fn new(
         names: &[ServerName<'static>],
         published: Vec<CertificateDer<'static>>,

@@ -32,7 +32,7 @@ pub use options::Options;
 
 /// While there is nothing to serve, and after a write that was refused.
 const IMPATIENT: Duration = Duration::from_secs(1);
-/// More steps than a start from nothing takes: whatever goes round in circles rests in between.
+/// More steps than a start from nothing takes. A loop of steps pauses after them.
 const STEPS: usize = 8;
 
 pub(super) struct Keeper<N> {
@@ -155,7 +155,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             Step::Rotate => self.rotated(&kept, observation)?,
             Step::Renew => match self.renewed(&kept, observation) {
                 Some(renewed) => renewed,
-                // A CA that somebody put there, and that signs nothing for us: ours does.
+                // The Secret's CA was replaced by one that cannot sign for us: a new one can.
                 None => self.rotated(&kept, observation)?,
             },
             Step::PruneCa => kept.without_the_old(),

@@ -21,7 +21,7 @@ const TYPE: &str = "kubernetes.io/tls";
 #[derive(Clone, Debug)]
 pub(super) struct Version {
     resource: Option<String>,
-    /// Somebody may have made it, of another type: it cannot be changed.
+    /// A Secret that was not made here can have another type, which cannot be changed.
     kind: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn read(
     }))
 }
 
-/// Whatever cannot be served, or signed with, is made anew: nobody else would mend it.
+/// Contents that cannot be served, or signed with, are made anew: nothing else would repair them.
 fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,
@@ -64,7 +64,7 @@ fn usable(
     Ok((kept, usable))
 }
 
-/// Creates the Secret, or replaces that of this version. Who is late reads what the other wrote.
+/// Creates the Secret, or replaces that of this version. A replica that is late reads what the other wrote.
 pub(super) async fn write(
     client: &Client,
     options: &Options,

@@ -1,4 +1,4 @@
-//! Replicas that look at one Secret and one pair of webhook configurations, in whatever state somebody left these.
+//! Replicas with one Secret and one pair of webhook configurations, in any state.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -98,7 +98,7 @@ impl Objects {
         (200, self.0.lock().unwrap()[path].clone())
     }
 
-    /// Somebody puts another Secret there.
+    /// Replaces the Secret.
     fn put_secret(&self, kind: &str, data: &BTreeMap<String, ByteString>) {
         let metadata = json!({"name": "certificate"});
         self.put(
@@ -170,7 +170,7 @@ fn another() -> BTreeMap<String, ByteString> {
         .data()
 }
 
-/// A CA that may sign for nobody in a cluster, and a leaf by it that nobody takes.
+/// A CA that may not sign for Services, and a leaf by it that no client accepts.
 fn constrained() -> BTreeMap<String, ByteString> {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
