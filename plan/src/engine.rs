@@ -28,12 +28,15 @@
 //! ```
 
 mod block_schedule;
+mod blocks;
 mod claim_timers;
 mod completed;
 mod event_dedup;
+mod inventories;
 mod inventory_schedule;
 mod leadership;
 mod moments;
+mod pending_event;
 mod reconcile;
 mod repeat_limiter;
 mod tombstones;
@@ -50,9 +53,9 @@ use crate::outcome::{Action, Outcome};
 use crate::step::{BlockStep, Moved, Notice, Step};
 use block_schedule::BlockSchedule;
 use claim_timers::ClaimTimers;
-use completed::PendingEvent;
 use event_dedup::EventDedup;
 use inventory_schedule::InventorySchedule;
+use pending_event::PendingEvent;
 pub use reconcile::Reconciled;
 use repeat_limiter::RepeatLimiter;
 use tombstones::Tombstones;

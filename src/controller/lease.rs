@@ -12,7 +12,7 @@ use tokio::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::Clock;
-use super::effects::within;
+use super::effects::with_timeout;
 use super::error::Failure;
 use crate::api::read;
 use crate::metrics::Metrics;
@@ -141,7 +141,7 @@ impl LeaderElector {
         let (lease, answer): (_, fn(Record) -> Answer) = match step {
             Step::Wait(_) => return Ok(Answer::Failed),
             Step::Read => {
-                let lease = within(doing("reading"), self.leases.get_opt(NAME)).await?;
+                let lease = with_timeout(doing("reading"), self.leases.get_opt(NAME)).await?;
                 let Some(lease) = lease else {
                     return Ok(Answer::Read(None));
                 };
@@ -150,7 +150,10 @@ impl LeaderElector {
             Step::Create(spec) => {
                 let lease = written(spec, None);
                 let create = self.leases.create(&params, &lease);
-                (within(doing("creating"), create).await?, Answer::Wrote)
+                (
+                    with_timeout(doing("creating"), create).await?,
+                    Answer::Wrote,
+                )
             }
             Step::Update(version, spec) => {
                 let version = version.to_string();
@@ -163,7 +166,10 @@ impl LeaderElector {
                 };
                 let lease = written(spec, Some(before));
                 let replace = self.leases.replace(NAME, &params, &lease);
-                (within(doing("renewing"), replace).await?, Answer::Wrote)
+                (
+                    with_timeout(doing("renewing"), replace).await?,
+                    Answer::Wrote,
+                )
             }
         };
         let answer = record(&lease).map_or(Answer::Failed, answer);

@@ -3,13 +3,13 @@
 //! `plan`'s engine decides. Here is what takes time: watches, requests, calls, a clock, and the one task
 //! that passes what they say to the engine.
 
+mod apis;
 mod clock;
 mod effects;
 mod error;
 mod events;
-mod kinds;
-mod latest;
 mod lease;
+mod object_cache;
 mod reconciler;
 mod reports;
 mod trace;
@@ -27,12 +27,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cloud::Cloud;
 use crate::metrics::Metrics;
+use apis::Apis;
 use clock::{Clock, millis};
 use effects::Effects;
 pub use error::Error;
 use error::Failure;
 use events::{Events, Poster};
-use kinds::Kinds;
 use lease::LeaderElector;
 use reconciler::{Parts, Reconciler};
 
@@ -83,12 +83,12 @@ pub struct Options<C> {
 pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
     let clock = Clock::start();
     options.metrics.reconcile_errors_of(Failure::reasons());
-    let kinds = Kinds::new(options.client.clone());
+    let apis = Apis::new(options.client.clone());
     let (fact_sender, facts) = mpsc::channel(FACTS);
     let mut watches = JoinSet::new();
     watch::spawn(
         &mut watches,
-        &kinds,
+        &apis,
         &fact_sender,
         options.inventory_interval,
         &options.metrics,
@@ -133,7 +133,7 @@ pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
 
     let parts = Parts {
         effects: Effects {
-            kinds,
+            apis,
             cloud: Arc::new(options.cloud),
             clock,
             metrics: options.metrics,

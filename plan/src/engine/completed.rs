@@ -6,31 +6,14 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use core::net::Ipv4Addr;
 
+use super::pending_event::{PendingEvent, StatusEvent};
 use super::{Completion, Engine, Pacing, Report, Work};
 use crate::facts::{Fact, WriteOutcome};
-use crate::names::{IpName, IpUid, Millis};
-use crate::objects::{Claim, Condition, IpStatus};
+use crate::names::{IpName, Millis};
+use crate::objects::{Claim, Condition};
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
-
-/// What is posted once a write is done.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum PendingEvent {
-    /// Of a status write.
-    Status(Box<StatusEvent>),
-    /// Of a reservation that was let go.
-    Released(IpUid, Ipv4Addr),
-}
-
-/// A status write: what it is, what was there before, what is there then.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct StatusEvent {
-    uid: IpUid,
-    what: StatusWrite,
-    before: Option<Claim>,
-    status: IpStatus,
-}
 
 /// Was the write that these facts answer done?
 fn write_done(facts: &[Fact]) -> bool {

@@ -1,21 +1,18 @@
 //! When each subnet's interfaces are listed: one inventory at a time for each subnet that a block names.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
 
-use super::{Effect, Engine, Report};
-use crate::facts::{Fact, Facts};
+use crate::facts::Facts;
 use crate::names::{Millis, SubnetId};
-use crate::outcome::Action;
 
 /// The inventories in flight, and those that wait for a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct InventorySchedule {
     /// When each was begun.
-    running: BTreeMap<SubnetId, Millis>,
-    no_token: BTreeMap<SubnetId, Millis>,
+    pub(super) running: BTreeMap<SubnetId, Millis>,
+    pub(super) no_token: BTreeMap<SubnetId, Millis>,
     /// The subnets that were reported last.
-    shown: BTreeSet<SubnetId>,
+    pub(super) shown: BTreeSet<SubnetId>,
 }
 
 impl InventorySchedule {
@@ -39,48 +36,9 @@ impl InventorySchedule {
         self.running.values_mut().for_each(change);
     }
 
-    fn due(&self, subnet: &SubnetId, facts: &Facts) -> Millis {
+    pub(super) fn due(&self, subnet: &SubnetId, facts: &Facts) -> Millis {
         let due = facts.inventory_due(subnet);
         let token = self.no_token.get(subnet);
         token.map_or(due, |token| due.max(*token))
-    }
-}
-
-impl Engine {
-    /// Begins the inventories that are due.
-    pub(super) fn begin_inventories(&mut self, now: Millis) {
-        let effects = self.reconcile_inventories(now);
-        self.outbox.extend(effects);
-    }
-
-    /// The inventories that are due, begun. [`Engine::poll`] does this; a model checker chooses the moment itself.
-    pub fn reconcile_inventories(&mut self, now: Millis) -> Vec<Effect> {
-        let wanted = self.facts.subnets_wanted();
-        let mut effects = Vec::new();
-        if !self.leading {
-            return effects;
-        }
-        self.inventories
-            .no_token
-            .retain(|subnet, _| wanted.contains(subnet));
-        if self.inventories.shown != wanted {
-            self.inventories.shown.clone_from(&wanted);
-            self.report(Report::Subnets(wanted.iter().cloned().collect()));
-        }
-        for subnet in wanted {
-            let running = self.inventories.running.contains_key(&subnet);
-            if running || now < self.inventories.due(&subnet, &self.facts) {
-                continue;
-            }
-            if let Err(token) = self.take_token(Action::DescribeInterfaces, now) {
-                self.inventories.no_token.insert(subnet, token);
-                continue;
-            }
-            self.inventories.no_token.remove(&subnet);
-            self.inventories.running.insert(subnet.clone(), now);
-            self.apply_fact(Fact::InventoryBegun(subnet.clone()), now, now);
-            effects.push(Effect::Inventory(subnet));
-        }
-        effects
     }
 }

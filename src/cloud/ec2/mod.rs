@@ -13,7 +13,6 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::{Instance, Interface, Reassign, Subnet};
 use mooring_plan::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
-use mooring_plan::outcome::Action;
 
 use super::{Cloud, CloudError};
 

@@ -14,7 +14,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::amend::{Amended, Guard, Part, amend, finalizers};
+use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch};
 use crate::api::read::block_status_patch;
 use crate::api::{IpBlockStatus, names};
 use crate::cloud::Cloud;
@@ -32,7 +32,7 @@ impl<C: Cloud> Effects<C> {
             BlockStep::RemoveFinalizer(block, version) => self.block_finalizer(&block, version, false).await,
             BlockStep::Status(block, version, status) => self.block_status(&block, version, &status).await,
             BlockStep::DropReleaseBrake(block, version) => {
-                self.amend_block(&block, version, Part::Object, |_| {
+                self.patch_block(&block, version, Subresource::Object, |_| {
                     Ok(Some(json!({"metadata": {"annotations": {names::RELEASE_BRAKE_ANNOTATION: null}}})))
                 })
                 .await
@@ -41,8 +41,8 @@ impl<C: Cloud> Effects<C> {
         // The watch shows what came of it; an answer that overtook the news of a deletion would bring
         // the block back for good.
         match done {
-            Ok(Amended::Changed(_)) => self.metrics.reconcile_error("Conflict"),
-            Ok(Amended::Done(_) | Amended::Gone) => {}
+            Ok(PatchOutcome::Changed(_)) => self.metrics.reconcile_error("Conflict"),
+            Ok(PatchOutcome::Done(_) | PatchOutcome::Gone) => {}
             Err(failure) => self.failed(&failure),
         }
         Vec::new().into()
@@ -103,11 +103,11 @@ impl<C: Cloud> Effects<C> {
         node: &NodeName,
         block: &BlockName,
         wanted: bool,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let label = block.node_label();
         let object = format!("the label of node {node} for IPBlock {block}");
-        let (nodes, name, guard) = (self.kinds.nodes(), node.as_str(), Guard::default());
-        amend(&nodes, &object, name, guard, Part::Object, |node| {
+        let (nodes, name, guard) = (self.apis.nodes(), node.as_str(), Guard::default());
+        patch(&nodes, &object, name, guard, Subresource::Object, |node| {
             let labels = node.metadata.labels.as_ref();
             let labelled = labels.is_some_and(|labels| labels.contains_key(&label));
             let value = if wanted { json!("") } else { Value::Null };
@@ -122,8 +122,8 @@ impl<C: Cloud> Effects<C> {
         block: &BlockName,
         version: ResourceVersion,
         wanted: bool,
-    ) -> Result<Amended, Failure> {
-        self.amend_block(block, version, Part::Object, |object| {
+    ) -> Result<PatchOutcome, Failure> {
+        self.patch_block(block, version, Subresource::Object, |object| {
             Ok(finalizers(object, names::BLOCK_FINALIZER, wanted))
         })
         .await
@@ -134,9 +134,9 @@ impl<C: Cloud> Effects<C> {
         block: &BlockName,
         version: ResourceVersion,
         status: &BlockStatus,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let now = Time(Timestamp::now());
-        self.amend_block(block, version, Part::Status, |object| {
+        self.patch_block(block, version, Subresource::Status, |object| {
             let before = object.data.get("status").map(IpBlockStatus::deserialize);
             // All of it is derived: what cannot be read is written anew.
             let before = before.and_then(Result::ok).unwrap_or_default();
@@ -147,24 +147,24 @@ impl<C: Cloud> Effects<C> {
         .await
     }
 
-    async fn amend_block(
+    async fn patch_block(
         &self,
         block: &BlockName,
         version: ResourceVersion,
-        part: Part,
+        subresource: Subresource,
         change: impl FnOnce(&kube::api::DynamicObject) -> Result<Option<Value>, serde_json::Error>,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let guard = Guard {
             uid: None,
             version: Some(version),
         };
         let object = format!("IPBlock {block}");
-        amend(
-            &self.kinds.blocks(),
+        patch(
+            &self.apis.blocks(),
             &object,
             block.as_str(),
             guard,
-            part,
+            subresource,
             change,
         )
         .await

@@ -8,7 +8,7 @@ use mooring_plan::step::GateWrite;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::amend::{Amended, Guard, Part, amend};
+use super::patch::{Guard, PatchOutcome, Subresource, patch};
 use crate::api::names;
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
@@ -16,19 +16,19 @@ use crate::controller::error::Failure;
 impl<C: Cloud> Effects<C> {
     /// Writes our condition. It is sent although nothing in it may be new: the pod's version is what
     /// has to change.
-    pub(super) async fn gate(&self, gate: &GateWrite) -> Result<Amended, Failure> {
+    pub(super) async fn gate(&self, gate: &GateWrite) -> Result<PatchOutcome, Failure> {
         let guard = Guard {
             uid: Some(gate.uid.as_str()),
             version: gate.version,
         };
-        let pods = self.kinds.pods(&gate.pod.namespace);
+        let pods = self.apis.pods(&gate.pod.namespace);
         let object = format!("the condition of pod {}", gate.pod);
-        amend(
+        patch(
             &pods,
             &object,
             &gate.pod.name,
             guard,
-            Part::StatusByKey,
+            Subresource::StatusByKey,
             |pod| {
                 let status = if gate.status { "True" } else { "False" };
                 let since = since(pod, status).unwrap_or_else(|| json!(Time(Timestamp::now())));
@@ -56,23 +56,28 @@ impl<C: Cloud> Effects<C> {
         pod: &PodKey,
         uid: &PodUid,
         label: Option<&IpName>,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let guard = Guard {
             uid: Some(uid.as_str()),
             version: None,
         };
-        let patch = match label {
+        let change = match label {
             Some(ip) => json!({"metadata": {"labels": {names::IP_LABEL: ip.as_str()}}}),
             None => json!({"metadata": {
                 "labels": {names::IP_LABEL: null},
                 "annotations": {names::IP_UID_ANNOTATION: null, names::DENIED_AT_ANNOTATION: null},
             }}),
         };
-        let pods = self.kinds.pods(&pod.namespace);
+        let pods = self.apis.pods(&pod.namespace);
         let object = format!("the label of pod {pod}");
-        amend(&pods, &object, &pod.name, guard, Part::Status, |_| {
-            Ok(Some(patch))
-        })
+        patch(
+            &pods,
+            &object,
+            &pod.name,
+            guard,
+            Subresource::Status,
+            |_| Ok(Some(change)),
+        )
         .await
     }
 }

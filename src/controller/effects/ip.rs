@@ -10,7 +10,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::amend::{Amended, Guard, Part, amend_known, finalizers};
+use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch_known};
 use crate::api::read::{ip_status_patch, unreadable_ip_patch};
 use crate::api::{self, names};
 use crate::cloud::Cloud;
@@ -23,9 +23,9 @@ impl<C: Cloud> Effects<C> {
         version: ResourceVersion,
         status: &IpStatus,
         moved: Moved,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let now = Time(Timestamp::now());
-        self.change_ip(name, version, Part::Status, |ip| {
+        self.change_ip(name, version, Subresource::Status, |ip| {
             let before = match ip.data.get("status") {
                 None | Some(Value::Null) => api::IpStatus::default(),
                 Some(status) => api::IpStatus::deserialize(status)?,
@@ -43,9 +43,9 @@ impl<C: Cloud> Effects<C> {
         name: &IpName,
         version: ResourceVersion,
         message: &str,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let now = Time(Timestamp::now());
-        self.change_ip(name, version, Part::Status, |ip| {
+        self.change_ip(name, version, Subresource::Status, |ip| {
             Ok(unreadable_ip_patch(ip, message, &now))
         })
         .await
@@ -56,8 +56,8 @@ impl<C: Cloud> Effects<C> {
         name: &IpName,
         version: ResourceVersion,
         wanted: bool,
-    ) -> Result<Amended, Failure> {
-        self.change_ip(name, version, Part::Object, |ip| {
+    ) -> Result<PatchOutcome, Failure> {
+        self.change_ip(name, version, Subresource::Object, |ip| {
             Ok(finalizers(ip, names::IP_FINALIZER, wanted))
         })
         .await
@@ -67,8 +67,8 @@ impl<C: Cloud> Effects<C> {
         &self,
         name: &IpName,
         version: ResourceVersion,
-    ) -> Result<Amended, Failure> {
-        self.change_ip(name, version, Part::Object, |_| {
+    ) -> Result<PatchOutcome, Failure> {
+        self.change_ip(name, version, Subresource::Object, |_| {
             Ok(Some(
                 json!({"metadata": {"annotations": {names::TAKE_FROM_ANNOTATION: null}}}),
             ))
@@ -81,27 +81,27 @@ impl<C: Cloud> Effects<C> {
         &self,
         name: &IpName,
         version: ResourceVersion,
-        part: Part,
+        subresource: Subresource,
         change: impl FnOnce(&DynamicObject) -> Result<Option<Value>, serde_json::Error>,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let guard = Guard {
             uid: None,
             version: Some(version),
         };
-        let latest = self.kinds.latest();
-        let amended = amend_known(
+        let latest = self.apis.latest();
+        let outcome = patch_known(
             latest.at(name.as_str(), version),
-            &self.kinds.ips(),
+            &self.apis.ips(),
             &format!("IP {name}"),
             name.as_str(),
             guard,
-            part,
+            subresource,
             change,
         )
         .await?;
-        if let Amended::Done(ip) | Amended::Changed(ip) = &amended {
+        if let PatchOutcome::Done(ip) | PatchOutcome::Changed(ip) = &outcome {
             latest.see(ip);
         }
-        Ok(amended)
+        Ok(outcome)
     }
 }

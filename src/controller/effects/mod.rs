@@ -1,15 +1,16 @@
 //! The one step that was decided, carried out: each a request or two, whose answer comes back as facts.
 //! Nothing is decided here but how to ask.
 
-mod amend;
+mod answer;
 mod block;
 mod call;
 mod gate;
 mod ip;
+mod patch;
 mod reads;
 mod replica_sets;
-mod request;
 mod reservation;
+mod timeout;
 
 use std::sync::Arc;
 
@@ -17,18 +18,18 @@ use mooring_plan::engine::Completion;
 use mooring_plan::names::IpName;
 use mooring_plan::step::{Moved, Step, Write};
 
+use super::apis::Apis;
 use super::clock::Clock;
 use super::error::Failure;
-use super::kinds::Kinds;
 use crate::cloud::Cloud;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
-pub(super) use request::within;
+pub(super) use timeout::with_timeout;
 
 /// What an effect needs.
 pub(super) struct Effects<C> {
-    pub(super) kinds: Kinds,
+    pub(super) apis: Apis,
     pub(super) cloud: Arc<C>,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
@@ -37,7 +38,7 @@ pub(super) struct Effects<C> {
 impl<C> Clone for Effects<C> {
     fn clone(&self) -> Self {
         Self {
-            kinds: self.kinds.clone(),
+            apis: self.apis.clone(),
             cloud: Arc::clone(&self.cloud),
             clock: self.clock,
             metrics: self.metrics.clone(),

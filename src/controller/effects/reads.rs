@@ -11,7 +11,7 @@ use mooring_plan::outcome::{Action, Outcome};
 use mooring_plan::step::Read;
 
 use super::Effects;
-use super::request::within;
+use super::timeout::with_timeout;
 use crate::api::names;
 use crate::api::read::{self, Unreadable};
 use crate::cloud::Cloud;
@@ -21,18 +21,18 @@ impl<C: Cloud> Effects<C> {
     pub(super) async fn read(&self, ip: &IpName, wanted: Read) -> Completion {
         let fact = match &wanted {
             Read::Pod(key) => {
-                let pods = self.kinds.pods(&key.namespace);
+                let pods = self.apis.pods(&key.namespace);
                 let found = get(&pods, &key.name, || format!("reading pod {key}"), read::pod).await;
                 found.map(|pod| Fact::PodRead(key.clone(), pod))
             }
             Read::Ip(name) => {
                 let doing = || format!("reading IP {name}");
-                let found = get(&self.kinds.ips(), name.as_str(), doing, read::ip).await;
+                let found = get(&self.apis.ips(), name.as_str(), doing, read::ip).await;
                 found.map(|ip| Fact::IpRead(name.clone(), ip))
             }
             Read::Node(name) => {
                 let doing = || format!("reading node {name}");
-                let found = get(&self.kinds.nodes(), name.as_str(), doing, read::node).await;
+                let found = get(&self.apis.nodes(), name.as_str(), doing, read::node).await;
                 found.map(|node| Fact::NodeRead(name.clone(), node))
             }
             Read::Reservation(address) => self.reservation(*address).await,
@@ -52,7 +52,7 @@ impl<C: Cloud> Effects<C> {
     async fn reservation(&self, address: Ipv4Addr) -> Result<Fact, Failure> {
         let doing = || format!("reading IPAddress {address}");
         let found = get(
-            &self.kinds.reservations(),
+            &self.apis.reservations(),
             &address.to_string(),
             doing,
             read::reservation,
@@ -64,7 +64,7 @@ impl<C: Cloud> Effects<C> {
     async fn reservations(&self, uid: &IpUid) -> Result<Fact, Failure> {
         let ours = ListParams::default().labels(&format!("{}={uid}", names::IP_UID_ANNOTATION));
         let doing = || format!("listing the IPAddresses of IP UID {uid}");
-        let list = within(doing, self.kinds.reservations().list(&ours)).await?;
+        let list = with_timeout(doing, self.apis.reservations().list(&ours)).await?;
         let read = list
             .items
             .iter()
@@ -111,7 +111,7 @@ pub(super) async fn get<T>(
     doing: impl Fn() -> String,
     read: fn(&DynamicObject) -> Result<T, Unreadable>,
 ) -> Result<Option<T>, Failure> {
-    let found = within(&doing, api.get_opt(name)).await?;
+    let found = with_timeout(&doing, api.get_opt(name)).await?;
     found
         .as_ref()
         .map(read)

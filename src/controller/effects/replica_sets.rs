@@ -6,7 +6,7 @@ use mooring_plan::names::PodKey;
 
 use super::Effects;
 use super::reads::get;
-use super::request::within;
+use super::timeout::with_timeout;
 use crate::api::read;
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
@@ -14,20 +14,14 @@ use crate::controller::error::Failure;
 impl<C: Cloud> Effects<C> {
     /// The pod's `ReplicaSet` and every other one of its Deployment.
     pub(super) async fn replica_sets(&self, pod: &PodKey, name: &str) -> Result<Fact, Failure> {
-        let sets = self.kinds.replica_sets(&pod.namespace);
+        let sets = self.apis.replica_sets(&pod.namespace);
         let doing = || format!("reading ReplicaSet {}/{name} of pod {pod}", pod.namespace);
         let unreadable = |source| Failure::Unreadable {
             doing: doing(),
             source,
         };
         // Read with the pod: a set of that name that was made anew is not the pod's.
-        let found = get(
-            &self.kinds.pods(&pod.namespace),
-            &pod.name,
-            doing,
-            read::pod,
-        )
-        .await?;
+        let found = get(&self.apis.pods(&pod.namespace), &pod.name, doing, read::pod).await?;
         let of = found
             .as_ref()
             .and_then(|pod| pod.replica_set())
@@ -36,7 +30,7 @@ impl<C: Cloud> Effects<C> {
             return Ok(Fact::PodRead(pod.clone(), found));
         };
         let none = || Ok(Fact::ReplicaSetsRead(of.clone(), Vec::new()));
-        let Some(object) = within(doing, sets.get_opt(name)).await? else {
+        let Some(object) = with_timeout(doing, sets.get_opt(name)).await? else {
             return none();
         };
         let own = read::replica_set(&object).map_err(unreadable)?;
@@ -51,7 +45,7 @@ impl<C: Cloud> Effects<C> {
             label_selector: selector,
             ..ListParams::default()
         };
-        let list = within(doing, sets.list(&params)).await?;
+        let list = with_timeout(doing, sets.list(&params)).await?;
         let mut siblings = list
             .items
             .iter()

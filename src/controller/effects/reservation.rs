@@ -9,12 +9,12 @@ use mooring_plan::objects::Reservation;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::amend::{Amended, Guard, Part, amend, finalizers};
-use super::request::within;
+use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch};
+use super::timeout::with_timeout;
 use crate::api::{names, read};
 use crate::cloud::Cloud;
+use crate::controller::apis;
 use crate::controller::error::Failure;
-use crate::controller::kinds;
 
 impl<C: Cloud> Effects<C> {
     /// Creates it: the API server allows one object of a name, and that is what makes the address ours.
@@ -23,19 +23,19 @@ impl<C: Cloud> Effects<C> {
         ip: &IpName,
         uid: &IpUid,
         address: Ipv4Addr,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let parent = json!({"spec": {"parentRef": read::parent(ip)}});
         let mut reservation =
-            DynamicObject::new(&address.to_string(), &kinds::reservation()).data(parent);
+            DynamicObject::new(&address.to_string(), &apis::reservation()).data(parent);
         reservation.metadata = metadata(ip, uid, address);
         let doing = || format!("reserving {address} for IP {ip}");
-        let reservations = self.kinds.reservations();
-        let created = within(
+        let reservations = self.apis.reservations();
+        let created = with_timeout(
             doing,
             reservations.create(&PostParams::default(), &reservation),
         )
         .await?;
-        Ok(Amended::Done(created))
+        Ok(PatchOutcome::Done(created))
     }
 
     /// Puts owner, labels and finalizer right again, and says which version of the IP wants it.
@@ -45,14 +45,14 @@ impl<C: Cloud> Effects<C> {
         uid: &IpUid,
         wanted_at: ResourceVersion,
         reservation: &Reservation,
-    ) -> Result<Amended, Failure> {
+    ) -> Result<PatchOutcome, Failure> {
         let name = reservation.address.to_string();
-        amend(
-            &self.kinds.reservations(),
+        patch(
+            &self.apis.reservations(),
             &object(reservation),
             &name,
             guard(reservation),
-            Part::Object,
+            Subresource::Object,
             |object| {
                 let mut owners = object.metadata.owner_references.clone().unwrap_or_default();
                 owners.retain(|owner| {
@@ -81,9 +81,9 @@ impl<C: Cloud> Effects<C> {
 
     /// Deletes it and takes its finalizer off. Whichever of the two a crash leaves out is done the next
     /// time.
-    pub(super) async fn release(&self, reservation: &Reservation) -> Result<Amended, Failure> {
+    pub(super) async fn release(&self, reservation: &Reservation) -> Result<PatchOutcome, Failure> {
         let name = reservation.address.to_string();
-        let reservations = self.kinds.reservations();
+        let reservations = self.apis.reservations();
         // Another IP may make it its own at any time, also while it is being deleted.
         let mut version = Some(reservation.version);
         if !reservation.deleting {
@@ -93,13 +93,13 @@ impl<C: Cloud> Effects<C> {
             };
             let params = DeleteParams::default().preconditions(only_this);
             let doing = || format!("deleting {}", object(reservation));
-            match within(doing, reservations.delete(&name, &params)).await {
+            match with_timeout(doing, reservations.delete(&name, &params)).await {
                 Ok(deleted) => {
                     let deleted = deleted.left();
                     let deleted = deleted.and_then(|object| read::reservation(&object).ok());
                     version = deleted.map(|deleted| deleted.version);
                 }
-                Err(failure) if failure.is_not_found() => return Ok(Amended::Gone),
+                Err(failure) if failure.is_not_found() => return Ok(PatchOutcome::Gone),
                 Err(failure) => return Err(failure),
             }
         }
@@ -107,12 +107,12 @@ impl<C: Cloud> Effects<C> {
             uid: Some(&reservation.uid),
             version,
         };
-        amend(
+        patch(
             &reservations,
             &object(reservation),
             &name,
             only_this,
-            Part::Object,
+            Subresource::Object,
             |object| Ok(finalizers(object, names::RESERVATION_FINALIZER, false)),
         )
         .await

@@ -4,9 +4,9 @@
 //! An error is never news of an object: "cannot list" is not "gone". Only a complete list says what is
 //! no longer there.
 
-mod known;
-mod listed;
-mod shown;
+mod list_version;
+mod relist_diff;
+mod watched_kind;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use mooring_plan::facts::{Fact, Kind};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
-use super::kinds::Kinds;
+use super::apis::Apis;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
-use known::Known;
-use shown::Shown;
+use relist_diff::RelistDiff;
+use watched_kind::WatchedKind;
 
 /// The server ends a watch after so long; a connection that is silent for a little longer is dead.
 const WATCH_SECONDS: u32 = 45;
@@ -30,16 +30,16 @@ const WATCH_SECONDS: u32 = 45;
 /// Starts the watches. They run until they are aborted, or nobody hears them any more.
 pub(super) fn spawn(
     tasks: &mut JoinSet<&'static str>,
-    kinds: &Kinds,
+    apis: &Apis,
     facts: &mpsc::Sender<Fact>,
     interval: Duration,
     metrics: &Metrics,
 ) {
     for kind in Kind::ALL {
-        let shown = Shown::of(kind, kinds);
+        let shown = WatchedKind::of(kind, apis);
         let relisted = Arc::new(Notify::new());
         let set_back = Arc::new(Notify::new());
-        let versions = listed::ask(
+        let versions = list_version::ask(
             shown.clone(),
             facts.clone(),
             Arc::clone(&relisted),
@@ -60,7 +60,7 @@ pub(super) fn spawn(
 }
 
 async fn watch(
-    shown: Shown,
+    shown: WatchedKind,
     facts: mpsc::Sender<Fact>,
     relisted: Arc<Notify>,
     set_back: Arc<Notify>,
@@ -76,7 +76,7 @@ async fn watch(
             .boxed()
     };
     let mut events = begin();
-    let mut known = Known::default();
+    let mut known = RelistDiff::default();
     let mut synced = false;
     loop {
         let next = tokio::select! {

@@ -10,16 +10,16 @@ use mooring_plan::facts::Fact;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
 
-use super::shown::Shown;
+use super::watched_kind::WatchedKind;
 use crate::api::read;
-use crate::controller::effects::within;
+use crate::controller::effects::with_timeout;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
 /// Asks after each relist and each interval, one answer after the other: two that overtook each other
 /// would look like a backup.
 pub(super) async fn ask(
-    shown: Shown,
+    shown: WatchedKind,
     facts: mpsc::Sender<Fact>,
     relisted: Arc<Notify>,
     set_back: Arc<Notify>,
@@ -39,7 +39,7 @@ pub(super) async fn ask(
             _ = ticks.tick() => {}
         }
         let doing = || format!("asking for the version of the list of {:?}", shown.kind);
-        match within(doing, shown.api.list_metadata(&params)).await {
+        match with_timeout(doing, shown.api.list_metadata(&params)).await {
             Ok(list) => {
                 let version = list.metadata.resource_version.as_deref().map(read::version);
                 if let Some(Ok(version)) = version {

@@ -7,26 +7,26 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::{Api, Client};
 use mooring_plan::names::Namespace;
 
-use super::latest::Latest;
+use super::object_cache::ObjectCache;
 use crate::api::{Ip, IpBlock};
 
 /// Untyped access: an object that does not match its schema must not hide the others of its list.
 #[derive(Clone)]
-pub(super) struct Kinds {
+pub(super) struct Apis {
     client: Client,
-    latest: Latest,
+    latest: ObjectCache,
 }
 
-impl Kinds {
+impl Apis {
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
-            latest: Latest::default(),
+            latest: ObjectCache::default(),
         }
     }
 
     /// The newest of each `IP` that was seen.
-    pub(super) const fn latest(&self) -> &Latest {
+    pub(super) const fn latest(&self) -> &ObjectCache {
         &self.latest
     }
 

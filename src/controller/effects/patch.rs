@@ -6,7 +6,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use mooring_plan::names::ResourceVersion;
 use serde_json::{Value, json};
 
-use super::request::within;
+use super::timeout::with_timeout;
 use crate::controller::error::Failure;
 
 /// What a write is guarded by.
@@ -18,9 +18,9 @@ pub(super) struct Guard<'a> {
     pub(super) version: Option<ResourceVersion>,
 }
 
-/// Which part of an object.
+/// Which part of an object is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Subresource {
     /// Metadata and spec.
     Object,
     /// The status, by a merge.
@@ -31,7 +31,7 @@ pub(super) enum Part {
 
 /// How an object was changed.
 #[derive(Debug)]
-pub(super) enum Amended {
+pub(super) enum PatchOutcome {
     /// As it is now.
     Done(DynamicObject),
     /// It is not there, or another is under its name.
@@ -41,31 +41,31 @@ pub(super) enum Amended {
 }
 
 /// Changes an object by the patch that `change` makes of it; None: it is so already.
-pub(super) async fn amend(
+pub(super) async fn patch(
     api: &Api<DynamicObject>,
     object: &str,
     name: &str,
     guard: Guard<'_>,
-    part: Part,
+    subresource: Subresource,
     change: impl FnOnce(&DynamicObject) -> Result<Option<Value>, serde_json::Error>,
-) -> Result<Amended, Failure> {
-    amend_known(None, api, object, name, guard, part, change).await
+) -> Result<PatchOutcome, Failure> {
+    patch_known(None, api, object, name, guard, subresource, change).await
 }
 
-/// As [`amend`], with the object at hand that would be read: it has to be of the guard's version.
-pub(super) async fn amend_known(
+/// As [`patch`], with the object at hand that would be read: it has to be of the guard's version.
+pub(super) async fn patch_known(
     known: Option<DynamicObject>,
     api: &Api<DynamicObject>,
     object: &str,
     name: &str,
     guard: Guard<'_>,
-    part: Part,
+    subresource: Subresource,
     change: impl FnOnce(&DynamicObject) -> Result<Option<Value>, serde_json::Error>,
-) -> Result<Amended, Failure> {
+) -> Result<PatchOutcome, Failure> {
     let before = match known {
         Some(known) => known,
         None => match check(api, object, name, guard).await? {
-            Amended::Done(before) => before,
+            PatchOutcome::Done(before) => before,
             other => return Ok(other),
         },
     };
@@ -74,7 +74,7 @@ pub(super) async fn amend_known(
         source,
     })?;
     let Some(mut patch) = patch else {
-        return Ok(Amended::Done(before));
+        return Ok(PatchOutcome::Done(before));
     };
     if let Value::Object(patch) = &mut patch {
         let meta = patch.entry("metadata").or_insert_with(|| json!({}));
@@ -90,17 +90,19 @@ pub(super) async fn amend_known(
     }
     let params = PatchParams::default();
     let doing = || format!("changing {object}");
-    let done = match part {
-        Part::Object => within(doing, api.patch(name, &params, &Patch::Merge(&patch))).await,
-        Part::Status => {
-            within(
+    let done = match subresource {
+        Subresource::Object => {
+            with_timeout(doing, api.patch(name, &params, &Patch::Merge(&patch))).await
+        }
+        Subresource::Status => {
+            with_timeout(
                 doing,
                 api.patch_status(name, &params, &Patch::Merge(&patch)),
             )
             .await
         }
-        Part::StatusByKey => {
-            within(
+        Subresource::StatusByKey => {
+            with_timeout(
                 doing,
                 api.patch_status(name, &params, &Patch::Strategic(&patch)),
             )
@@ -108,7 +110,7 @@ pub(super) async fn amend_known(
         }
     };
     match done {
-        Ok(after) => Ok(Amended::Done(after)),
+        Ok(after) => Ok(PatchOutcome::Done(after)),
         // A UID that does not match is told as a conflict or as an invalid change: look.
         Err(failure)
             if failure
@@ -116,11 +118,11 @@ pub(super) async fn amend_known(
                 .is_some_and(|status| matches!(status.code, 409 | 422)) =>
         {
             match check(api, object, name, guard).await {
-                Ok(Amended::Done(_)) | Err(_) => Err(failure),
+                Ok(PatchOutcome::Done(_)) | Err(_) => Err(failure),
                 Ok(other) => Ok(other),
             }
         }
-        Err(failure) if failure.is_not_found() => Ok(Amended::Gone),
+        Err(failure) if failure.is_not_found() => Ok(PatchOutcome::Gone),
         Err(failure) => Err(failure),
     }
 }
@@ -131,22 +133,22 @@ async fn check(
     object: &str,
     name: &str,
     guard: Guard<'_>,
-) -> Result<Amended, Failure> {
-    let found = within(|| format!("reading {object}"), api.get_opt(name)).await?;
+) -> Result<PatchOutcome, Failure> {
+    let found = with_timeout(|| format!("reading {object}"), api.get_opt(name)).await?;
     let Some(found) = found else {
-        return Ok(Amended::Gone);
+        return Ok(PatchOutcome::Gone);
     };
     if guard
         .uid
         .is_some_and(|uid| found.metadata.uid.as_deref() != Some(uid))
     {
-        return Ok(Amended::Gone);
+        return Ok(PatchOutcome::Gone);
     }
     let version = guard.version.map(|version| version.to_string());
     if version.is_some() && version != found.metadata.resource_version {
-        return Ok(Amended::Changed(found));
+        return Ok(PatchOutcome::Changed(found));
     }
-    Ok(Amended::Done(found))
+    Ok(PatchOutcome::Done(found))
 }
 
 /// The finalizers with one put on or taken off; None: they are so already.

@@ -9,29 +9,29 @@ use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodUid};
 
 use crate::api::names;
 use crate::api::read::{self, Unreadable};
-use crate::controller::kinds::Kinds;
-use crate::controller::latest::Latest;
+use crate::controller::apis::Apis;
+use crate::controller::object_cache::ObjectCache;
 use crate::telemetry::chain;
 
 /// One kind that is watched.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct WatchedKind {
     pub(super) kind: Kind,
     pub(super) api: Api<DynamicObject>,
     /// Chosen by the server: pods without our label never come here.
     pub(super) selector: Option<&'static str>,
-    latest: Latest,
+    latest: ObjectCache,
 }
 
-impl Shown {
-    pub(super) fn of(kind: Kind, kinds: &Kinds) -> Self {
+impl WatchedKind {
+    pub(super) fn of(kind: Kind, apis: &Apis) -> Self {
         let (api, selector) = match kind {
-            Kind::Ip => (kinds.ips(), None),
-            Kind::Block => (kinds.blocks(), None),
-            Kind::Pod => (kinds.all_pods(), Some(names::IP_LABEL)),
-            Kind::Node => (kinds.nodes(), None),
+            Kind::Ip => (apis.ips(), None),
+            Kind::Block => (apis.blocks(), None),
+            Kind::Pod => (apis.all_pods(), Some(names::IP_LABEL)),
+            Kind::Node => (apis.nodes(), None),
             Kind::Reservation => (
-                kinds.reservations(),
+                apis.reservations(),
                 Some("ipaddress.kubernetes.io/managed-by=ip.wgtwo.com"),
             ),
         };
@@ -39,7 +39,7 @@ impl Shown {
             kind,
             api,
             selector,
-            latest: kinds.latest().clone(),
+            latest: apis.latest().clone(),
         }
     }
 

@@ -13,9 +13,9 @@ use crate::api::read;
 
 /// The newest of each, by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Latest(Arc<Mutex<BTreeMap<String, (ResourceVersion, DynamicObject)>>>);
+pub(super) struct ObjectCache(Arc<Mutex<BTreeMap<String, (ResourceVersion, DynamicObject)>>>);
 
-impl Latest {
+impl ObjectCache {
     /// A watch, or a write's answer, shows it. The watch may lag behind a write.
     pub(super) fn see(&self, object: &DynamicObject) {
         let meta = &object.metadata;
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn only_the_very_version_is_given_and_an_older_one_takes_no_newer_ones_place() {
-        let latest = Latest::default();
+        let latest = ObjectCache::default();
         latest.see(&ip("7"));
         latest.see(&ip("5"));
         assert!(latest.at("partner", ResourceVersion(7)).is_some());
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_answer_to_taking_the_last_finalizer_off_brings_nothing_back() {
-        let latest = Latest::default();
+        let latest = ObjectCache::default();
         let mut last = ip("8");
         last.metadata.deletion_timestamp = Some(Time(Timestamp::UNIX_EPOCH));
         latest.see(&last);

@@ -1,6 +1,4 @@
-//! One request to the API server: with a limit, and with a failure that says what was being done.
-
-use std::time::Duration;
+//! The answer to a write, as facts.
 
 use kube::core::DynamicObject;
 use mooring_plan::engine::Completion;
@@ -9,32 +7,11 @@ use mooring_plan::names::IpName;
 use mooring_plan::step::Write;
 
 use super::Effects;
-use super::amend::Amended;
+use super::patch::PatchOutcome;
 use crate::api::read::{self, Unreadable};
 use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 use crate::telemetry::chain;
-
-/// A request that takes longer may still be carried out, and is counted as neither done nor refused.
-const LIMIT: Duration = Duration::from_secs(5);
-
-/// Waits for a request, so long.
-pub(in crate::controller) async fn within<T>(
-    doing: impl FnOnce() -> String,
-    request: impl Future<Output = kube::Result<T>>,
-) -> Result<T, Failure> {
-    match tokio::time::timeout(LIMIT, request).await {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(source)) => Err(Failure::Api {
-            doing: doing(),
-            source,
-        }),
-        Err(_) => Err(Failure::Late {
-            doing: doing(),
-            limit: LIMIT,
-        }),
-    }
-}
 
 /// What a failed write means: refused for good only if the API server said so.
 fn outcome(failure: &Failure) -> WriteOutcome {
@@ -58,19 +35,19 @@ impl<C: Cloud> Effects<C> {
         &self,
         ip: &IpName,
         write: Write,
-        done: Result<Amended, Failure>,
+        done: Result<PatchOutcome, Failure>,
     ) -> Completion {
         let mut facts = Vec::new();
         let mut newer = None;
         let outcome = match done {
-            Ok(Amended::Done(object)) => {
+            Ok(PatchOutcome::Done(object)) => {
                 if let Write::SayUnreadable(..) = write {
                     newer = shown_ip(&object);
                 }
                 WriteOutcome::Done(self.written(&write, &object))
             }
-            Ok(Amended::Gone) => WriteOutcome::NotFound,
-            Ok(Amended::Changed(object)) => {
+            Ok(PatchOutcome::Gone) => WriteOutcome::NotFound,
+            Ok(PatchOutcome::Changed(object)) => {
                 self.metrics.reconcile_error("Conflict");
                 newer = self.changed(&write, &object);
                 WriteOutcome::Conflict
@@ -142,7 +119,8 @@ fn shown_ip(object: &DynamicObject) -> Option<Fact> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LIMIT, outcome};
+    use super::outcome;
+    use crate::controller::effects::timeout::LIMIT;
     use crate::controller::error::Failure;
     use kube::core::Status;
     use mooring_plan::facts::WriteOutcome;

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 /// The keys of the objects that are known, and of those that a list under way has shown.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct RelistDiff {
     known: BTreeSet<String>,
     listing: Option<BTreeSet<String>>,
 }
 
-impl Known {
+impl RelistDiff {
     /// A list begins; one that was begun before and never ended says nothing.
     pub(super) fn begin(&mut self) {
         self.listing = Some(BTreeSet::new());
@@ -38,9 +38,9 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use super::Known;
+    use super::RelistDiff;
 
-    fn list(known: &mut Known, keys: &[&str]) -> Vec<String> {
+    fn list(known: &mut RelistDiff, keys: &[&str]) -> Vec<String> {
         known.begin();
         for key in keys {
             known.see((*key).to_owned());
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn what_a_complete_list_leaves_out_is_gone() {
-        let mut known = Known::default();
+        let mut known = RelistDiff::default();
         assert!(list(&mut known, &["a", "b"]).is_empty());
         known.see("c".to_owned());
         known.forget("a");
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_list_that_breaks_off_says_nothing() {
-        let mut known = Known::default();
+        let mut known = RelistDiff::default();
         list(&mut known, &["a", "b"]);
         known.begin();
         known.see("a".to_owned());

@@ -1,0 +1,109 @@
+//! What blocks need beside the steps of their IPs, and what is counted of them.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use super::block_schedule::AT_LEAST;
+use super::{Effect, Engine, Pacing, Report};
+use crate::names::{BlockName, Millis};
+use crate::step::BlockStep;
+
+/// How often addresses are counted.
+const COUNT: Millis = Millis::seconds(1);
+
+impl Engine {
+    /// Begins what blocks need.
+    pub(super) fn begin_blocks(&mut self, now: Millis) {
+        if now < self.blocks.next {
+            return;
+        }
+        let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
+        let mut left_touched = BTreeSet::new();
+        let mut next = now.plus(AT_LEAST);
+        for block in &blocks {
+            let due = self.blocks.due(block);
+            let running = self.blocks.running.contains_key(block);
+            if running || now < due {
+                if !running {
+                    next = next.min(due);
+                }
+                if self.blocks.is_touched(block) {
+                    left_touched.insert(block.clone());
+                }
+                continue;
+            }
+            self.blocks.looked.insert(block.clone(), now);
+            if let Some(effect) = self.look_at(block, now) {
+                self.outbox.push_back(effect);
+            }
+        }
+        self.blocks.looked.retain(|block, _| blocks.contains(block));
+        self.blocks
+            .in_progress
+            .retain(|block| blocks.contains(block));
+        self.blocks.touched = left_touched;
+        self.blocks.all_touched = false;
+        self.blocks.next = next;
+        self.dedup.forget_old(now);
+        let counted = self.blocks.counted;
+        if counted.is_none_or(|counted| now.since(counted) >= COUNT) {
+            self.blocks.counted = Some(now);
+            self.report_counts();
+        }
+    }
+
+    /// What a block needs, begun. [`Engine::poll`] does this for each block that is due; a caller without
+    /// [`Pacing`] chooses the moment itself.
+    pub fn reconcile_block(&mut self, block: &BlockName, now: Millis) -> Option<Effect> {
+        if !self.leading || self.blocks.running.contains_key(block) {
+            return None;
+        }
+        self.look_at(block, now)
+    }
+
+    /// Something changed that a block's status may show, or that leads to a step of it.
+    pub(super) fn touch_block(&mut self, block: Option<&BlockName>) {
+        if self.pacing == Pacing::On {
+            match block {
+                Some(block) => self.blocks.touch(block),
+                None => self.blocks.touch_all(),
+            }
+        }
+    }
+
+    fn look_at(&mut self, block: &BlockName, now: Millis) -> Option<Effect> {
+        let (steps, notices) = self.facts.block_steps(block, now);
+        self.post_new(notices, now);
+        let mut allowed = Vec::with_capacity(steps.len());
+        for step in steps {
+            // Without a token: the next look finds it still to be done.
+            let token = step.action().map(|action| self.take_token(action, now));
+            if !matches!(token, Some(Err(_))) {
+                allowed.push(step);
+            }
+        }
+        if self.pacing == Pacing::On {
+            let summary = |step: &BlockStep| matches!(step, BlockStep::Status(..));
+            if allowed.iter().all(summary) {
+                self.blocks.in_progress.remove(block);
+            } else {
+                self.blocks.in_progress.insert(block.clone());
+            }
+        }
+        if allowed.is_empty() {
+            return None;
+        }
+        self.blocks.running.insert(block.clone(), now);
+        Some(Effect::BlockSteps(block.clone(), allowed))
+    }
+
+    fn report_counts(&mut self) {
+        let counts = self.facts.addresses_by_state();
+        self.report(Report::Addresses(counts));
+        let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
+        for block in blocks {
+            let engaged = self.facts.brake_engaged(&block);
+            self.report(Report::Brake(block, engaged));
+        }
+    }
+}

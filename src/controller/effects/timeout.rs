@@ -1,0 +1,26 @@
+//! The time that one request to the API server may take.
+
+use std::time::Duration;
+
+use crate::controller::error::Failure;
+
+/// A request that takes longer may still be carried out, and is counted as neither done nor refused.
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
+
+/// Runs a request with a timeout of [`LIMIT`]. `doing` says what it is made for.
+pub(in crate::controller) async fn with_timeout<T>(
+    doing: impl FnOnce() -> String,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Failure> {
+    match tokio::time::timeout(LIMIT, request).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(source)) => Err(Failure::Api {
+            doing: doing(),
+            source,
+        }),
+        Err(_) => Err(Failure::Late {
+            doing: doing(),
+            limit: LIMIT,
+        }),
+    }
+}
