@@ -1,6 +1,6 @@
 //! What EC2 says, as plain data.
 
-use crate::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
+use crate::names::{InstanceId, InterfaceId, SubnetId};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -40,10 +40,6 @@ pub struct Subnet {
     pub id: SubnetId,
     /// Its IPv4 ranges: EC2 gives a subnet one.
     pub cidrs: Vec<Ipv4Net>,
-    /// The VPC that it is part of.
-    pub vpc: String,
-    /// The availability zone that it is in, `eu-west-1a`.
-    pub zone: String,
 }
 
 /// An instance, as `DescribeInstances` shows it.
@@ -53,8 +49,6 @@ pub struct Instance {
     pub id: InstanceId,
     /// What it is doing.
     pub state: InstanceState,
-    /// Its type, which limits the addresses on each of its interfaces.
-    pub instance_type: InstanceType,
 }
 
 /// EC2's states of an instance.

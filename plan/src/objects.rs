@@ -179,8 +179,6 @@ pub struct IpStatus {
     /// The workload of the pod that holds it or held it last: its pods come first. None: nobody held it, or a pod
     /// without a controller.
     pub workload: Option<Workload>,
-    /// The spec that the present attachment was made from.
-    pub original: Option<Wish>,
     /// Where we put it before: at most [`MAX_PREVIOUS`], oldest first.
     pub previous: Vec<Previous>,
     /// A target that EC2 refused for good.

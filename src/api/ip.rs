@@ -158,11 +158,6 @@ pub struct IpStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
 
-    /// The spec that the present attachment was made from. An edit that cannot be carried out yet
-    /// differs from it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub original: Option<Original>,
-
     /// Where the address was put before and may still be, the oldest first. Whatever is not listed
     /// here is not Mooring's to take off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -197,24 +192,6 @@ pub struct Workload {
     pub namespace: String,
     /// The UID of the Deployment or other controller.
     pub uid: String,
-}
-
-/// The spec that an attachment was made from.
-#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Original {
-    /// The spec's address at that time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// The spec's block at that time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub block: Option<String>,
-    /// The spec's reassign at that time.
-    #[serde(default)]
-    pub reassign: bool,
-    /// The spec's allowedNamespaces at that time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_namespaces: Option<Vec<String>>,
 }
 
 /// A place where an address was put before.
@@ -253,17 +230,6 @@ pub struct Refused {
     pub network_interface_id: String,
     /// Why, in a word.
     pub reason: String,
-}
-
-impl From<&IpSpec> for Original {
-    fn from(spec: &IpSpec) -> Self {
-        Self {
-            address: spec.address.clone(),
-            block: spec.block.clone(),
-            reassign: spec.reassign,
-            allowed_namespaces: spec.allowed_namespaces.clone(),
-        }
-    }
 }
 
 impl Ip {

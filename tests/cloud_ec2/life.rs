@@ -110,8 +110,6 @@ async fn the_rest_of_what_is_described_is_read() {
         .await
         .unwrap();
     assert_eq!(subnets[0].cidrs, ["203.0.113.0/25".parse().unwrap()]);
-    assert_eq!(subnets[0].vpc, world.vpc);
-    assert_eq!(subnets[0].zone, "eu-central-1b");
     let stop = world
         .sdk
         .stop_instances()
@@ -123,10 +121,7 @@ async fn the_rest_of_what_is_described_is_read() {
         .iter()
         .find(|instance| instance.id == world.instances[0])
         .unwrap();
-    assert_eq!(
-        (running.state, running.instance_type.as_str()),
-        (InstanceState::Running, "t3.medium")
-    );
+    assert_eq!(running.state, InstanceState::Running);
     let stopped = instances
         .iter()
         .find(|instance| instance.id == world.instances[1])

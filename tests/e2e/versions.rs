@@ -40,7 +40,7 @@ async fn moves_on(scene: &Scene, ip: &Ip, old: &str, there: &mooring_cluster::No
 
 async fn a_status_of_a_version_that_knew_fewer_fields_is_read_and_completed(scene: &Scene) {
     let (ip, pod, [_, b]) = attached(scene).await;
-    let fewer = json!({"original": null, "previous": null, "lastMoveTime": null,
+    let fewer = json!({"previous": null, "lastMoveTime": null,
         "observedGeneration": null, "refused": null, "conditions": null});
     write_status(scene, &ip, &fewer).await;
     scene

@@ -148,7 +148,7 @@ impl Facts {
                     && primary != Some(**address)
                     && !ours.contains(*address)
                     && !subnet.explained.contains_key(*address)
-                    && subnet.locate(**address, interval, now).agreed
+                    && subnet.locate(**address, interval, now).agreed()
             })
             .map(|(address, on)| (*address, on.clone()))
             .collect()

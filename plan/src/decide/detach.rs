@@ -68,7 +68,6 @@ fn clear(world: &World<'_>) -> Next {
     // Every loser was told.
     status.previous.retain(|entry| !world.proven_empty(entry));
     status.claim = None;
-    status.original = None;
     status.conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);
     world.write_status(StatusWrite::Clear, status)
 }

@@ -161,7 +161,6 @@ impl World<'_> {
             uid: holder.uid.clone(),
             hold: Hold::Claimed(target.clone()),
         });
-        status.original = self.ip.wish.clone().ok();
         status.conditions = claimed(self, &status, target);
         Ok(self.write_status(StatusWrite::Claim, status))
     }
@@ -245,7 +244,7 @@ impl World<'_> {
         let taken_off = |interface: &InterfaceId| {
             self.memory
                 .unassigned
-                .contains(&(interface.clone(), address))
+                .contains_key(&(interface.clone(), address))
         };
         // Inventories may lag behind a new interface: gone is what EC2 itself calls so, too.
         let gone = |interface: &InterfaceId| {
@@ -256,7 +255,7 @@ impl World<'_> {
             .as_ref()
             .filter(|on| self.explained(address, on) && !gone(on));
         // Two later inventories that show it again say that a late call has put it back.
-        let back = location.agreed && seen.is_some();
+        let back = location.agreed() && seen.is_some();
         if let Some(on) = seen {
             if taken_off(on) && !back {
                 return Err(soon);
@@ -273,7 +272,8 @@ impl World<'_> {
         // The claim on it was cleared, and not before this was proven: only a late call of another
         // process can have put it back since.
         let cleared = !held && status.address == Some(address);
-        if cleared || self.memory.taken_off.contains(&address) {
+        let mut unassigned = self.memory.unassigned.iter();
+        if cleared || unassigned.any(|((_, of), nowhere)| *of == address && *nowhere) {
             return Ok(());
         }
         // "Not seen" may be a Describe that lags, and a move that did not end may have left it at any

@@ -26,8 +26,6 @@ const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 pub struct Seat {
     /// Node, instance and interface.
     pub target: Target,
-    /// The interface is one that the VPC CNI may manage.
-    pub shared_with_cni: bool,
 }
 
 /// Why a pod cannot hold the address now.
@@ -94,8 +92,7 @@ impl World<'_> {
         let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
         let (spec, subnet) = self.spec().zip(self.subnet()).ok_or_else(nowhere)?;
-        let (interface, shared_with_cni) =
-            usable_interface(spec, subnet, instance).ok_or_else(nowhere)?;
+        let (interface, _) = usable_interface(spec, subnet, instance).ok_or_else(nowhere)?;
         let place = Place {
             interface: interface.id.clone(),
             instance: instance.clone(),
@@ -105,7 +102,6 @@ impl World<'_> {
                 node: node.name.clone(),
                 place,
             },
-            shared_with_cni,
         })
     }
 

@@ -79,7 +79,7 @@ fn assign_to_somebody(
         .as_ref()
         .filter(|on| !world.explained(address, on));
     // Once two inventories agree, also where nobody waits for it: the IP is of no use to anybody.
-    let known = waited_for || location.agreed;
+    let known = waited_for || location.agreed();
     if let Some(on) = foreign.filter(|on| known && !world.may_take_from(address, on)) {
         let trouble = super::trouble::foreign(world, address, on);
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
@@ -99,12 +99,12 @@ fn assign_to_somebody(
             if let Some(on) = location
                 .on
                 .as_ref()
-                .filter(|on| location.agreed && world.explained(address, on))
+                .filter(|on| location.agreed() && world.explained(address, on))
             {
                 return Next::call(Call::Unassign(on.clone(), address));
             }
             // Of no use: nothing of ours is elsewhere. A process that has just begun has not looked yet.
-            if world.ip.take_from.is_some() && location.agreed && foreign.is_none() {
+            if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {
                 return Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version));
             }
             world.say(reserved, &Attachment::Unclaimed).or(|| later)

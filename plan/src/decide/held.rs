@@ -195,7 +195,7 @@ fn drifted(
         .as_ref()
         .and_then(|name| world.facts.nodes.get(name));
     let other_machine = on_another_machine(world, holder, target);
-    let displaced = location.agreed
+    let displaced = location.agreed()
         && (location.on.as_ref() != Some(&target.place.interface)
             || world.kept_by(address, &target.place.interface)
             || location.instance.as_ref() != Some(&target.place.instance));

@@ -40,7 +40,6 @@ impl World<'_> {
         status.previous = self.previous_with(&claim, target, taken_from)?;
         status.claim = Some(claim);
         status.workload = self.workload_of_claim(pod);
-        status.original = self.ip.wish.clone().ok();
         if status
             .refused
             .as_ref()

@@ -39,10 +39,9 @@ pub struct Memory {
     pub(crate) silenced: BTreeSet<PodUid>,
     /// Holders, earlier ones too, that a quorum read or a write did not find. A UID never comes back.
     pub(crate) gone: BTreeSet<PodUid>,
-    /// Addresses taken off interfaces since the claim, as EC2 confirmed.
-    pub(crate) unassigned: BTreeSet<(InterfaceId, Ipv4Addr)>,
-    /// Of these, addresses that were known to be where they were taken off: they are nowhere now.
-    pub(crate) taken_off: BTreeSet<Ipv4Addr>,
+    /// Addresses taken off interfaces since the claim, as EC2 confirmed; true: it was known to be there, so that it is
+    /// nowhere now.
+    pub(crate) unassigned: BTreeMap<(InterfaceId, Ipv4Addr), bool>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
     /// Addresses that an edit left with no Assign of them on its way.
@@ -122,7 +121,6 @@ impl Memory {
         // forgotten: of the present address, only a detach asks for it, and begins with nothing.
         if !same_address {
             self.unassigned.clear();
-            self.taken_off.clear();
             self.missing.clear();
             if let Some(left) = before.and_then(|ip| ip.status.address) {
                 if settled(old) {
@@ -138,7 +136,6 @@ impl Memory {
                 if self.detaching.is_none() {
                     self.detaching = Some((now, recorded(old) && settled(old)));
                     self.unassigned.clear();
-                    self.taken_off.clear();
                     self.missing.clear();
                 }
             }
@@ -146,7 +143,7 @@ impl Memory {
         }
         // An address that moves for ever is taken off ever more places: only those that may have it are asked.
         let place = |on: &InterfaceId| ip.interfaces().any(|of| of == on);
-        self.unassigned.retain(|(on, _)| place(on));
+        self.unassigned.retain(|(on, _), _| place(on));
         self.missing.retain(place);
         let named = |uid: &PodUid| {
             claim.is_some_and(|claim| &claim.uid == uid)

@@ -151,10 +151,16 @@ pub struct Location {
     pub instance: Option<InstanceId>,
     /// Good enough for a claim and for a destructive step.
     pub fresh: bool,
-    /// Two inventories, both begun after our last write, say the same.
-    pub agreed: bool,
-    /// When the older of the two agreeing inventories was begun.
+    /// When the older of two inventories was begun that say the same, both begun after our last write; None: no two do.
     pub agreed_since: Option<Millis>,
+}
+
+impl Location {
+    /// Do two inventories, both begun after our last write, say the same?
+    #[must_use]
+    pub const fn agreed(&self) -> bool {
+        self.agreed_since.is_some()
+    }
 }
 
 /// What is known of one subnet.
@@ -354,7 +360,6 @@ impl SubnetFacts {
             on: on.cloned(),
             instance: on.and_then(|on| last.instance_of(on)).cloned(),
             fresh,
-            agreed: agreed_since.is_some(),
             agreed_since,
         }
     }

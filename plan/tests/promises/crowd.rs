@@ -175,7 +175,6 @@ impl Crowd {
                 uid: pod_uid.clone(),
                 hold: Hold::Recorded(target.clone()),
             }),
-            original: Some(wish.clone()),
             ..IpStatus::default()
         };
         let interface = self.interfaces.get_mut(&target.place.interface).unwrap();

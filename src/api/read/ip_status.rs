@@ -1,25 +1,23 @@
 //! An `IP`'s status, both ways.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{
     BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
 };
 use mooring_plan::objects::{
-    Claim, Conditions, Hold, IpStatus, Namespaces, Previous, Refused, Target, Wish, Workload,
+    Claim, Conditions, Hold, IpStatus, Previous, Refused, Target, Workload,
 };
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Moved;
 use serde_json::Value;
 use std::net::Ipv4Addr;
 
-use super::{Problem, conditions, wish};
+use super::{Problem, conditions};
+use crate::api;
 use crate::api::conditions::{ATTACHED, READY, RESERVED};
-use crate::api::ip::Original;
-use crate::api::{self, IpSpec};
 
 /// Every field of the status: one that is not said must be written as null, or a merge keeps it.
-pub(super) const FIELDS: [&str; 16] = [
+pub(super) const FIELDS: [&str; 15] = [
     "address",
     "block",
     "claimed",
@@ -30,7 +28,6 @@ pub(super) const FIELDS: [&str; 16] = [
     "instanceID",
     "networkInterfaceID",
     "workload",
-    "original",
     "previous",
     "lastMoveTime",
     "observedGeneration",
@@ -55,10 +52,6 @@ pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
             namespace: Namespace::from(workload.namespace.as_str()),
             uid: WorkloadUid::from(workload.uid.as_str()),
         }),
-        original: status
-            .original
-            .as_ref()
-            .and_then(|original| wish(&spec(original)).ok()),
         previous: status
             .previous
             .iter()
@@ -157,15 +150,6 @@ fn previous(entry: &api::Previous) -> Result<Previous, Problem> {
     })
 }
 
-fn spec(original: &Original) -> IpSpec {
-    IpSpec {
-        address: original.address.clone(),
-        block: original.block.clone(),
-        reassign: original.reassign,
-        allowed_namespaces: original.allowed_namespaces.clone(),
-    }
-}
-
 /// A merge patch's `status` that replaces ours in `before` and leaves what other versions of Mooring
 /// may have put there.
 ///
@@ -177,18 +161,8 @@ pub fn ip_status_patch(
     moved: Moved,
     now: &Time,
 ) -> Result<Value, serde_json::Error> {
-    let mut patch = with_nulls(
-        serde_json::to_value(write(status, before, moved, now))?,
-        &FIELDS,
-    )?;
-    // A merge goes into objects, so that this one needs its nulls too.
-    if let Some(original) = patch
-        .get_mut("original")
-        .filter(|original| original.is_object())
-    {
-        *original = with_nulls(original.take(), &["address", "block", "allowedNamespaces"])?;
-    }
-    Ok(patch)
+    let written = serde_json::to_value(write(status, before, moved, now))?;
+    with_nulls(written, &FIELDS)
 }
 
 /// A patch must say null where nothing is to be, or the old value stays.
@@ -232,7 +206,6 @@ pub(super) fn write(
             namespace: workload.namespace.to_string(),
             uid: workload.uid.to_string(),
         }),
-        original: status.original.as_ref().map(original),
         previous: status.previous.iter().map(entry).collect(),
         last_move_time: match moved {
             Moved::Yes => Some(now.clone()),
@@ -249,19 +222,6 @@ pub(super) fn write(
             now,
             ours.map(|(kind, condition)| (kind, condition.as_ref())),
         ),
-    }
-}
-
-fn original(wish: &Wish) -> Original {
-    Original {
-        address: wish.address.map(|address| address.to_string()),
-        block: wish.block.as_ref().map(ToString::to_string),
-        reassign: wish.reassign == Reassign::Allow,
-        allowed_namespaces: match &wish.allowed_namespaces {
-            Namespaces::All => Some(vec!["*".to_owned()]),
-            Namespaces::Only(names) if names.is_empty() => None,
-            Namespaces::Only(names) => Some(names.iter().map(ToString::to_string).collect()),
-        },
     }
 }
 

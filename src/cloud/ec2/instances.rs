@@ -65,11 +65,9 @@ fn read(answer: Answer<'_>, instance: Described) -> Result<Instance, CloudError>
             return Err(unreadable(answer.action, answer.object, message));
         }
     };
-    let kind = answer.has(instance.instance_type, "type of an instance")?;
     Ok(Instance {
         id: InstanceId::new(id),
         state,
-        instance_type: InstanceType::from(kind.as_str()),
     })
 }
 

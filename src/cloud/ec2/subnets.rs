@@ -35,8 +35,6 @@ pub(super) async fn by_id(ec2: &Ec2, ids: &[SubnetId]) -> Result<Vec<Subnet>, Cl
                 Ok(Subnet {
                     id: SubnetId::new(answer.has(subnet.subnet_id, "subnet id")?),
                     cidrs: vec![answer.reads(&cidr, "CIDR")?],
-                    vpc: answer.has(subnet.vpc_id, "VPC of a subnet")?,
-                    zone: answer.has(subnet.availability_zone, "availability zone of a subnet")?,
                 })
             })
             .collect::<Result<Vec<_>, CloudError>>()?;

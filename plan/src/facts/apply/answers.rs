@@ -133,15 +133,18 @@ impl Facts {
                 let on = match &call {
                     Call::Assign(interface, ..) => {
                         memory.unassigned.remove(&(interface.clone(), address));
-                        memory.taken_off.remove(&address);
+                        let others = memory.unassigned.iter_mut();
+                        let others = others.filter(|((_, of), _)| *of == address);
+                        others.for_each(|(_, nowhere)| *nowhere = false);
                         memory.refused.remove(interface);
                         Some(interface.clone())
                     }
                     Call::Unassign(interface, _) => {
-                        memory.unassigned.insert((interface.clone(), address));
-                        if obeyed && was_there {
-                            memory.taken_off.insert(address);
-                        }
+                        let nowhere = memory
+                            .unassigned
+                            .entry((interface.clone(), address))
+                            .or_default();
+                        *nowhere |= obeyed && was_there;
                         None
                     }
                 };
@@ -168,7 +171,10 @@ impl Facts {
                     }
                     // It is the interface's own address: nothing of ours is there.
                     (Call::Unassign(interface, _), Outcome::Primary) => {
-                        memory.unassigned.insert((interface.clone(), address));
+                        memory
+                            .unassigned
+                            .entry((interface.clone(), address))
+                            .or_default();
                     }
                     (Call::Assign(..), Outcome::Unknown) => memory.unanswered = Some(now),
                     _ => {}

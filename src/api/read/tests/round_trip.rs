@@ -2,17 +2,15 @@
 
 use std::net::Ipv4Addr;
 
-use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{
     BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
 };
 use mooring_plan::objects::{
-    BlockStatus, Claim, Condition, Conditions, Hold, IpStatus, Namespaces, Previous, Refused,
-    Target, Wish, Workload,
+    BlockStatus, Claim, Condition, Conditions, Hold, IpStatus, Previous, Refused, Target, Workload,
 };
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Moved;
-use proptest::collection::{btree_map, btree_set, vec};
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -81,27 +79,6 @@ fn condition() -> impl Strategy<Value = Condition> {
     )
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
-    let block = option::of(named(|text| BlockName::from(text)));
-    let names = btree_set(named(|text| Namespace::from(text)), 0..4);
-    let namespaces =
-        option::of(names).prop_map(|names| names.map_or(Namespaces::All, Namespaces::Only));
-    (option::of(address()), block, any::<bool>(), namespaces)
-        .prop_filter("an address or a block", |(address, block, ..)| {
-            address.is_some() || block.is_some()
-        })
-        .prop_map(|(address, block, reassign, allowed_namespaces)| Wish {
-            address,
-            block,
-            reassign: if reassign {
-                Reassign::Allow
-            } else {
-                Reassign::Refuse
-            },
-            allowed_namespaces,
-        })
-}
-
 fn previous() -> impl Strategy<Value = Previous> {
     let instance = option::of(named(|text| InstanceId::from(text)));
     (
@@ -150,18 +127,16 @@ fn ip_status() -> impl Strategy<Value = IpStatus> {
             named(|text| Namespace::from(text)),
             named(|text| WorkloadUid::from(text)),
         )),
-        option::of(wish()),
         vec(previous(), 0..9),
         option::of(refused()),
         conditions,
     )
         .prop_map(
-            |(address, block, claim, workload, original, previous, refused, conditions)| IpStatus {
+            |(address, block, claim, workload, previous, refused, conditions)| IpStatus {
                 address,
                 block,
                 claim,
                 workload: workload.map(|(namespace, uid)| Workload { namespace, uid }),
-                original,
                 previous,
                 refused,
                 conditions,
