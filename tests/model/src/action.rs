@@ -65,8 +65,8 @@ pub enum Befalls {
 /// An action as it reads from a state.
 pub fn told(state: &State, tracks: &[Vec<Event>], action: &Action) -> String {
     let step = |which: &usize, ip: &IpName| {
-        let flight = state.controllers[*which].flights.get(ip);
-        flight.map_or_else(String::new, |flight| brief(&flight.sent.step))
+        let request = state.controllers[*which].requests.get(ip);
+        request.map_or_else(String::new, |request| brief(&request.sent.step))
     };
     match action {
         Action::Happen(track) => {
@@ -85,8 +85,8 @@ pub fn told(state: &State, tracks: &[Vec<Event>], action: &Action) -> String {
         }
         Action::Execute(which, ip) => format!("    is executed: {}", step(which, ip)),
         Action::Answer(which, ip) => {
-            let flight = state.controllers[*which].flights.get(ip);
-            let answer = flight.and_then(|flight| flight.answer.as_ref());
+            let request = state.controllers[*which].requests.get(ip);
+            let answer = request.and_then(|request| request.answer.as_ref());
             format!(
                 "[{which}] {ip}: is told {}",
                 answer.map_or_else(String::new, outcome)

@@ -20,7 +20,7 @@ use crate::world::controller::Controller;
 const ROUNDS: usize = 1000;
 
 /// So many parts has the memory, so that threads seldom wait for each other.
-const PARTS: usize = 64;
+const SHARDS: usize = 64;
 
 /// What ends well.
 #[derive(Debug)]
@@ -33,12 +33,12 @@ type Story = Vec<String>;
 
 impl Calm {
     pub fn new() -> Self {
-        let ends_well = (0..PARTS).map(|_| Mutex::default()).collect();
+        let ends_well = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self { ends_well }
     }
 
     fn known(&self, key: u64) -> bool {
-        let part = usize::try_from(key % PARTS as u64).unwrap_or_default();
+        let part = usize::try_from(key % SHARDS as u64).unwrap_or_default();
         let part = self.ends_well[part]
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ impl Calm {
 
     fn remember(&self, keys: impl IntoIterator<Item = u64>) {
         for key in keys {
-            let part = usize::try_from(key % PARTS as u64).unwrap_or_default();
+            let part = usize::try_from(key % SHARDS as u64).unwrap_or_default();
             let part = self.ends_well[part].lock();
             part.unwrap_or_else(PoisonError::into_inner).insert(key);
         }
@@ -114,8 +114,8 @@ impl Calm {
             let mut busy = false;
             for which in order {
                 for controller in &mut state.controllers {
-                    if !controller.news.is_empty() {
-                        controller.change(Controller::hear_all);
+                    if !controller.pending.is_empty() {
+                        controller.change(Controller::receive_all);
                     }
                 }
                 let (took, wrote) = turn(cast, &mut state, *which, story.as_deref_mut());
@@ -177,13 +177,13 @@ fn turn(
     let (mut busy, mut written) = (false, 0);
     let controller = &state.controllers[which];
     let sent = controller
-        .flights
+        .requests
         .keys()
         .chain(controller.facts().ip_names());
     let mut names: Vec<_> = sent.cloned().collect();
     names.dedup();
     for name in names {
-        if !state.controllers[which].flights.contains_key(&name) {
+        if !state.controllers[which].requests.contains_key(&name) {
             if !state.leads(which) {
                 continue;
             }
@@ -197,19 +197,19 @@ fn turn(
             state.begin(cast, which, &name);
         }
         busy = true;
-        let flight = state.controllers[which].flights.get(&name);
-        if flight.is_some_and(|flight| flight.answer.is_none()) {
+        let request = state.controllers[which].requests.get(&name);
+        if request.is_some_and(|request| request.answer.is_none()) {
             state.execute(cast, which, &name);
         }
         state.answer(which, &name);
     }
     let controller = &state.controllers[which];
-    if controller.looking().is_some() || state.leads(which) && controller.mind.inventory_due {
+    if controller.inventory().is_some() || state.leads(which) && controller.state.inventory_due {
         busy = true;
-        if state.controllers[which].looking().is_none() {
-            state.look(which, 0);
+        if state.controllers[which].inventory().is_none() {
+            state.take_inventory(which, 0);
         }
-        state.looked(which);
+        state.receive_inventory(which);
         if let Some(story) = story {
             story.push(format!("[{which}] lists the interfaces"));
         }

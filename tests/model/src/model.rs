@@ -56,21 +56,21 @@ impl Configuration {
             if self.may(Befalls::Crash) {
                 befall(Fault::Crash(which));
             }
-            if self.may(Befalls::Relist) && !controller.news.is_empty() {
+            if self.may(Befalls::Relist) && !controller.pending.is_empty() {
                 befall(Fault::Relist(which));
             }
-            if self.may(Befalls::LookBack) && state.leads(which) && controller.mind.inventory_due {
+            if self.may(Befalls::LookBack) && state.leads(which) && controller.state.inventory_due {
                 for of in 1..=state.past.len() {
                     befall(Fault::LookBack(which, of));
                 }
             }
-            for (ip, flight) in &controller.flights {
-                let call = matches!(flight.sent.step, Step::Call(_));
+            for (ip, request) in &controller.requests {
+                let call = matches!(request.sent.step, Step::Call(_));
                 if self.may(Befalls::TimeOut) || call && self.may(Befalls::CallTimesOut) {
                     befall(Fault::TimeOut(which, ip.clone()));
                 }
                 // What is guarded by a version does nothing the second time.
-                if self.may(Befalls::Twice) && call && flight.answer.is_some() {
+                if self.may(Befalls::Twice) && call && request.answer.is_some() {
                     befall(Fault::Twice(which, ip.clone()));
                 }
             }
@@ -103,12 +103,12 @@ impl Model for Configuration {
         for (which, controller) in state.controllers.iter().enumerate() {
             let mut busy = Vec::new();
             let heard = controller
-                .news
+                .pending
                 .keys()
-                .filter(|kind| !controller.awaits(**kind));
+                .filter(|kind| !controller.answer_follows(**kind));
             busy.extend(heard.map(|kind| Action::Hear(which, *kind)));
-            for (ip, flight) in &controller.flights {
-                busy.push(match flight.answer {
+            for (ip, request) in &controller.requests {
+                busy.push(match request.answer {
                     None => Action::Execute(which, ip.clone()),
                     Some(_) => Action::Answer(which, ip.clone()),
                 });
@@ -120,9 +120,9 @@ impl Model for Configuration {
                     busy.push(Action::Begin(which, ip.clone()));
                 }
             }
-            if controller.looking().is_some() {
+            if controller.inventory().is_some() {
                 busy.push(Action::Looked(which));
-            } else if leads && controller.mind.inventory_due {
+            } else if leads && controller.state.inventory_due {
                 busy.push(Action::Look(which));
             }
             rests &= busy.is_empty();
@@ -144,17 +144,17 @@ impl Model for Configuration {
                 state.at[track] += 1;
                 state.happen(event);
             }
-            Action::Hear(which, kind) => state.hear(which, kind),
+            Action::Hear(which, kind) => state.receive(which, kind),
             Action::Begin(which, ip) => state.begin(&self.cast, which, &ip),
             Action::Execute(which, ip) => state.execute(&self.cast, which, &ip),
             Action::Answer(which, ip) => state.answer(which, &ip),
             Action::Look(which) => {
-                state.look(which, 0);
+                state.take_inventory(which, 0);
                 if self.prompt {
-                    state.looked(which);
+                    state.receive_inventory(which);
                 }
             }
-            Action::Looked(which) => state.looked(which),
+            Action::Looked(which) => state.receive_inventory(which),
             Action::Wait => {
                 state.pass_until_due();
                 state.waits += 1;
@@ -169,7 +169,7 @@ impl Model for Configuration {
                     Fault::LookBack(which, of) => {
                         // Counted before the last fault made the past forgotten.
                         state.past.clone_from(&last.past);
-                        state.look(which, of);
+                        state.take_inventory(which, of);
                         if state.faults == 0 {
                             state.past.clear();
                         }

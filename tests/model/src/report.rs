@@ -9,7 +9,7 @@ use stateright::{Checker, Expectation, HasDiscoveries, Model};
 use crate::action::{Action, told};
 use crate::model::{Configuration, SETTLES};
 use crate::state::State;
-use crate::world::mind;
+use crate::world::controller_state;
 
 /// A progress line appears after this long, and is renewed as often.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ impl Explored {
 
 /// Explores it to the end, or to the first violation.
 pub fn explore(configuration: &Configuration, threads: usize) -> Explored {
-    mind::forget();
+    controller_state::clear_caches();
     let begun = Instant::now();
     let checker = configuration.clone().checker().threads(threads);
     let mut checker = checker.finish_when(HasDiscoveries::AnyFailures).spawn_bfs();

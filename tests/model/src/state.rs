@@ -17,7 +17,7 @@ use crate::world::controller::{Controller, Sent};
 use crate::world::events::Event;
 use crate::world::kube::Kube;
 
-/// So long a request may be on its way, and a Describe behind: `plan` relies on it.
+/// The longest delay of a request, and the longest lag of a Describe: `plan` relies on it.
 pub const LATENESS: u64 = 10_000;
 
 /// So many earlier states of EC2 may be shown by a Describe.
@@ -60,14 +60,14 @@ pub struct Late {
     /// For how long it has been on its way.
     pub age: u64,
     /// Was its sender's last inventory older than what somebody did by hand?
-    pub blind: bool,
+    pub outdated: bool,
 }
 
 /// What the rules need to know of the past.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PastOf {
     /// Controllers whose last inventory is older than what somebody did by hand.
-    pub blind: BTreeSet<usize>,
+    pub outdated: BTreeSet<usize>,
     /// Controllers that have not read the `ReplicaSet`s since they changed.
     pub sets_unread: BTreeSet<usize>,
     /// Addresses that somebody put somewhere, and that no call of ours has moved since.
@@ -95,13 +95,13 @@ pub fn unknown(sent: &Sent) -> Option<Fact> {
 }
 
 impl State {
-    /// Changes the API server's objects; every watch has news of it.
+    /// Changes objects of the API server. Every watch gets the events.
     pub fn change_kube<R>(&mut self, change: impl FnOnce(&mut Kube) -> R) -> R {
         let before = self.kube.clone();
         let answer = self.kube.change(change);
-        for (kind, fact) in self.kube.news(&before, false) {
+        for (kind, fact) in self.kube.events_since(&before, false) {
             for controller in &mut self.controllers {
-                controller.change(|controller| controller.hear_of(kind, fact.clone()));
+                controller.change(|controller| controller.enqueue(kind, fact.clone()));
             }
         }
         answer
@@ -124,9 +124,9 @@ impl State {
     pub fn arrange(&mut self) {
         let mut order: Vec<usize> = (0..self.controllers.len()).collect();
         order.sort_by_key(|which| {
-            let blind = self.past_of.blind.contains(which);
+            let outdated = self.past_of.outdated.contains(which);
             let unread = self.past_of.sets_unread.contains(which);
-            (fingerprint(&self.controllers[*which]), blind, unread)
+            (fingerprint(&self.controllers[*which]), outdated, unread)
         });
         let moved = |set: &BTreeSet<usize>| {
             let now = order.iter().enumerate();
@@ -137,7 +137,7 @@ impl State {
             .leader
             .and_then(|leader| order.iter().position(|was| *was == leader));
         self.leader = leads;
-        self.past_of.blind = moved(&self.past_of.blind);
+        self.past_of.outdated = moved(&self.past_of.outdated);
         self.past_of.sets_unread = moved(&self.past_of.sets_unread);
         let were = self.controllers.clone();
         self.controllers = order.iter().map(|was| were[*was].clone()).collect();
@@ -182,7 +182,7 @@ impl State {
         match event {
             Event::LeadChanges => self.change_leader(),
             Event::Revised(..) => self.past_of.sets_unread = everybody(),
-            Event::PutByHand(..) => self.past_of.blind = everybody(),
+            Event::PutByHand(..) => self.past_of.outdated = everybody(),
             _ => {}
         }
         let before = self.cloud.assigned();
@@ -264,22 +264,22 @@ impl State {
 
     /// What a controller sent reaches the API server, or EC2.
     pub fn execute(&mut self, cast: &Cast, which: usize, name: &IpName) {
-        let Some(flight) = self.controllers[which].flights.get(name) else {
+        let Some(request) = self.controllers[which].requests.get(name) else {
             return;
         };
-        let sent = flight.sent.clone();
-        let blind = self.past_of.blind.contains(&which);
-        let answer = self.carry_out(cast, &sent, blind, Some(which));
+        let sent = request.sent.clone();
+        let outdated = self.past_of.outdated.contains(&which);
+        let answer = self.carry_out(cast, &sent, outdated, Some(which));
         self.controllers[which].change(|controller| {
-            if let Some(flight) = controller.flights.get_mut(name) {
-                flight.answer = Some(answer);
+            if let Some(request) = controller.requests.get_mut(name) {
+                request.answer = Some(answer);
             }
         });
     }
 
     /// A controller hears the next event of a watch.
-    pub fn hear(&mut self, which: usize, kind: Kind) {
-        self.controllers[which].change(|controller| controller.hear(kind));
+    pub fn receive(&mut self, which: usize, kind: Kind) {
+        self.controllers[which].change(|controller| controller.receive(kind));
     }
 
     /// A controller is told the answer to what it sent.
@@ -291,7 +291,7 @@ impl State {
     pub fn land(&mut self, cast: &Cast, late: &Late) {
         self.late.remove(late);
         let before = self.cloud.assigned();
-        self.carry_out(cast, &late.sent, late.blind, None);
+        self.carry_out(cast, &late.sent, late.outdated, None);
         if matches!(&late.sent.step, Step::Call(Call::Assign(..)))
             && before != self.cloud.assigned()
         {
@@ -299,7 +299,7 @@ impl State {
         }
     }
 
-    fn carry_out(&mut self, cast: &Cast, sent: &Sent, blind: bool, by: Option<usize>) -> Fact {
+    fn carry_out(&mut self, cast: &Cast, sent: &Sent, outdated: bool, by: Option<usize>) -> Fact {
         match &sent.step {
             Step::Write(write) => {
                 let before = self.kube.clone();
@@ -323,7 +323,7 @@ impl State {
                 let before = self.cloud.clone();
                 let result = self.change_cloud(|cloud| cloud.execute(call));
                 let moved = before.assigned() != self.cloud.assigned();
-                let found = rules::when_executed(self, &before, sent, call, blind, by.is_some());
+                let found = rules::when_executed(self, &before, sent, call, outdated, by.is_some());
                 self.breaks(found);
                 if moved {
                     self.waits = 0;
@@ -344,38 +344,38 @@ impl State {
 
     /// The sender waits no longer: it is told that nothing is known. What was not executed yet may be.
     pub fn time_out(&mut self, which: usize, name: &IpName) {
-        let blind = self.past_of.blind.contains(&which);
-        let Some(flight) = self.controllers[which].flights.get(name) else {
+        let outdated = self.past_of.outdated.contains(&which);
+        let Some(request) = self.controllers[which].requests.get(name) else {
             return;
         };
-        let Some(fact) = unknown(&flight.sent) else {
+        let Some(fact) = unknown(&request.sent) else {
             return;
         };
-        let flight = self.controllers[which].change(|controller| controller.lose(name, fact));
-        if let Some(flight) = flight.filter(|flight| flight.answer.is_none()) {
+        let request = self.controllers[which].change(|controller| controller.time_out(name, fact));
+        if let Some(request) = request.filter(|request| request.answer.is_none()) {
             self.late.insert(Late {
-                sent: flight.sent,
+                sent: request.sent,
                 age: 0,
-                blind,
+                outdated,
             });
         }
     }
 
     /// What was executed is on its way a second time.
     pub fn twice(&mut self, which: usize, name: &IpName) {
-        let blind = self.past_of.blind.contains(&which);
-        if let Some(flight) = self.controllers[which].flights.get(name) {
+        let outdated = self.past_of.outdated.contains(&which);
+        if let Some(request) = self.controllers[which].requests.get(name) {
             self.late.insert(Late {
-                sent: flight.sent.clone(),
+                sent: request.sent.clone(),
                 age: 0,
-                blind,
+                outdated,
             });
         }
     }
 
     /// A process ends, and another begins that knows nothing of it. What it had sent is on its way.
     pub fn crash(&mut self, which: usize) {
-        let blind = self.past_of.blind.contains(&which);
+        let outdated = self.past_of.outdated.contains(&which);
         let claimed = self.kube.ips.values().any(|ip| {
             ip.status.claim.as_ref().is_some_and(|claim| {
                 !claim.recorded()
@@ -388,42 +388,42 @@ impl State {
                     })
             })
         });
-        let flights = self.controllers[which].flights.clone();
-        let assigning = flights
+        let requests = self.controllers[which].requests.clone();
+        let assigning = requests
             .values()
-            .any(|flight| matches!(flight.sent.step, Step::Call(_)));
+            .any(|request| matches!(request.sent.step, Step::Call(_)));
         if claimed && !assigning {
             self.mark = Some(Mark::CrashAfterClaim);
         }
-        let under_way = flights
+        let under_way = requests
             .into_values()
-            .filter(|flight| flight.answer.is_none());
-        self.late.extend(under_way.map(|flight| Late {
-            sent: flight.sent,
+            .filter(|request| request.answer.is_none());
+        self.late.extend(under_way.map(|request| Late {
+            sent: request.sent,
             age: 0,
-            blind,
+            outdated,
         }));
-        let behind = self.controllers[which].behind;
-        let started = Controller::started(&self.kube, behind, self.leads(which));
+        let max_lag = self.controllers[which].max_lag;
+        let started = Controller::started(&self.kube, max_lag, self.leads(which));
         self.controllers[which] = Shared::new(started);
         self.past_of.sets_unread.remove(&which);
-        self.past_of.blind.remove(&which);
+        self.past_of.outdated.remove(&which);
     }
 
     /// A process's watches are begun anew: nobody saw what went in between.
     pub fn relist(&mut self, which: usize) {
         self.controllers[which].change(|controller| {
-            for fact in controller.news.values_mut().flatten() {
+            for fact in controller.pending.values_mut().flatten() {
                 if let Fact::PodDeleted(uid) = fact {
                     *fact = Fact::PodVanished(uid.clone());
                 }
             }
-            controller.hear_all();
+            controller.receive_all();
         });
     }
 
     /// An inventory is taken; `of` says how many changes ago.
-    pub fn look(&mut self, which: usize, of: usize) {
+    pub fn take_inventory(&mut self, which: usize, of: usize) {
         let shown = match of {
             0 => &self.cloud,
             of => self
@@ -431,14 +431,17 @@ impl State {
                 .get(self.past.len() - of)
                 .map_or(&self.cloud, |(_, cloud)| cloud),
         };
-        let (list, blind) = (shown.describe(), of > 0 && !self.past_of.blind.is_empty());
-        self.controllers[which].change(|controller| controller.look(list, blind));
+        let (list, outdated) = (
+            shown.describe(),
+            of > 0 && !self.past_of.outdated.is_empty(),
+        );
+        self.controllers[which].change(|controller| controller.take_inventory(list, outdated));
     }
 
     /// The inventory's answer comes.
-    pub fn looked(&mut self, which: usize) {
-        if !self.controllers[which].change(Controller::looked) {
-            self.past_of.blind.remove(&which);
+    pub fn receive_inventory(&mut self, which: usize) {
+        if !self.controllers[which].change(Controller::receive_inventory) {
+            self.past_of.outdated.remove(&which);
         }
     }
 
@@ -455,15 +458,15 @@ impl State {
     pub fn at_rest(&self) -> bool {
         let idle = |controller: &Controller| {
             let mut ips = controller.facts().ip_names();
-            !controller.mind.inventory_due && ips.all(|ip| controller.next_step(ip).is_none())
+            !controller.state.inventory_due && ips.all(|ip| controller.next_step(ip).is_none())
         };
         self.controllers
             .iter()
             .enumerate()
             .all(|(which, controller)| {
-                controller.news.is_empty()
-                    && controller.flights.is_empty()
-                    && controller.looking().is_none()
+                controller.pending.is_empty()
+                    && controller.requests.is_empty()
+                    && controller.inventory().is_none()
                     && (!self.leads(which) || idle(controller))
             })
     }
@@ -493,7 +496,7 @@ impl State {
             let controllers = self.controllers.iter().enumerate();
             let next = controllers
                 .filter(|(which, _)| self.leads(*which))
-                .filter_map(|(_, controller)| controller.mind.deadline)
+                .filter_map(|(_, controller)| controller.state.deadline)
                 .min();
             let Some(next) = next else { return };
             let length = next.since(crate::world::clock::NOW).0.max(1000);

@@ -80,7 +80,7 @@ struct Plot {
     /// Does one of them lead at a time?
     one_leads: bool,
     /// A watch is at most so many events behind.
-    behind: usize,
+    max_lag: usize,
     /// Where nothing happens, time passes so often.
     waits: u8,
     /// Is an inventory answered at once?
@@ -98,7 +98,7 @@ impl Plot {
             reaches: Vec::new(),
             controllers: 1,
             one_leads: false,
-            behind: 2,
+            max_lag: 2,
             waits: 2,
             prompt: false,
             befalls: Vec::new(),
@@ -107,17 +107,17 @@ impl Plot {
     }
 
     /// Two processes that both lead, whose watches are at most so many events behind.
-    fn two_leaders(mut self, behind: usize) -> Self {
+    fn two_leaders(mut self, max_lag: usize) -> Self {
         self.controllers = 2;
-        self.behind = behind;
+        self.max_lag = max_lag;
         self.waits = 1;
         self.prompt = true;
         self
     }
 
     /// Two processes of which one leads at a time: it begins with one, comes to the other, and goes back.
-    fn lead_goes_and_comes_back(mut self, behind: usize) -> Self {
-        self = self.two_leaders(behind);
+    fn lead_goes_and_comes_back(mut self, max_lag: usize) -> Self {
+        self = self.two_leaders(max_lag);
         self.one_leads = true;
         self.track([Event::LeadChanges, Event::LeadChanges])
     }
@@ -156,7 +156,7 @@ impl Plot {
         let by_hand = self.scene.cloud.assigned();
         let started = |which: usize| {
             let leads = which == 0 || !self.one_leads;
-            Shared::new(Controller::started(&self.scene.kube, self.behind, leads))
+            Shared::new(Controller::started(&self.scene.kube, self.max_lag, leads))
         };
         let state = State {
             kube: Shared::new(self.scene.kube.clone()),
@@ -169,7 +169,7 @@ impl Plot {
             faults: 0,
             waits: 0,
             past_of: PastOf {
-                blind: BTreeSet::new(),
+                outdated: BTreeSet::new(),
                 sets_unread: BTreeSet::new(),
                 by_hand,
                 missing_for: PATIENCE,

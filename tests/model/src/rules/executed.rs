@@ -15,7 +15,7 @@ pub fn executed(
     before: &Shared<Cloud>,
     sent: &Sent,
     call: &Call,
-    blind: bool,
+    outdated: bool,
     awaited: bool,
 ) -> Result<(), Broken> {
     let address = call.address();
@@ -43,7 +43,7 @@ pub fn executed(
     })?;
     let from = was.iter().find(|(of, _)| *of == address).map(|(_, on)| on);
     if let (Call::Assign(to, _, Reassign::Allow), Some(on)) = (call, from) {
-        let known = on == to || explained(on) || blind;
+        let known = on == to || explained(on) || outdated;
         must(known, Rule::S4, || format!("{address} is stolen from {on}"))?;
     }
     Ok(())

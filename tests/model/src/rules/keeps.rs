@@ -30,7 +30,7 @@ pub fn chosen(
         return Ok(());
     };
     let kube = &state.kube;
-    let told = |kind| !state.controllers[which].news.contains_key(&kind);
+    let told = |kind| !state.controllers[which].pending.contains_key(&kind);
     let Some(winner) = kube.pod(&next.pod, &next.uid) else {
         return Ok(());
     };

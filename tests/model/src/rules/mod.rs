@@ -120,9 +120,9 @@ pub fn when_executed(
     before: &Shared<Cloud>,
     sent: &Sent,
     call: &Call,
-    blind: bool,
+    outdated: bool,
     awaited: bool,
 ) -> Result<(), Broken> {
-    executed::executed(state, before, sent, call, blind, awaited)?;
+    executed::executed(state, before, sent, call, outdated, awaited)?;
     standing(state)
 }

@@ -1,4 +1,4 @@
-//! One process: what it knows, what its watches have not told it yet, and what it has under way.
+//! One process: its state, the watch events that it has not received yet, and its requests in progress.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,32 +7,32 @@ use mooring_plan::facts::{Fact, Facts, Kind, WriteOutcome, Written};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
 use mooring_plan::step::Step;
 
+use super::controller_state::{ControllerState, Input, Inventory};
 use super::kube::Kube;
-use super::mind::{Lesson, Look, Mind};
 use crate::shared::Shared;
 
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Controller {
-    /// What it knows.
-    pub mind: Shared<Mind>,
-    /// What its watches still have for it, each kind in order.
-    pub news: BTreeMap<Kind, VecDeque<Fact>>,
-    /// The step under way for each IP.
-    pub flights: BTreeMap<IpName, Flight>,
-    /// A watch is at most so many events behind.
-    pub behind: usize,
+    /// Its facts and decisions.
+    pub state: Shared<ControllerState>,
+    /// Watch events that it has not received yet, in order for each kind.
+    pub pending: BTreeMap<Kind, VecDeque<Fact>>,
+    /// The request in progress for each IP.
+    pub requests: BTreeMap<IpName, Request>,
+    /// The maximum number of pending events of one watch.
+    pub max_lag: usize,
 }
 
 /// A write or a call that was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Flight {
+pub struct Request {
     pub sent: Sent,
-    /// The answer, once it was executed.
+    /// The answer, after the request was executed.
     pub answer: Option<Fact>,
 }
 
-/// What was sent, and what it was decided from.
+/// The step that was sent, and the version of the IP that it was decided from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sent {
     pub ip: IpName,
@@ -42,106 +42,112 @@ pub struct Sent {
 }
 
 impl Controller {
-    /// A process that has just listed everything.
-    pub fn started(kube: &Kube, behind: usize, leads: bool) -> Self {
+    /// A process that has just listed all objects.
+    pub fn started(kube: &Kube, max_lag: usize, leads: bool) -> Self {
         Self {
-            mind: Mind::listed(kube, leads),
-            news: BTreeMap::new(),
-            flights: BTreeMap::new(),
-            behind,
+            state: ControllerState::listed(kube, leads),
+            pending: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            max_lag,
         }
     }
 
     pub fn facts(&self) -> &Facts {
-        self.mind.facts()
+        self.state.facts()
     }
 
-    /// Time passes for it.
+    /// Time passes for this process.
     pub fn pass(&mut self, elapsed: Millis) {
-        self.mind = self.mind.after(&Lesson::Pass(elapsed));
+        self.state = self.state.after(&Input::TimePassed(elapsed));
     }
 
-    /// It leads from now on, or no longer.
+    /// The process leads from now on, or it does not lead any more.
     pub fn lead(&mut self, leads: bool) {
-        self.mind = self.mind.after(&Lesson::Lead(leads));
-        self.skip_old_news();
+        self.state = self.state.after(&Input::Leadership(leads));
+        self.drop_known_events();
     }
 
-    fn tell(&mut self, fact: Fact) {
-        self.mind = self.mind.after(&Lesson::Told(fact));
-        self.skip_old_news();
+    fn apply(&mut self, fact: Fact) {
+        self.state = self.state.after(&Input::Event(fact));
+        self.drop_known_events();
     }
 
-    fn end(&mut self, ip: &IpName, fact: Fact) {
-        self.mind = self.mind.after(&Lesson::Ended(ip.clone(), fact));
-        self.skip_old_news();
+    fn complete(&mut self, ip: &IpName, fact: Fact) {
+        self.state = self.state.after(&Input::StepEnded(ip.clone(), fact));
+        self.drop_known_events();
     }
 
-    /// A watch has something for it. What would leave it too far behind it is told at once.
-    pub fn hear_of(&mut self, kind: Kind, fact: Fact) {
-        self.news.entry(kind).or_default().push_back(fact);
-        let behind = self.behind;
-        while self.news.get(&kind).is_some_and(|news| news.len() > behind) {
-            self.hear(kind);
+    /// Adds an event of a watch to the pending events. If there are more than `max_lag`, the oldest are
+    /// received at once.
+    pub fn enqueue(&mut self, kind: Kind, fact: Fact) {
+        self.pending.entry(kind).or_default().push_back(fact);
+        let max_lag = self.max_lag;
+        while self
+            .pending
+            .get(&kind)
+            .is_some_and(|events| events.len() > max_lag)
+        {
+            self.receive(kind);
         }
     }
 
-    /// The next event of a watch.
-    pub fn hear(&mut self, kind: Kind) {
-        let Some(news) = self.news.get_mut(&kind) else {
+    /// Receives the next event of a watch.
+    pub fn receive(&mut self, kind: Kind) {
+        let Some(events) = self.pending.get_mut(&kind) else {
             return;
         };
-        let fact = news.pop_front();
-        if news.is_empty() {
-            self.news.remove(&kind);
+        let fact = events.pop_front();
+        if events.is_empty() {
+            self.pending.remove(&kind);
         }
         if let Some(fact) = fact {
-            self.tell(fact);
+            self.apply(fact);
         }
     }
 
-    /// Everything that watches have.
-    pub fn hear_all(&mut self) {
-        while let Some(kind) = self.news.keys().next().copied() {
-            self.hear(kind);
+    /// Receives all pending events.
+    pub fn receive_all(&mut self) {
+        while let Some(kind) = self.pending.keys().next().copied() {
+            self.receive(kind);
         }
     }
 
-    /// An event that says what is known changes nothing, now or later: it needs no transition.
-    fn skip_old_news(&mut self) {
-        let mind = &self.mind;
+    /// Drops pending events that change nothing, because the facts contain them already. They need no
+    /// transition.
+    fn drop_known_events(&mut self) {
+        let state = &self.state;
         let known = |fact: &Fact| {
             if let Fact::Ip(ip) = fact {
-                let ours = mind.facts().ip(&ip.name);
+                let ours = state.facts().ip(&ip.name);
                 return ours.is_some_and(|ours| ours.uid == ip.uid && ours.version >= ip.version);
             }
-            mind.after(&Lesson::Known(fact.clone())) == *mind
+            state.after(&Input::EventWithoutDelay(fact.clone())) == *state
         };
-        self.news.retain(|_, news| {
-            while news.front().is_some_and(known) {
-                news.pop_front();
+        self.pending.retain(|_, events| {
+            while events.front().is_some_and(known) {
+                events.pop_front();
             }
-            !news.is_empty()
+            !events.is_empty()
         });
     }
 
-    /// What it would do next for an IP, unless something is under way for it.
+    /// The next step for an IP; none while a request for the IP is in progress.
     pub fn next_step(&self, ip: &IpName) -> Option<&Step> {
-        if self.flights.contains_key(ip) {
+        if self.requests.contains_key(ip) {
             return None;
         }
-        self.mind.decision(ip)?.step.as_ref()
+        self.state.decision(ip)?.step.as_ref()
     }
 
-    /// Is the next event of this watch what a write of its own left, whose answer is on its way? The
-    /// answer says the same, so that it makes no difference which of the two comes first.
-    pub fn awaits(&self, kind: Kind) -> bool {
-        let Some(next) = self.news.get(&kind).and_then(VecDeque::front) else {
+    /// Is the next event of this watch the result of an own write whose answer is not received yet? The
+    /// answer contains the same object, so the order of the two makes no difference.
+    pub fn answer_follows(&self, kind: Kind) -> bool {
+        let Some(next) = self.pending.get(&kind).and_then(VecDeque::front) else {
             return false;
         };
-        self.flights
+        self.requests
             .values()
-            .any(|flight| match (&flight.answer, next) {
+            .any(|request| match (&request.answer, next) {
                 (Some(Fact::Wrote(_, _, WriteOutcome::Done(Some(written)))), next) => {
                     match (written, next) {
                         (Written::Ip(ours), Fact::Ip(theirs)) => ours == theirs,
@@ -154,50 +160,50 @@ impl Controller {
             })
     }
 
-    /// A read is answered at once: what could happen before its answer can happen after it as well,
-    /// since nothing is decided in between.
+    /// A read is answered at once. An event before the answer can also be explored after the answer,
+    /// because there is no decision in between.
     pub fn read(&mut self, ip: &IpName, fact: Fact) {
-        self.mind = self.mind.after(&Lesson::Begin(ip.clone()));
-        self.end(ip, fact);
+        self.state = self.state.after(&Input::StepStarted(ip.clone()));
+        self.complete(ip, fact);
     }
 
-    /// A write or a call leaves for its way.
+    /// Sends a write or a call.
     pub fn send(&mut self, sent: Sent) {
-        self.mind = self.mind.after(&Lesson::Begin(sent.ip.clone()));
-        let flight = Flight { sent, answer: None };
-        self.flights.insert(flight.sent.ip.clone(), flight);
+        self.state = self.state.after(&Input::StepStarted(sent.ip.clone()));
+        let request = Request { sent, answer: None };
+        self.requests.insert(request.sent.ip.clone(), request);
     }
 
-    /// The answer of what is under way.
+    /// Receives the answer of the request in progress.
     pub fn answer(&mut self, ip: &IpName) {
-        let flight = self.flights.remove(ip);
-        if let Some(answer) = flight.and_then(|flight| flight.answer) {
-            self.end(ip, answer);
+        let request = self.requests.remove(ip);
+        if let Some(answer) = request.and_then(|request| request.answer) {
+            self.complete(ip, answer);
         }
     }
 
-    /// Instead of an answer, that nothing is known of it.
-    pub fn lose(&mut self, ip: &IpName, unknown: Fact) -> Option<Flight> {
-        let flight = self.flights.remove(ip);
-        self.end(ip, unknown);
-        flight
+    /// Ends the request in progress without an answer: its result is unknown.
+    pub fn time_out(&mut self, ip: &IpName, unknown: Fact) -> Option<Request> {
+        let request = self.requests.remove(ip);
+        self.complete(ip, unknown);
+        request
     }
 
-    /// An inventory is taken, and shows this.
-    pub fn look(&mut self, list: Vec<Interface>, blind: bool) {
-        self.mind = self.mind.after(&Lesson::Look(list, blind));
+    /// Takes an inventory with this result.
+    pub fn take_inventory(&mut self, list: Vec<Interface>, outdated: bool) {
+        self.state = self.state.after(&Input::InventoryTaken(list, outdated));
     }
 
-    /// The inventory under way.
-    pub fn looking(&self) -> Option<&Look> {
-        self.mind.look.as_ref()
+    /// The inventory in progress.
+    pub fn inventory(&self) -> Option<&Inventory> {
+        self.state.inventory.as_ref()
     }
 
-    /// What the inventory showed. Was it blind?
-    pub fn looked(&mut self) -> bool {
-        let blind = self.looking().is_none_or(|look| look.blind);
-        self.mind = self.mind.after(&Lesson::Looked);
-        self.skip_old_news();
-        blind
+    /// Receives the inventory. Was it outdated?
+    pub fn receive_inventory(&mut self) -> bool {
+        let outdated = self.inventory().is_none_or(|inventory| inventory.outdated);
+        self.state = self.state.after(&Input::InventoryReceived);
+        self.drop_known_events();
+        outdated
     }
 }

@@ -258,7 +258,7 @@ impl Kube {
 
     /// What watches say of the way from `before` to here, by kind. Nobody saw the pods go where it is
     /// told by a new list.
-    pub fn news(&self, before: &Self, listed: bool) -> Vec<(Kind, Fact)> {
+    pub fn events_since(&self, before: &Self, listed: bool) -> Vec<(Kind, Fact)> {
         let mut news = Vec::new();
         let mut say =
             |kind, facts: Vec<Fact>| news.extend(facts.into_iter().map(|fact| (kind, fact)));

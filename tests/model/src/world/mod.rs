@@ -3,6 +3,6 @@
 pub mod clock;
 pub mod cloud;
 pub mod controller;
+pub mod controller_state;
 pub mod events;
 pub mod kube;
-pub mod mind;

@@ -1,5 +1,5 @@
-//! What a process knows, and what follows from it. Many states of the model know the same: each thing
-//! that can be learned from the same knowledge is worked out once.
+//! The facts of one process, and its decisions. Many states of the model contain the same process state:
+//! the result of an input to the same process state is computed once and cached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
@@ -19,112 +19,113 @@ use crate::shared::{Shared, fingerprint};
 /// How often a process lists interfaces.
 const INTERVAL: Millis = Millis::seconds(30);
 
-/// So many parts has what was worked out, so that threads seldom wait for each other.
-const PARTS: u64 = 64;
+/// The number of shards of a cache, so that threads seldom wait for the same lock.
+const SHARDS: u64 = 64;
 
-type Part = Mutex<HashMap<u64, Shared<Mind>>>;
+type Shard = Mutex<HashMap<u64, Shared<ControllerState>>>;
 
-static WORKED_OUT: LazyLock<Vec<Part>> =
-    LazyLock::new(|| (0..PARTS).map(|_| Part::default()).collect());
+static CACHE: LazyLock<Vec<Shard>> =
+    LazyLock::new(|| (0..SHARDS).map(|_| Shard::default()).collect());
 
-/// The same is often learned in different ways: then it is kept once.
-static KEPT: LazyLock<Vec<Part>> = LazyLock::new(|| (0..PARTS).map(|_| Part::default()).collect());
+/// Equal process states that different inputs lead to: each is stored once.
+static INTERNED: LazyLock<Vec<Shard>> =
+    LazyLock::new(|| (0..SHARDS).map(|_| Shard::default()).collect());
 
-/// A part that has so many is emptied: what is needed again is worked out again.
-const ROOM: usize = 1500;
+/// A shard with this number of entries is emptied. Entries that are needed again are computed again.
+const CAPACITY: usize = 1500;
 
-/// The engine, an inventory under way, and what is decided from them.
+/// The engine, an inventory in progress, and the decisions that follow from them.
 #[derive(Clone, Debug)]
-pub struct Mind {
+pub struct ControllerState {
     engine: Engine,
-    /// An inventory that was taken and not told yet.
-    pub look: Option<Look>,
-    decided: BTreeMap<IpName, Decision>,
+    /// An inventory that was taken and is not received yet.
+    pub inventory: Option<Inventory>,
+    decisions: BTreeMap<IpName, Decision>,
     /// Is an inventory to be taken now?
     pub inventory_due: bool,
-    /// When something is next to be done although nothing happens.
+    /// The time of the next step, if no event comes before.
     pub deadline: Option<Millis>,
 }
 
-/// An inventory under way.
+/// An inventory in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Look {
+pub struct Inventory {
     subnets: Vec<SubnetId>,
     list: Vec<Interface>,
-    /// Was it taken before somebody put an address somewhere?
-    pub blind: bool,
+    /// Was it taken before a manual change of an address?
+    pub outdated: bool,
 }
 
-/// What happens to a mind.
+/// An input of the process state.
 #[derive(Clone, Debug, Hash)]
-pub enum Lesson {
-    /// A watch shows a fact, which takes a moment.
-    Told(Fact),
+pub enum Input {
+    /// An event of a watch; it takes one millisecond.
+    Event(Fact),
     /// The same, and no time passes.
-    Known(Fact),
-    /// Its step for an IP begins.
-    Begin(IpName),
-    /// That has ended: what its answer says.
-    Ended(IpName, Fact),
-    /// An inventory is taken.
-    Look(Vec<Interface>, bool),
-    /// What it shows is told.
-    Looked,
+    EventWithoutDelay(Fact),
+    /// The step for an IP starts.
+    StepStarted(IpName),
+    /// The step for an IP is completed with this answer.
+    StepEnded(IpName, Fact),
+    /// An inventory is taken. The flag says whether it is outdated.
+    InventoryTaken(Vec<Interface>, bool),
+    /// The inventory is received.
+    InventoryReceived,
     /// Time passes.
-    Pass(Millis),
-    /// It leads from now on, or no longer.
-    Lead(bool),
+    TimePassed(Millis),
+    /// The process leads from now on, or it does not lead any more.
+    Leadership(bool),
 }
 
-impl Hash for Mind {
+impl Hash for ControllerState {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.engine.hash(state);
-        self.look.hash(state);
+        self.inventory.hash(state);
     }
 }
 
-impl PartialEq for Mind {
+impl PartialEq for ControllerState {
     fn eq(&self, other: &Self) -> bool {
-        self.engine == other.engine && self.look == other.look
+        self.engine == other.engine && self.inventory == other.inventory
     }
 }
 
-impl Eq for Mind {}
+impl Eq for ControllerState {}
 
-impl Mind {
-    /// Of a process that has just listed everything.
+impl ControllerState {
+    /// The state of a process that has just listed all objects.
     pub fn listed(kube: &Kube, leads: bool) -> Shared<Self> {
         let inventory_interval = INTERVAL;
         let mut engine = Engine::new(Settings { inventory_interval }, Pacing::Off);
-        for (_, fact) in kube.news(&Kube::default(), true) {
+        for (_, fact) in kube.events_since(&Kube::default(), true) {
             engine.handle(Event::Fact(fact), NOW);
         }
         for kind in Kind::ALL {
             engine.handle(Event::Fact(Fact::Listed(kind, ResourceVersion(1))), NOW);
             engine.handle(Event::Fact(Fact::Synced(kind)), NOW);
         }
-        let mut mind = Self {
+        let mut state = Self {
             engine,
-            look: None,
-            decided: BTreeMap::new(),
+            inventory: None,
+            decisions: BTreeMap::new(),
             inventory_due: false,
             deadline: None,
         };
-        mind.lead(leads, NOW);
-        mind.prepare();
-        mind.pass(Millis(1));
-        mind.decide();
-        Shared::new(mind)
+        state.lead(leads, NOW);
+        state.prepare();
+        state.pass(Millis(1));
+        state.decide();
+        Shared::new(state)
     }
 
-    /// What it knows.
+    /// The facts of the process.
     pub fn facts(&self) -> &Facts {
         self.engine.facts()
     }
 
-    /// What it would do next for an IP.
+    /// The next decision for an IP.
     pub fn decision(&self, ip: &IpName) -> Option<&Decision> {
-        self.decided.get(ip)
+        self.decisions.get(ip)
     }
 
     fn lead(&mut self, leads: bool, now: Millis) {
@@ -136,8 +137,8 @@ impl Mind {
         self.engine.handle(Event::Leadership(leadership), now);
     }
 
-    /// What a block needs: two reads of EC2 whose answers never change here. (Its status and the nodes'
-    /// labels decide nothing about an address.)
+    /// Answers the two reads of EC2 that a block needs; their answers never change in the model. (The status
+    /// of a block and the labels of nodes have no influence on an address.)
     fn prepare(&mut self) {
         let blocks: Vec<_> = self.facts().block_names().cloned().collect();
         for block in blocks {
@@ -180,57 +181,60 @@ impl Mind {
             .collect()
     }
 
-    /// What it would do for each IP. (What the engine has queued is looked at, and everything else as well.)
+    /// Computes the decision for each IP, whether the engine has queued it or not.
     fn decide(&mut self) {
         while self.engine.next_queued().is_some() {}
         let facts = self.engine.facts();
-        self.decided = BTreeMap::new();
+        self.decisions = BTreeMap::new();
         if self.engine.leading() {
             let ips = facts.ip_names();
-            self.decided = ips.map(|ip| (ip.clone(), facts.decide(ip, NOW))).collect();
+            self.decisions = ips.map(|ip| (ip.clone(), facts.decide(ip, NOW))).collect();
         }
-        self.inventory_due = self.look.is_none() && !self.subnets_due().is_empty();
+        self.inventory_due = self.inventory.is_none() && !self.subnets_due().is_empty();
         let facts = self.engine.facts();
-        let asked = self.decided.values().filter_map(|decision| decision.again);
+        let asked = self
+            .decisions
+            .values()
+            .filter_map(|decision| decision.again);
         let subnets = facts.subnets_wanted();
         let due = subnets.iter().map(|subnet| facts.inventory_due(subnet));
-        self.deadline = asked.chain(due.filter(|_| self.look.is_none())).min();
+        self.deadline = asked.chain(due.filter(|_| self.inventory.is_none())).min();
     }
 
-    fn learn(&mut self, lesson: &Lesson) {
+    fn apply(&mut self, input: &Input) {
         let later = NOW.plus(Millis(1));
-        match lesson {
-            Lesson::Told(fact) => {
+        match input {
+            Input::Event(fact) => {
                 self.engine.handle(Event::Fact(fact.clone()), later);
                 self.pass(Millis(1));
                 self.prepare();
             }
-            Lesson::Known(fact) => self.engine.handle(Event::Fact(fact.clone()), NOW),
-            Lesson::Begin(ip) => {
+            Input::EventWithoutDelay(fact) => self.engine.handle(Event::Fact(fact.clone()), NOW),
+            Input::StepStarted(ip) => {
                 let _ = self.engine.reconcile(ip, NOW);
             }
-            Lesson::Ended(ip, fact) => {
+            Input::StepEnded(ip, fact) => {
                 let completion = Completion::from(fact.clone());
                 let completed = Event::Completed(Work::Ip(ip.clone()), completion);
                 self.engine.handle(completed, later);
                 self.pass(Millis(1));
                 self.prepare();
             }
-            Lesson::Look(list, blind) => {
+            Input::InventoryTaken(list, outdated) => {
                 let begun = self.engine.reconcile_inventories(NOW).into_iter();
                 let subnets = begun.filter_map(|effect| match effect {
                     Effect::Inventory(subnet) => Some(subnet),
                     _ => None,
                 });
-                self.look = Some(Look {
+                self.inventory = Some(Inventory {
                     subnets: subnets.collect(),
                     list: list.clone(),
-                    blind: *blind,
+                    outdated: *outdated,
                 });
                 self.pass(Millis(1));
             }
-            Lesson::Looked => {
-                if let Some(Look { subnets, list, .. }) = self.look.take() {
+            Input::InventoryReceived => {
+                if let Some(Inventory { subnets, list, .. }) = self.inventory.take() {
                     for subnet in subnets {
                         let fact = Fact::InventoryDone(subnet.clone(), list.clone());
                         let work = Work::Inventory(subnet);
@@ -240,9 +244,9 @@ impl Mind {
                 }
                 self.pass(Millis(1));
             }
-            Lesson::Pass(length) => self.pass(*length),
-            Lesson::Lead(leads) => {
-                // After what was begun in this moment.
+            Input::TimePassed(length) => self.pass(*length),
+            Input::Leadership(leads) => {
+                // Later than the steps that were started at the same time.
                 self.lead(*leads, later);
                 self.pass(Millis(1));
                 self.prepare();
@@ -252,7 +256,7 @@ impl Mind {
     }
 }
 
-/// The answer to a block's step, where it matters.
+/// The answer to a step of a block, if it has an influence on an address.
 fn answered(step: BlockStep) -> Option<Fact> {
     match step {
         BlockStep::ReadSubnet(id) => {
@@ -267,44 +271,42 @@ fn answered(step: BlockStep) -> Option<Fact> {
     }
 }
 
-fn the_one(mind: Shared<Mind>) -> Shared<Mind> {
-    let key = fingerprint(&mind);
-    let part = usize::try_from(key % PARTS).unwrap_or_default();
-    let mut part = KEPT[part].lock().unwrap_or_else(PoisonError::into_inner);
-    if part.len() >= ROOM {
-        part.clear();
+fn interned(state: Shared<ControllerState>) -> Shared<ControllerState> {
+    let key = fingerprint(&state);
+    let shard = usize::try_from(key % SHARDS).unwrap_or_default();
+    let mut shard = INTERNED[shard]
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if shard.len() >= CAPACITY {
+        shard.clear();
     }
-    part.entry(key).or_insert(mind).clone()
+    shard.entry(key).or_insert(state).clone()
 }
 
-impl Shared<Mind> {
-    /// The mind after a lesson.
-    pub fn after(&self, lesson: &Lesson) -> Self {
-        let key = fingerprint(&(self, lesson));
-        let part = usize::try_from(key % PARTS).unwrap_or_default();
-        let part = || {
-            WORKED_OUT[part]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        if let Some(known) = part().get(&key) {
+impl Shared<ControllerState> {
+    /// The state after an input.
+    pub fn after(&self, input: &Input) -> Self {
+        let key = fingerprint(&(self, input));
+        let shard = usize::try_from(key % SHARDS).unwrap_or_default();
+        let shard = || CACHE[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = shard().get(&key) {
             return known.clone();
         }
-        let mut mind = Mind::clone(self);
-        mind.learn(lesson);
-        let mind = the_one(Self::new(mind));
-        let mut part = part();
-        if part.len() >= ROOM {
-            part.clear();
+        let mut state = ControllerState::clone(self);
+        state.apply(input);
+        let state = interned(Self::new(state));
+        let mut shard = shard();
+        if shard.len() >= CAPACITY {
+            shard.clear();
         }
-        part.insert(key, mind.clone());
-        mind
+        shard.insert(key, state.clone());
+        state
     }
 }
 
-/// Forgets what was worked out: the next configuration has other worlds.
-pub fn forget() {
-    for part in WORKED_OUT.iter().chain(KEPT.iter()) {
-        part.lock().unwrap_or_else(PoisonError::into_inner).clear();
+/// Empties the caches: the next configuration has other states.
+pub fn clear_caches() {
+    for shard in CACHE.iter().chain(INTERNED.iter()) {
+        shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
