@@ -1,4 +1,4 @@
-//! The transitions, and how each reads in a report.
+//! The transitions, and the text for each of them in a report.
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::IpName;
@@ -11,65 +11,65 @@ use crate::world::events::Event;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The next event of a track happens.
-    Happen(usize),
-    /// A controller hears the next event of a watch.
-    Hear(usize, Kind),
-    /// A controller takes its next step for an IP: a read is answered, a write or a call is sent.
-    Begin(usize, IpName),
-    /// What it sent is executed.
+    Event(usize),
+    /// A controller receives the next event of a watch.
+    ReceiveEvent(usize, Kind),
+    /// A controller starts its next step for an IP: a read is answered, a write or a call is sent.
+    StartStep(usize, IpName),
+    /// The request of a controller is executed.
     Execute(usize, IpName),
-    /// It is told the answer.
-    Answer(usize, IpName),
-    /// It lists the subnet's interfaces.
-    Look(usize),
-    /// It is told what the list shows.
-    Looked(usize),
-    /// Nothing is left to do: time passes until something is.
-    Wait,
-    /// A request that nobody waits for is executed.
-    Land(Late),
+    /// A controller receives the answer of its request.
+    ReceiveAnswer(usize, IpName),
+    /// A controller lists the interfaces of the subnet.
+    TakeInventory(usize),
+    /// A controller receives the list of the interfaces.
+    ReceiveInventory(usize),
+    /// All controllers are idle: time passes until a step is due.
+    PassTime,
+    /// A request is executed after its sender stopped waiting for it.
+    ExecuteLate(Late),
     /// A fault.
-    Befall(Fault),
+    Fault(Fault),
 }
 
 /// A transition that costs one fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A process ends, and another begins.
+    /// A process ends, and a new one starts.
     Crash(usize),
-    /// An answer does not come: what was sent may be executed late, or has been.
-    TimeOut(usize, IpName),
-    /// What was executed is on its way once more.
-    Twice(usize, IpName),
-    /// An inventory shows what was, so many changes ago.
-    LookBack(usize, usize),
-    /// A watch is begun anew: nobody saw what went.
+    /// A controller receives no answer. The request was executed, or may be executed late.
+    Timeout(usize, IpName),
+    /// A request that was executed is executed again later.
+    Duplicate(usize, IpName),
+    /// An inventory shows the state before a number of changes.
+    OldInventory(usize, usize),
+    /// The watches start again with a list: deletions in between were not seen.
     Relist(usize),
-    /// Time passes while something is under way.
-    Slow,
+    /// Time passes while requests are in progress.
+    Delay,
 }
 
 /// A kind of fault, for the choice of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Befalls {
+pub enum FaultKind {
     Crash,
-    TimeOut,
-    /// The same of a call alone.
-    CallTimesOut,
-    Twice,
-    LookBack,
+    Timeout,
+    /// A timeout of a call of EC2 only.
+    CallTimeout,
+    Duplicate,
+    OldInventory,
     Relist,
-    Slow,
+    Delay,
 }
 
-/// An action as it reads from a state.
-pub fn told(state: &State, tracks: &[Vec<Event>], action: &Action) -> String {
+/// The text for an action, taken in this state.
+pub fn describe(state: &State, tracks: &[Vec<Event>], action: &Action) -> String {
     let step = |which: &usize, ip: &IpName| {
         let request = state.controllers[*which].requests.get(ip);
         request.map_or_else(String::new, |request| brief(&request.sent.step))
     };
     match action {
-        Action::Happen(track) => {
+        Action::Event(track) => {
             let event = tracks[*track].get(state.at[*track]);
             let event = event.map_or_else(String::new, |event| format!("{event:?}"));
             let end = event
@@ -78,37 +78,40 @@ pub fn told(state: &State, tracks: &[Vec<Event>], action: &Action) -> String {
                 .map_or(event.len(), |(at, _)| at);
             format!("    event: {}", &event[..end])
         }
-        Action::Hear(which, kind) => format!("[{which}] hears of the next change: {kind:?}"),
-        Action::Begin(which, ip) => {
+        Action::ReceiveEvent(which, kind) => format!("[{which}] receives the next event: {kind:?}"),
+        Action::StartStep(which, ip) => {
             let step = state.controllers[*which].next_step(ip);
             format!("[{which}] {ip}: {}", step.map_or_else(String::new, brief))
         }
         Action::Execute(which, ip) => format!("    is executed: {}", step(which, ip)),
-        Action::Answer(which, ip) => {
+        Action::ReceiveAnswer(which, ip) => {
             let request = state.controllers[*which].requests.get(ip);
             let answer = request.and_then(|request| request.answer.as_ref());
             format!(
-                "[{which}] {ip}: is told {}",
+                "[{which}] {ip}: receives {}",
                 answer.map_or_else(String::new, outcome)
             )
         }
-        Action::Look(which) => format!("[{which}] lists the interfaces"),
-        Action::Looked(which) => format!("[{which}] is told of the interfaces"),
-        Action::Wait => "    time passes".to_owned(),
-        Action::Land(late) => format!("    lands late: {}", brief(&late.sent.step)),
-        Action::Befall(fault) => match fault {
-            Fault::Crash(which) => format!("[{which}] FAULT: ends, and begins anew"),
-            Fault::TimeOut(which, ip) => {
+        Action::TakeInventory(which) => format!("[{which}] lists the interfaces"),
+        Action::ReceiveInventory(which) => format!("[{which}] receives the list of the interfaces"),
+        Action::PassTime => "    time passes".to_owned(),
+        Action::ExecuteLate(late) => format!("    is executed late: {}", brief(&late.sent.step)),
+        Action::Fault(fault) => match fault {
+            Fault::Crash(which) => format!("[{which}] FAULT: crashes and restarts"),
+            Fault::Timeout(which, ip) => {
                 format!("[{which}] FAULT: no answer to {}", step(which, ip))
             }
-            Fault::Twice(which, ip) => {
-                format!("    FAULT: goes out a second time: {}", step(which, ip))
+            Fault::Duplicate(which, ip) => {
+                format!(
+                    "    FAULT: will be executed a second time: {}",
+                    step(which, ip)
+                )
             }
-            Fault::LookBack(which, of) => {
+            Fault::OldInventory(which, of) => {
                 format!("[{which}] FAULT: lists the interfaces as they were {of} changes ago")
             }
-            Fault::Relist(which) => format!("[{which}] FAULT: its watches are begun anew"),
-            Fault::Slow => "    FAULT: eleven seconds pass meanwhile".to_owned(),
+            Fault::Relist(which) => format!("[{which}] FAULT: its watches start again with a list"),
+            Fault::Delay => "    FAULT: eleven seconds pass".to_owned(),
         },
     }
 }
@@ -133,7 +136,7 @@ pub fn brief(step: &Step) -> String {
                 format!("{} on {} for {holder}", entry.address, entry.interface)
             });
             let claim = status.claim.as_ref().map_or_else(
-                || "nobody".to_owned(),
+                || "no claim".to_owned(),
                 |claim| {
                     let hold = format!("{:?}", claim.hold);
                     let hold = hold.split('(').next().unwrap_or_default().to_owned();

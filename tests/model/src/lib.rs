@@ -1,9 +1,9 @@
-//! Every state that a few pods, nodes and faults can bring `plan` into, explored to the end.
+//! A model checker for `plan`: it explores every state that a few pods, nodes and faults can lead to.
 //!
-//! The decisions are those of the shipped `mooring-plan`, EC2 is the emulator's state machine, and
-//! stateright explores what they do together: [`configurations`] says in which small worlds, [`model`]
-//! with which transitions, [`rules`] what must be so in every state, and [`calm`] that from every state
-//! it comes to rest where it should.
+//! The decisions are those of the shipped `mooring-plan`, EC2 is the state machine of the emulator, and
+//! stateright explores all orders of their steps. [`configurations`] contains the small worlds, [`model`]
+//! the transitions, [`rules`] what must be true in every state, and [`liveness`] checks that from every state
+//! the controllers reach the goal ([`goal`]).
 #![allow(
     missing_docs,
     clippy::expect_used,
@@ -15,18 +15,18 @@
     clippy::new_without_default,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a checker for tests: what it did not foresee ends it"
+    reason = "a checker for tests: an unexpected condition ends it"
 )]
 
 pub mod action;
-pub mod calm;
-pub mod cast;
 pub mod configurations;
-pub mod mark;
+pub mod fixtures;
+pub mod goal;
+pub mod liveness;
+pub mod milestone;
 pub mod model;
 pub mod report;
 pub mod rules;
 pub mod shared;
 pub mod state;
-pub mod wish;
 pub mod world;

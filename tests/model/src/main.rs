@@ -1,5 +1,5 @@
-//! `mooring-model [--list] [--quick] [--faults=N] [CONFIGURATION...]`: explores configurations and
-//! reports. With `--faults` at most so many befall on a path, instead of what each configuration says.
+//! `mooring-model [--list] [--quick] [--faults=N] [CONFIGURATION...]`: explores configurations and prints a
+//! report. `--faults` is the maximum number of faults on a path, instead of the number in each configuration.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -45,10 +45,10 @@ fn main() -> ExitCode {
         let mut configuration = make();
         configuration.initial.faults = faults.unwrap_or(configuration.initial.faults);
         let found = explore(&configuration, 2);
-        tell(&found);
+        print(&found);
         explored.push(found);
     }
-    let well = explored.iter().all(Explored::holds);
+    let well = explored.iter().all(Explored::passed);
     let states: usize = explored.iter().map(|found| found.states).sum();
     let took: f64 = explored.iter().map(|found| found.took.as_secs_f64()).sum();
     let count = explored.len();
@@ -62,21 +62,21 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn tell(found: &Explored) {
-    let mark = |so: bool| match (std::io::stdout().is_terminal(), so) {
+fn print(found: &Explored) {
+    let text = |so: bool| match (std::io::stdout().is_terminal(), so) {
         (true, true) => "\x1b[32mok\x1b[0m",
         (true, false) => "\x1b[31mFAILED\x1b[0m",
         (false, true) => "ok",
         (false, false) => "FAILED",
     };
     println!(
-        "{:<16} {:>9} states, {:>3} deep, {:>8} calm, {:>6.1} s  {}",
+        "{:<16} {:>9} states, {:>3} deep, {:>8} for liveness, {:>6.1} s  {}",
         found.name,
         found.states,
         found.depth,
-        found.calm_states,
+        found.liveness_states,
         found.took.as_secs_f64(),
-        mark(found.holds())
+        text(found.passed())
     );
     for (what, so) in &found.reached {
         println!(

@@ -1,4 +1,4 @@
-//! A configuration as stateright explores it.
+//! A configuration as a model of stateright.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,76 +7,80 @@ use mooring_plan::names::{IpName, Millis};
 use mooring_plan::step::Step;
 use stateright::{Model, Property};
 
-use crate::action::{Action, Befalls, Fault};
-use crate::calm::Calm;
-use crate::cast::Cast;
-use crate::mark::Mark;
+use crate::action::{Action, Fault, FaultKind};
+use crate::fixtures::Fixtures;
+use crate::liveness::Liveness;
+use crate::milestone::Milestone;
 use crate::rules::Rule;
 use crate::state::State;
 use crate::world::events::Event;
 
-/// So long does something take where time passes although something is under way: longer than a read
-/// is fresh, than a late call may take and than a Describe lags.
-const SLOW: Millis = Millis::seconds(11);
+/// The time that passes while requests are in progress: longer than a read stays fresh, longer than the longest
+/// delay of a call, and longer than the longest lag of a Describe.
+const DELAY: Millis = Millis::seconds(11);
 
 /// The liveness property.
-pub const SETTLES: &str = "without further faults it comes to rest, and rests where it should";
+pub const SETTLES: &str = "without further faults it comes to rest, and the goal is reached";
 
 /// A named configuration.
 #[derive(Clone)]
 pub struct Configuration {
     pub name: &'static str,
-    pub cast: Cast,
+    pub fixtures: Fixtures,
     pub initial: State,
-    /// What happens by itself: each track in its order, the tracks in any.
+    /// External events: the events of a track happen in order; the order between tracks is free.
     pub tracks: Vec<Vec<Event>>,
-    /// The faults that may befall.
-    pub befalls: Vec<Befalls>,
-    /// What has to be reached.
-    pub reaches: Vec<Mark>,
-    /// Where nothing happens, time passes so often; what else would come of waiting is seen to from each
-    /// state by the calm runs, which wait for as long as it takes.
+    /// The faults that can happen.
+    pub fault_kinds: Vec<FaultKind>,
+    /// The effects that must be reached.
+    pub milestones: Vec<Milestone>,
+    /// The maximum number of times that time passes without a change. The liveness runs, which start in each
+    /// state, wait as long as necessary.
     pub waits: u8,
-    /// Is an inventory answered at once, and a read made as soon as it is wanted?
+    /// Is an inventory answered at once, and is a read done as soon as it is wanted?
     pub prompt: bool,
-    pub calm: Arc<Calm>,
+    pub liveness: Arc<Liveness>,
 }
 
 impl Configuration {
-    fn may(&self, befalls: Befalls) -> bool {
-        self.befalls.contains(&befalls)
+    fn enabled(&self, kind: FaultKind) -> bool {
+        self.fault_kinds.contains(&kind)
     }
 
     fn faults(&self, state: &State, actions: &mut Vec<Action>) {
         if state.faults == 0 {
             return;
         }
-        let mut befall = |fault| actions.push(Action::Befall(fault));
+        let mut add = |fault| actions.push(Action::Fault(fault));
         for (which, controller) in state.controllers.iter().enumerate() {
-            if self.may(Befalls::Crash) {
-                befall(Fault::Crash(which));
+            if self.enabled(FaultKind::Crash) {
+                add(Fault::Crash(which));
             }
-            if self.may(Befalls::Relist) && !controller.pending.is_empty() {
-                befall(Fault::Relist(which));
+            if self.enabled(FaultKind::Relist) && !controller.pending.is_empty() {
+                add(Fault::Relist(which));
             }
-            if self.may(Befalls::LookBack) && state.leads(which) && controller.state.inventory_due {
-                for of in 1..=state.past.len() {
-                    befall(Fault::LookBack(which, of));
+            if self.enabled(FaultKind::OldInventory)
+                && state.leads(which)
+                && controller.state.inventory_due
+            {
+                for of in 1..=state.old_clouds.len() {
+                    add(Fault::OldInventory(which, of));
                 }
             }
             for (ip, request) in &controller.requests {
                 let call = matches!(request.sent.step, Step::Call(_));
-                if self.may(Befalls::TimeOut) || call && self.may(Befalls::CallTimesOut) {
-                    befall(Fault::TimeOut(which, ip.clone()));
+                if self.enabled(FaultKind::Timeout) || call && self.enabled(FaultKind::CallTimeout)
+                {
+                    add(Fault::Timeout(which, ip.clone()));
                 }
-                // What is guarded by a version does nothing the second time.
-                if self.may(Befalls::Twice) && call && request.answer.is_some() {
-                    befall(Fault::Twice(which, ip.clone()));
+                // A write has no second effect, because its version is then old.
+                if self.enabled(FaultKind::Duplicate) && call && request.answer.is_some() {
+                    add(Fault::Duplicate(which, ip.clone()));
                 }
             }
         }
-        if self.may(Befalls::Slow) && !state.at_rest() {
-            befall(Fault::Slow);
+        if self.enabled(FaultKind::Delay) && !state.at_rest() {
+            add(Fault::Delay);
         }
     }
 }
@@ -95,8 +99,8 @@ impl Model for Configuration {
         }
         for (track, at) in state.at.iter().enumerate() {
             let event = self.tracks[track].get(*at);
-            if event.is_some_and(|event| event.may_happen(&state.kube)) {
-                actions.push(Action::Happen(track));
+            if event.is_some_and(|event| event.is_possible(&state.kube)) {
+                actions.push(Action::Event(track));
             }
         }
         let mut rests = true;
@@ -106,85 +110,85 @@ impl Model for Configuration {
                 .pending
                 .keys()
                 .filter(|kind| !controller.answer_follows(**kind));
-            busy.extend(heard.map(|kind| Action::Hear(which, *kind)));
+            busy.extend(heard.map(|kind| Action::ReceiveEvent(which, *kind)));
             for (ip, request) in &controller.requests {
                 busy.push(match request.answer {
                     None => Action::Execute(which, ip.clone()),
-                    Some(_) => Action::Answer(which, ip.clone()),
+                    Some(_) => Action::ReceiveAnswer(which, ip.clone()),
                 });
             }
             let leads = state.leads(which);
             let ips: BTreeSet<&IpName> = controller.facts().ip_names().collect();
             for ip in ips.into_iter().filter(|_| leads) {
                 if controller.next_step(ip).is_some() {
-                    busy.push(Action::Begin(which, ip.clone()));
+                    busy.push(Action::StartStep(which, ip.clone()));
                 }
             }
             if controller.inventory().is_some() {
-                busy.push(Action::Looked(which));
+                busy.push(Action::ReceiveInventory(which));
             } else if leads && controller.state.inventory_due {
-                busy.push(Action::Look(which));
+                busy.push(Action::TakeInventory(which));
             }
             rests &= busy.is_empty();
             actions.extend(busy);
         }
         if rests && state.waits < self.waits {
-            actions.push(Action::Wait);
+            actions.push(Action::PassTime);
         }
-        actions.extend(state.late.iter().cloned().map(Action::Land));
+        actions.extend(state.late.iter().cloned().map(Action::ExecuteLate));
         self.faults(state, actions);
     }
 
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
         let mut state = last.clone();
-        state.mark = None;
+        state.milestone = None;
         match action {
-            Action::Happen(track) => {
+            Action::Event(track) => {
                 let event = &self.tracks[track][state.at[track]];
                 state.at[track] += 1;
-                state.happen(event);
+                state.apply(event);
             }
-            Action::Hear(which, kind) => state.receive(which, kind),
-            Action::Begin(which, ip) => state.begin(&self.cast, which, &ip),
-            Action::Execute(which, ip) => state.execute(&self.cast, which, &ip),
-            Action::Answer(which, ip) => state.answer(which, &ip),
-            Action::Look(which) => {
+            Action::ReceiveEvent(which, kind) => state.receive(which, kind),
+            Action::StartStep(which, ip) => state.begin(&self.fixtures, which, &ip),
+            Action::Execute(which, ip) => state.execute(&self.fixtures, which, &ip),
+            Action::ReceiveAnswer(which, ip) => state.answer(which, &ip),
+            Action::TakeInventory(which) => {
                 state.take_inventory(which, 0);
                 if self.prompt {
                     state.receive_inventory(which);
                 }
             }
-            Action::Looked(which) => state.receive_inventory(which),
-            Action::Wait => {
+            Action::ReceiveInventory(which) => state.receive_inventory(which),
+            Action::PassTime => {
                 state.pass_until_due();
                 state.waits += 1;
             }
-            Action::Land(late) => state.land(&self.cast, &late),
-            Action::Befall(fault) => {
-                state.spend();
+            Action::ExecuteLate(late) => state.execute_late(&self.fixtures, &late),
+            Action::Fault(fault) => {
+                state.use_fault();
                 match fault {
                     Fault::Crash(which) => state.crash(which),
-                    Fault::TimeOut(which, ip) => state.time_out(which, &ip),
-                    Fault::Twice(which, ip) => state.twice(which, &ip),
-                    Fault::LookBack(which, of) => {
-                        // Counted before the last fault made the past forgotten.
-                        state.past.clone_from(&last.past);
+                    Fault::Timeout(which, ip) => state.time_out(which, &ip),
+                    Fault::Duplicate(which, ip) => state.duplicate(which, &ip),
+                    Fault::OldInventory(which, of) => {
+                        // The index is from before the last fault, which removed the old states of EC2.
+                        state.old_clouds.clone_from(&last.old_clouds);
                         state.take_inventory(which, of);
                         if state.faults == 0 {
-                            state.past.clear();
+                            state.old_clouds.clear();
                         }
                     }
                     Fault::Relist(which) => state.relist(which),
-                    Fault::Slow => state.pass(SLOW),
+                    Fault::Delay => state.pass(DELAY),
                 }
             }
         }
         if self.prompt {
-            state.read_what_is_wanted(&self.cast);
+            state.read_all_wanted(&self.fixtures);
         }
-        state.forget_in_vain();
+        state.drop_obsolete_requests();
         if state.controllers.len() > 1 {
-            state.arrange();
+            state.sort_controllers();
         }
         Some(state)
     }
@@ -194,13 +198,13 @@ impl Model for Configuration {
             let broken = state.broken.as_ref();
             broken.is_none_or(|broken| broken.rule != Rule::ALL[RULE])
         }
-        fn reached<const MARK: usize>(model: &Configuration, state: &State) -> bool {
-            state.mark.is_some() && state.mark == model.reaches.get(MARK).copied()
+        fn reached<const INDEX: usize>(model: &Configuration, state: &State) -> bool {
+            state.milestone.is_some() && state.milestone == model.milestones.get(INDEX).copied()
         }
         let rules: [fn(&Self, &State) -> bool; 6] = [
             keeps::<0>, keeps::<1>, keeps::<2>, keeps::<3>, keeps::<4>, keeps::<5>,
         ];
-        let marks: [fn(&Self, &State) -> bool; 5] = [
+        let milestones: [fn(&Self, &State) -> bool; 5] = [
             reached::<0>,
             reached::<1>,
             reached::<2>,
@@ -208,16 +212,17 @@ impl Model for Configuration {
             reached::<4>,
         ];
         assert!(
-            self.reaches.len() <= marks.len(),
-            "more marks than properties"
+            self.milestones.len() <= milestones.len(),
+            "more milestones than properties"
         );
         let always = Rule::ALL.iter().zip(rules);
         let always = always.map(|(rule, keeps)| Property::always(rule.name(), keeps));
         let settles = Property::always(SETTLES, |model: &Self, state: &State| {
-            state.broken.is_some() || model.calm.settles(&model.cast, state).is_ok()
+            state.broken.is_some() || model.liveness.settles(&model.fixtures, state).is_ok()
         });
-        let sometimes = self.reaches.iter().zip(marks);
-        let sometimes = sometimes.map(|(mark, reached)| Property::sometimes(mark.name(), reached));
+        let sometimes = self.milestones.iter().zip(milestones);
+        let sometimes =
+            sometimes.map(|(milestone, reached)| Property::sometimes(milestone.name(), reached));
         always.chain([settles]).chain(sometimes).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Explores a configuration and says what was found.
+//! Explores a configuration and reports the result.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
@@ -6,32 +6,32 @@ use std::time::{Duration, Instant};
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model};
 
-use crate::action::{Action, told};
+use crate::action::{Action, describe};
 use crate::model::{Configuration, SETTLES};
 use crate::state::State;
 use crate::world::controller_state;
 
-/// A progress line appears after this long, and is renewed as often.
+/// The interval of the progress lines.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the exploration of a configuration found.
+/// The result of the exploration of a configuration.
 pub struct Explored {
     pub name: &'static str,
     pub states: usize,
-    pub calm_states: usize,
+    pub liveness_states: usize,
     pub depth: usize,
     pub took: Duration,
     /// Was every state seen?
     pub complete: bool,
-    /// What had to be reached, and whether it was.
+    /// The effects that must be reached, and whether each was reached.
     pub reached: Vec<(&'static str, bool)>,
-    /// Properties that do not hold, each with the path to where it does not.
+    /// The violated properties, each with the path to the violation.
     pub violated: Vec<(&'static str, String)>,
 }
 
 impl Explored {
-    /// Does everything hold, and was everything reached?
-    pub fn holds(&self) -> bool {
+    /// Is no property violated, and was every effect reached?
+    pub fn passed(&self) -> bool {
         self.complete && self.violated.is_empty() && self.reached.iter().all(|(_, so)| *so)
     }
 }
@@ -79,7 +79,7 @@ pub fn explore(configuration: &Configuration, threads: usize) -> Explored {
     Explored {
         name: configuration.name,
         states: checker.unique_state_count(),
-        calm_states: configuration.calm.states(),
+        liveness_states: configuration.liveness.states(),
         depth: checker.max_depth(),
         took: begun.elapsed(),
         complete: checker.is_done() && violated.is_empty(),
@@ -88,20 +88,27 @@ pub fn explore(configuration: &Configuration, threads: usize) -> Explored {
     }
 }
 
-/// A path, one line a transition, and what is wrong at its end.
+/// A path, one line for each transition, and the violation at its end.
 fn story(configuration: &Configuration, path: Vec<(State, Option<Action>)>) -> String {
     let mut story = String::new();
     let mut last = None;
     for (state, action) in path {
         if let Some(action) = action {
-            let _ = writeln!(story, "  {}", told(&state, &configuration.tracks, &action));
+            let _ = writeln!(
+                story,
+                "  {}",
+                describe(&state, &configuration.tracks, &action)
+            );
         }
         last = Some(state);
     }
     let Some(last) = last else { return story };
     if let Some(broken) = &last.broken {
         let _ = writeln!(story, "  => {broken}");
-    } else if let Some((why, steps)) = configuration.calm.explain(&configuration.cast, &last) {
+    } else if let Some((why, steps)) = configuration
+        .liveness
+        .explain(&configuration.fixtures, &last)
+    {
         let _ = writeln!(story, "  then, with no further fault:");
         let from = steps.len().saturating_sub(60);
         for step in &steps[from..] {
@@ -116,5 +123,5 @@ fn story(configuration: &Configuration, path: Vec<(State, Option<Action>)>) -> S
         let _ = writeln!(story, "  {pod:?}");
     }
     let _ = writeln!(story, "  assigned: {:?}", last.cloud.assigned());
-    configuration.cast.readable(&story)
+    configuration.fixtures.readable(&story)
 }

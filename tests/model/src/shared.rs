@@ -1,10 +1,10 @@
-//! A part of a state that most transitions leave alone: cloned for nothing, and hashed once.
+//! A part of a state that most transitions do not change: it is shared between states and hashed once.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A value that many states have in common.
+/// A value that many states share.
 #[derive(Debug)]
 pub struct Shared<T> {
     hash: u64,
@@ -12,7 +12,7 @@ pub struct Shared<T> {
 }
 
 impl<T: Hash> Shared<T> {
-    /// Takes a value.
+    /// Wraps a value.
     pub fn new(value: T) -> Self {
         Self {
             hash: fingerprint(&value),
@@ -20,7 +20,7 @@ impl<T: Hash> Shared<T> {
         }
     }
 
-    /// The same with a change.
+    /// Changes a copy of the value, and replaces the value by it.
     pub fn change<R>(&mut self, change: impl FnOnce(&mut T) -> R) -> R
     where
         T: Clone,
@@ -32,7 +32,7 @@ impl<T: Hash> Shared<T> {
     }
 }
 
-/// A value as one number, the same in every process.
+/// The hash of a value, the same in every process.
 pub fn fingerprint(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

@@ -1,81 +1,88 @@
-//! An address that is edited, deleted, or wished by two.
+//! An address is edited, deleted, or asked for by two IPs.
 
 use mooring_plan::cloud::Reassign;
 
-use super::{EVERYTHING, Plot, held};
-use crate::action::Befalls;
-use crate::cast::{Scene, address, key};
-use crate::mark::Mark;
+use super::{ConfigurationBuilder, EVERYTHING, held};
+use crate::action::FaultKind;
+use crate::fixtures::{WorldBuilder, address, key};
+use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
-/// `spec.address` is edited while the pod has it, first to one that somebody else has on an interface.
+/// `spec.address` is edited while the pod has the address, first to an address on a foreign interface.
 pub fn edit() -> Configuration {
-    let (scene, _) = held(Reassign::Refuse).foreign(Some(address(66)));
-    Plot::new("edit", scene)
+    let (world, _) = held(Reassign::Refuse).foreign(Some(address(66)));
+    ConfigurationBuilder::new("edit", world)
         .track([
             Event::Edited("partner".into(), address(66)),
             Event::Edited("partner".into(), address(20)),
         ])
-        .befalls(1, EVERYTHING)
-        .reaches([Mark::Edited])
+        .fault_kinds(1, EVERYTHING)
+        .milestones([Milestone::Edited])
         .at_rest()
 }
 
-/// The IP is deleted while a pod has the address and another waits; then one of its name is made anew.
+/// The IP is deleted while one pod has the address and another pod waits; then an IP with the same name is created.
 pub fn delete() -> Configuration {
-    let mut scene = held(Reassign::Refuse);
-    let late = scene.make_pod("late", "partner", "b", None);
-    scene.kube.pods.insert(late.key.clone(), late);
-    let again = scene.make_ip("partner", address(10), Reassign::Refuse);
-    Plot::new("delete", scene)
+    let mut world = held(Reassign::Refuse);
+    let late = world.make_pod("late", "partner", "b", None);
+    world.kube.pods.insert(late.key.clone(), late);
+    let again = world.make_ip("partner", address(10), Reassign::Refuse);
+    ConfigurationBuilder::new("delete", world)
         .track([Event::IpDeleted("partner".into()), Event::IpCreated(again)])
         .track([Event::PodGone(key("web"))])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::IpGone, Mark::Cleared, Mark::MoveEnded])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::IpGone, Milestone::Cleared, Milestone::MoveEnded])
         .at_rest()
 }
 
-/// Two IPs wish one address, a pod asks for the second, and the first is deleted.
+/// Two IPs ask for one address, a pod asks for the second IP, and the first IP is deleted.
 pub fn two_ips() -> Configuration {
-    let mut scene = Scene::new()
+    let mut world = WorldBuilder::new()
         .node("b")
         .ip("one", address(10), Reassign::Allow)
         .ip("two", address(10), Reassign::Allow);
-    let two = scene.make_pod("two", "two", "b", None);
-    scene.kube.pods.insert(two.key.clone(), two);
-    Plot::new("two-ips", scene)
+    let two = world.make_pod("two", "two", "b", None);
+    world.kube.pods.insert(two.key.clone(), two);
+    ConfigurationBuilder::new("two-ips", world)
         .track([Event::IpDeleted("one".into())])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::IpGone, Mark::CrashAfterClaim])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::IpGone, Milestone::CrashAfterClaim])
         .at_rest()
 }
 
-/// The IP is deleted while a pod is on the way to the address, or has just got it.
+/// The IP is deleted while a pod is getting the address, or has just got it.
 pub fn delete_early() -> Configuration {
-    let mut scene = Scene::new()
+    let mut world = WorldBuilder::new()
         .node("a")
         .ip("partner", address(10), Reassign::Refuse);
-    let pod = scene.make_pod("web", "partner", "a", None);
-    Plot::new("delete-early", scene)
+    let pod = world.make_pod("web", "partner", "a", None);
+    ConfigurationBuilder::new("delete-early", world)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut, Befalls::LookBack])
-        .reaches([Mark::IpGone, Mark::Cleared, Mark::LateAssign])
+        .fault_kinds(
+            1,
+            [
+                FaultKind::Crash,
+                FaultKind::Timeout,
+                FaultKind::OldInventory,
+            ],
+        )
+        .milestones([Milestone::IpGone, Milestone::Cleared, Milestone::LateAssign])
         .at_rest()
 }
 
-/// The address is edited while a pod is on the way to it, or has just got it.
+/// The address is edited while a pod is getting it, or has just got it.
 pub fn edit_early() -> Configuration {
-    let mut scene = Scene::new()
+    let mut world = WorldBuilder::new()
         .node("a")
         .ip("partner", address(10), Reassign::Refuse);
-    let pod = scene.make_pod("web", "partner", "a", None);
-    Plot::new("edit-early", scene)
+    let pod = world.make_pod("web", "partner", "a", None);
+    ConfigurationBuilder::new("edit-early", world)
         .track([
             Event::PodCreated(pod),
             Event::Edited("partner".into(), address(20)),
         ])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::LateAssign, Mark::Edited])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::LateAssign, Milestone::Edited])
         .at_rest()
 }

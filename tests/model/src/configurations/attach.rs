@@ -1,23 +1,26 @@
-//! From a pod that asks to a pod that has.
+//! A pod asks for an address and gets it.
 
 use mooring_plan::cloud::Reassign;
 
-use super::Plot;
-use crate::action::Befalls;
-use crate::cast::{Scene, address};
-use crate::mark::Mark;
+use super::ConfigurationBuilder;
+use crate::action::FaultKind;
+use crate::fixtures::{WorldBuilder, address};
+use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
-/// From nothing: finalizer, reservation, claim, Assign, Record, gate.
+/// All steps: finalizer, reservation, claim, Assign, Record, gate.
 pub fn attach() -> Configuration {
-    let mut scene = Scene::new()
+    let mut world = WorldBuilder::new()
         .node("a")
         .ip("partner", address(10), Reassign::Refuse);
-    let pod = scene.make_pod("web", "partner", "a", None);
-    Plot::new("attach", scene)
+    let pod = world.make_pod("web", "partner", "a", None);
+    ConfigurationBuilder::new("attach", world)
         .track([Event::PodCreated(pod)])
-        .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::Twice])
-        .reaches([Mark::CrashAfterClaim, Mark::LateAssign])
+        .fault_kinds(
+            2,
+            [FaultKind::Crash, FaultKind::Timeout, FaultKind::Duplicate],
+        )
+        .milestones([Milestone::CrashAfterClaim, Milestone::LateAssign])
         .unprepared()
 }

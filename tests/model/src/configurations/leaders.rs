@@ -1,86 +1,91 @@
-//! Two processes: both lead, or one after the other.
+//! Two processes: both lead, or one leads after the other.
 
 use mooring_plan::cloud::Reassign;
 
-use super::{Plot, held};
-use crate::action::Befalls;
-use crate::cast::{Scene, address, key};
-use crate::mark::Mark;
+use super::{ConfigurationBuilder, held};
+use crate::action::FaultKind;
+use crate::fixtures::{WorldBuilder, address, key};
+use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
-/// Two processes that both believe to lead, for as long as they like: one pod goes, another waits.
-fn both_lead(name: &'static str) -> Plot {
-    let mut scene = held(Reassign::Refuse);
-    let next = scene.make_pod("next", "partner", "b", None);
-    scene.kube.pods.insert(next.key.clone(), next);
-    let plot = Plot::new(name, scene).two_leaders(0);
-    plot.track([Event::PodGone(key("web"))])
-        .reaches([Mark::MoveEnded, Mark::Conflict])
+/// Two processes that both lead without a time limit: one pod is removed, another waits.
+fn both_lead(name: &'static str) -> ConfigurationBuilder {
+    let mut world = held(Reassign::Refuse);
+    let next = world.make_pod("next", "partner", "b", None);
+    world.kube.pods.insert(next.key.clone(), next);
+    let builder = ConfigurationBuilder::new(name, world).two_leaders(0);
+    builder
+        .track([Event::PodGone(key("web"))])
+        .milestones([Milestone::MoveEnded, Milestone::Conflict])
 }
 
-/// What they write and call is as late as it may be, and either may end; what they watch is not late.
+/// Their requests can be late, and each process can crash. Their watches have no delay.
 pub fn two_leaders() -> Configuration {
     both_lead("two-leaders")
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::LateAssign])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::LateAssign])
         .at_rest()
 }
 
-/// What they watch is late, too.
+/// Their watches have a delay.
 pub fn two_lagging() -> Configuration {
     both_lead("two-lagging").two_leaders(1).at_rest()
 }
 
-/// The same from a pod that asks to a pod that has, and either may end.
+/// The same while a pod gets the address, and each process can crash.
 pub fn two_attach() -> Configuration {
-    let mut scene = Scene::new()
+    let mut world = WorldBuilder::new()
         .node("a")
         .ip("partner", address(10), Reassign::Refuse);
-    let pod = scene.make_pod("web", "partner", "a", None);
-    Plot::new("two-attach", scene)
+    let pod = world.make_pod("web", "partner", "a", None);
+    ConfigurationBuilder::new("two-attach", world)
         .two_leaders(1)
         .track([Event::PodCreated(pod)])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::Conflict, Mark::LateAssign, Mark::CrashAfterClaim])
-        .at_rest()
-}
-
-/// One pod goes and another waits, while the lead goes to another process and comes back: what the first
-/// knew of EC2 and of the claim is older than what the second did.
-pub fn back() -> Configuration {
-    let mut scene = held(Reassign::Refuse);
-    let next = scene.make_pod("next", "partner", "b", None);
-    scene.kube.pods.insert(next.key.clone(), next);
-    Plot::new("lead-back", scene)
-        .lead_goes_and_comes_back(0)
-        .track([Event::PodGone(key("web"))])
-        .befalls(1, [Befalls::CallTimesOut])
-        .reaches([
-            Mark::MoveEnded,
-            Mark::LeadChanged,
-            Mark::LateAssign,
-            Mark::FormerLeadersCall,
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([
+            Milestone::Conflict,
+            Milestone::LateAssign,
+            Milestone::CrashAfterClaim,
         ])
         .at_rest()
 }
 
-/// The IP is deleted while a pod is on the way to the address, or has just got it: an Assign without an
-/// answer is on its way while the lead goes to another process and comes back.
+/// One pod is removed and another waits, while another process leads and then the first leads again. The facts of
+/// the first about EC2 and the claim are then older than the calls and writes of the second.
+pub fn back() -> Configuration {
+    let mut world = held(Reassign::Refuse);
+    let next = world.make_pod("next", "partner", "b", None);
+    world.kube.pods.insert(next.key.clone(), next);
+    ConfigurationBuilder::new("lead-back", world)
+        .lead_goes_and_comes_back(0)
+        .track([Event::PodGone(key("web"))])
+        .fault_kinds(1, [FaultKind::CallTimeout])
+        .milestones([
+            Milestone::MoveEnded,
+            Milestone::LeadChanged,
+            Milestone::LateAssign,
+            Milestone::FormerLeadersCall,
+        ])
+        .at_rest()
+}
+
+/// The IP is deleted while a pod is getting the address, or has just got it. An Assign without an answer is in
+/// progress while another process leads and then the first leads again.
 pub fn back_early() -> Configuration {
-    let mut scene = Scene::new()
+    let mut world = WorldBuilder::new()
         .node("a")
         .ip("partner", address(10), Reassign::Refuse);
-    let pod = scene.make_pod("web", "partner", "a", None);
-    Plot::new("lead-back-early", scene)
+    let pod = world.make_pod("web", "partner", "a", None);
+    ConfigurationBuilder::new("lead-back-early", world)
         .lead_goes_and_comes_back(0)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
-        .befalls(1, [Befalls::CallTimesOut])
-        .reaches([
-            Mark::IpGone,
-            Mark::LeadChanged,
-            Mark::LateAssign,
-            Mark::FormerLeadersCall,
+        .fault_kinds(1, [FaultKind::CallTimeout])
+        .milestones([
+            Milestone::IpGone,
+            Milestone::LeadChanged,
+            Milestone::LateAssign,
+            Milestone::FormerLeadersCall,
         ])
         .at_rest()
 }

@@ -1,4 +1,4 @@
-//! The named configurations: each a small world, what may happen in it, and which faults.
+//! The named configurations: each has a small world, its events, and its faults.
 
 mod address;
 mod attach;
@@ -12,26 +12,26 @@ use std::sync::Arc;
 
 use mooring_plan::cloud::Reassign;
 
-use crate::action::Befalls;
-use crate::calm::Calm;
-use crate::cast::{Scene, address};
-use crate::mark::Mark;
+use crate::action::FaultKind;
+use crate::fixtures::{WorldBuilder, address};
+use crate::liveness::Liveness;
+use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::shared::Shared;
-use crate::state::{PATIENCE, PastOf, State};
+use crate::state::{History, PATIENCE, State};
 use crate::world::controller::Controller;
 use crate::world::events::Event;
 
-const EVERYTHING: [Befalls; 6] = [
-    Befalls::Crash,
-    Befalls::TimeOut,
-    Befalls::Twice,
-    Befalls::LookBack,
-    Befalls::Relist,
-    Befalls::Slow,
+const EVERYTHING: [FaultKind; 6] = [
+    FaultKind::Crash,
+    FaultKind::Timeout,
+    FaultKind::Duplicate,
+    FaultKind::OldInventory,
+    FaultKind::Relist,
+    FaultKind::Delay,
 ];
 
-/// A configuration's name, and how it is made.
+/// The name of a configuration, and the function that makes it.
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
@@ -59,54 +59,54 @@ pub const ALL: [Named; 21] = [
     ("lead-back-early", leaders::back_early),
 ];
 
-/// Names of those that are quick together.
+/// The names of the configurations of `--quick`.
 pub const QUICK: [&str; 3] = ["attach", "move", "edit"];
 
-/// Two nodes, and a pod on the first that has asked for the one IP.
-fn held(reassign: Reassign) -> Scene {
-    Scene::new()
+/// Two nodes, one IP, and a pod on the first node that asks for the IP.
+fn held(reassign: Reassign) -> WorldBuilder {
+    WorldBuilder::new()
         .node("a")
         .node("b")
         .ip("partner", address(10), reassign)
         .pod("web", "partner", "a", None)
 }
 
-struct Plot {
+struct ConfigurationBuilder {
     name: &'static str,
-    scene: Scene,
+    world: WorldBuilder,
     tracks: Vec<Vec<Event>>,
-    reaches: Vec<Mark>,
+    milestones: Vec<Milestone>,
     controllers: usize,
-    /// Does one of them lead at a time?
+    /// Is there one leader at a time?
     one_leads: bool,
-    /// A watch is at most so many events behind.
+    /// The maximum number of pending events of one watch.
     max_lag: usize,
-    /// Where nothing happens, time passes so often.
+    /// The maximum number of times that time passes without a change.
     waits: u8,
     /// Is an inventory answered at once?
     prompt: bool,
-    befalls: Vec<Befalls>,
+    fault_kinds: Vec<FaultKind>,
     faults: u8,
 }
 
-impl Plot {
-    fn new(name: &'static str, scene: Scene) -> Self {
+impl ConfigurationBuilder {
+    fn new(name: &'static str, world: WorldBuilder) -> Self {
         Self {
             name,
-            scene,
+            world,
             tracks: Vec::new(),
-            reaches: Vec::new(),
+            milestones: Vec::new(),
             controllers: 1,
             one_leads: false,
             max_lag: 2,
             waits: 2,
             prompt: false,
-            befalls: Vec::new(),
+            fault_kinds: Vec::new(),
             faults: 0,
         }
     }
 
-    /// Two processes that both lead, whose watches are at most so many events behind.
+    /// Two processes that both lead, with this maximum number of pending events of each watch.
     fn two_leaders(mut self, max_lag: usize) -> Self {
         self.controllers = 2;
         self.max_lag = max_lag;
@@ -115,7 +115,7 @@ impl Plot {
         self
     }
 
-    /// Two processes of which one leads at a time: it begins with one, comes to the other, and goes back.
+    /// Two processes with one leader at a time: the first leads, then the second, then the first again.
     fn lead_goes_and_comes_back(mut self, max_lag: usize) -> Self {
         self = self.two_leaders(max_lag);
         self.one_leads = true;
@@ -127,69 +127,71 @@ impl Plot {
         self
     }
 
-    /// The faults that may befall, and how many of them on one path.
-    fn befalls(mut self, faults: u8, befalls: impl IntoIterator<Item = Befalls>) -> Self {
+    /// The faults that can happen, and their maximum number on one path.
+    fn fault_kinds(mut self, faults: u8, fault_kinds: impl IntoIterator<Item = FaultKind>) -> Self {
         self.faults = faults;
-        self.befalls = befalls.into_iter().collect();
+        self.fault_kinds = fault_kinds.into_iter().collect();
         self
     }
 
-    fn reaches(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
-        self.reaches.extend(marks);
+    fn milestones(mut self, milestones: impl IntoIterator<Item = Milestone>) -> Self {
+        self.milestones.extend(milestones);
         self
     }
 
-    /// From the scene as it is.
+    /// Starts in the world as it is.
     fn unprepared(self) -> Configuration {
         self.begin(|_, state| state)
     }
 
-    /// From where the scene comes to rest when nothing happens: what is set up is set up.
+    /// Starts in the state where the world comes to rest without any event.
     fn at_rest(self) -> Configuration {
-        self.begin(|scene, state| match Calm::new().rest(&scene.cast, &state) {
-            Ok(rest) => rest,
-            Err(why) => panic!("{}", scene.cast.readable(&why)),
-        })
+        self.begin(
+            |world, state| match Liveness::new().rest(&world.fixtures, &state) {
+                Ok(rest) => rest,
+                Err(why) => panic!("{}", world.fixtures.readable(&why)),
+            },
+        )
     }
 
-    fn begin(self, from: impl FnOnce(&Scene, State) -> State) -> Configuration {
-        let by_hand = self.scene.cloud.assigned();
+    fn begin(self, from: impl FnOnce(&WorldBuilder, State) -> State) -> Configuration {
+        let manual = self.world.cloud.assigned();
         let started = |which: usize| {
             let leads = which == 0 || !self.one_leads;
-            Shared::new(Controller::started(&self.scene.kube, self.max_lag, leads))
+            Shared::new(Controller::started(&self.world.kube, self.max_lag, leads))
         };
         let state = State {
-            kube: Shared::new(self.scene.kube.clone()),
-            cloud: Shared::new(self.scene.cloud.clone()),
-            past: Vec::new(),
+            kube: Shared::new(self.world.kube.clone()),
+            cloud: Shared::new(self.world.cloud.clone()),
+            old_clouds: Vec::new(),
             controllers: (0..self.controllers).map(started).collect(),
             leader: self.one_leads.then_some(0),
             late: BTreeSet::new(),
             at: Vec::new(),
             faults: 0,
             waits: 0,
-            past_of: PastOf {
+            history: History {
                 outdated: BTreeSet::new(),
                 sets_unread: BTreeSet::new(),
-                by_hand,
+                manual,
                 missing_for: PATIENCE,
             },
-            mark: None,
+            milestone: None,
             broken: None,
         };
-        let mut initial = from(&self.scene, state);
+        let mut initial = from(&self.world, state);
         initial.faults = self.faults;
         initial.at = vec![0; self.tracks.len()];
         Configuration {
             name: self.name,
-            cast: self.scene.cast,
+            fixtures: self.world.fixtures,
             initial,
             tracks: self.tracks,
-            befalls: self.befalls,
-            reaches: self.reaches,
+            fault_kinds: self.fault_kinds,
+            milestones: self.milestones,
             waits: self.waits,
             prompt: self.prompt,
-            calm: Arc::new(Calm::new()),
+            liveness: Arc::new(Liveness::new()),
         }
     }
 }

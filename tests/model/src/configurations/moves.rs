@@ -1,47 +1,50 @@
-//! From a pod to the one that follows it, under the same name, on another node.
+//! An address moves from a pod to the next pod with the same name on another node.
 
 use mooring_plan::cloud::Reassign;
 
-use super::{EVERYTHING, Plot, held};
-use crate::action::Befalls;
-use crate::cast::key;
-use crate::mark::Mark;
+use super::{ConfigurationBuilder, EVERYTHING, held};
+use crate::action::FaultKind;
+use crate::fixtures::key;
+use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
-fn plot(name: &'static str, reassign: Reassign) -> Plot {
-    let mut scene = held(reassign);
-    let next = scene.make_pod("web", "partner", "b", None);
+fn builder(name: &'static str, reassign: Reassign) -> ConfigurationBuilder {
+    let mut world = held(reassign);
+    let next = world.make_pod("web", "partner", "b", None);
     let web = key("web");
-    Plot::new(name, scene).track([
+    ConfigurationBuilder::new(name, world).track([
         Event::PodDeleted(web.clone()),
         Event::PodGone(web),
         Event::PodCreated(next),
     ])
 }
 
-/// `reassign: false`: taken off, then assigned.
+/// `reassign: false`: Unassign, then Assign.
 pub fn refusing() -> Configuration {
-    plot("move", Reassign::Refuse)
-        .befalls(1, EVERYTHING)
-        .reaches([
-            Mark::MoveEnded,
-            Mark::CrashAfterClaim,
-            Mark::LateAssign,
-            Mark::Cleared,
+    builder("move", Reassign::Refuse)
+        .fault_kinds(1, EVERYTHING)
+        .milestones([
+            Milestone::MoveEnded,
+            Milestone::CrashAfterClaim,
+            Milestone::LateAssign,
+            Milestone::Cleared,
         ])
         .at_rest()
 }
 
 /// `reassign: true`: one call.
 pub fn allowing() -> Configuration {
-    plot("move-reassign", Reassign::Allow)
-        .befalls(2, [Befalls::Crash, Befalls::TimeOut, Befalls::Twice])
-        .reaches([
-            Mark::MoveEnded,
-            Mark::CrashAfterClaim,
-            Mark::LateAssign,
-            Mark::Cleared,
+    builder("move-reassign", Reassign::Allow)
+        .fault_kinds(
+            2,
+            [FaultKind::Crash, FaultKind::Timeout, FaultKind::Duplicate],
+        )
+        .milestones([
+            Milestone::MoveEnded,
+            Milestone::CrashAfterClaim,
+            Milestone::LateAssign,
+            Milestone::Cleared,
         ])
         .at_rest()
 }

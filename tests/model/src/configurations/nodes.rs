@@ -1,48 +1,48 @@
-//! A node that dies under its pod.
+//! A node fails while its pod holds an address.
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::Pod;
 
-use super::{Plot, held};
-use crate::action::Befalls;
-use crate::cast::{Scene, key};
-use crate::mark::Mark;
+use super::{ConfigurationBuilder, held};
+use crate::action::FaultKind;
+use crate::fixtures::{WorldBuilder, key};
+use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
-/// The node falls silent, its pod is evicted and stays, another takes over elsewhere; in the end the
-/// pod's object goes.
+/// The node does not report any more, and its pod is evicted but its object stays. A pod on another node takes
+/// over; in the end the object of the first pod is removed.
 pub fn death() -> Configuration {
-    let (scene, next) = dying();
-    Plot::new("node-death", scene)
+    let (world, next) = dying();
+    ConfigurationBuilder::new("node-death", world)
         .track([
             Event::Unreachable("a".into()),
             Event::PodDeleted(key("web")),
             Event::PodCreated(next),
             Event::PodGone(key("web")),
         ])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::MoveEnded, Mark::CrashAfterClaim])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::MoveEnded, Milestone::CrashAfterClaim])
         .at_rest()
 }
 
-/// The machine stops, the node goes, and the machine with it, while another pod takes over.
+/// The machine stops, and the node and the machine are removed, while another pod takes over.
 pub fn gone() -> Configuration {
-    let (mut scene, next) = dying();
-    scene.kube.pods.insert(next.key.clone(), next);
-    Plot::new("node-gone", scene)
+    let (mut world, next) = dying();
+    world.kube.pods.insert(next.key.clone(), next);
+    ConfigurationBuilder::new("node-gone", world)
         .track([
             Event::Stopped("a".into()),
             Event::NodeGone("a".into()),
             Event::PodGone(key("web")),
         ])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::MoveEnded, Mark::CrashAfterClaim])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::MoveEnded, Milestone::CrashAfterClaim])
         .at_rest()
 }
 
-fn dying() -> (Scene, Pod) {
-    let mut scene = held(Reassign::Refuse);
-    let next = scene.make_pod("next", "partner", "b", None);
-    (scene, next)
+fn dying() -> (WorldBuilder, Pod) {
+    let mut world = held(Reassign::Refuse);
+    let next = world.make_pod("next", "partner", "b", None);
+    (world, next)
 }

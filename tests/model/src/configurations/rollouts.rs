@@ -1,17 +1,17 @@
-//! A Deployment's next revision: handed over, undone, or broken from the start.
+//! The next revision of a Deployment: handed over, undone, or broken from the start.
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::{Controller, Pod};
 
-use super::{EVERYTHING, Plot};
-use crate::action::Befalls;
-use crate::cast::{Scene, address, key};
-use crate::mark::Mark;
+use super::{ConfigurationBuilder, EVERYTHING};
+use crate::action::FaultKind;
+use crate::fixtures::{WorldBuilder, address, key};
+use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
-fn scene() -> Scene {
-    Scene::new()
+fn world() -> WorldBuilder {
+    WorldBuilder::new()
         .node("a")
         .node("b")
         .ip("partner", address(10), Reassign::Refuse)
@@ -20,102 +20,113 @@ fn scene() -> Scene {
         .pod("old", "partner", "a", Some("first"))
 }
 
-/// The new pod becomes ready, the old one goes.
+/// The new pod becomes ready, and the old pod is removed.
 pub fn rollout() -> Configuration {
-    let mut scene = scene();
-    let new = scene.make_pod("new", "partner", "b", Some("second"));
-    Plot::new("rollout", scene)
+    let mut world = world();
+    let new = world.make_pod("new", "partner", "b", Some("second"));
+    ConfigurationBuilder::new("rollout", world)
         .track([
             Event::PodCreated(new),
             Event::PodReady(key("new")),
             Event::PodDeleted(key("old")),
             Event::PodGone(key("old")),
         ])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut, Befalls::Twice])
-        .reaches([Mark::Handover, Mark::MoveEnded, Mark::CrashAfterClaim])
+        .fault_kinds(
+            1,
+            [FaultKind::Crash, FaultKind::Timeout, FaultKind::Duplicate],
+        )
+        .milestones([
+            Milestone::Handover,
+            Milestone::MoveEnded,
+            Milestone::CrashAfterClaim,
+        ])
         .at_rest()
 }
 
-/// Somebody fills the new node's interface when the new pod is ready: the address stays, or goes back.
+/// The interface of the new node becomes full when the new pod is ready: the address stays, or goes back.
 pub fn full() -> Configuration {
-    let (scene, new) = handed_over();
-    let interface = scene.interface_of("b");
-    Plot::new("rollout-full", scene)
+    let (world, new) = handed_over();
+    let interface = world.interface_of("b");
+    ConfigurationBuilder::new("rollout-full", world)
         .track([Event::PodCreated(new)])
-        .track([Event::PutByHand(address(99), interface)])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::Handover, Mark::ClaimWentBack, Mark::CrashAfterClaim])
+        .track([Event::PutManually(address(99), interface)])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([
+            Milestone::Handover,
+            Milestone::ClaimWentBack,
+            Milestone::CrashAfterClaim,
+        ])
         .at_rest()
 }
 
-fn handed_over() -> (Scene, Pod) {
-    let mut scene = scene();
-    let mut new = scene.make_pod("new", "partner", "b", Some("second"));
+fn handed_over() -> (WorldBuilder, Pod) {
+    let mut world = world();
+    let mut new = world.make_pod("new", "partner", "b", Some("second"));
     new.containers_ready = true;
     new.containers_running = true;
-    (scene, new)
+    (world, new)
 }
 
-/// The new pod is ready and gets it, and the old revision becomes the newest.
+/// The new pod is ready and gets the address; then the old revision becomes the newest.
 pub fn undone() -> Configuration {
-    let (scene, new) = handed_over();
-    Plot::new("rollout-undone", scene)
+    let (world, new) = handed_over();
+    ConfigurationBuilder::new("rollout-undone", world)
         .track([
             Event::PodCreated(new),
             Event::Revised("first".to_owned(), 3, 1),
             Event::PodDeleted(key("new")),
             Event::PodGone(key("new")),
         ])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::Handover, Mark::MoveEnded])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::Handover, Milestone::MoveEnded])
         .at_rest()
 }
 
-/// The new pod is ready, and its node falls silent while it is to get the address.
+/// The new pod is ready, and its node stops reporting before the pod has the address.
 pub fn lost() -> Configuration {
-    let (scene, new) = handed_over();
-    Plot::new("rollout-lost", scene)
+    let (world, new) = handed_over();
+    ConfigurationBuilder::new("rollout-lost", world)
         .track([
             Event::PodCreated(new),
             Event::Unreachable("b".into()),
             Event::PodDeleted(key("new")),
         ])
-        .befalls(1, [Befalls::Crash, Befalls::TimeOut])
-        .reaches([Mark::Handover])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::Handover])
         .at_rest()
 }
 
-/// The new pod never becomes ready, and the old one is replaced by one of its own revision.
+/// The new pod never becomes ready, and the old pod is replaced by a pod of the old revision.
 pub fn broken() -> Configuration {
-    let mut scene = scene().node("c");
-    let new = scene.make_pod("new", "partner", "b", Some("second"));
-    let next = scene.make_pod("next", "partner", "c", Some("first"));
-    scene.kube.pods.insert(new.key.clone(), new);
-    Plot::new("rollout-broken", scene)
+    let mut world = world().node("c");
+    let new = world.make_pod("new", "partner", "b", Some("second"));
+    let next = world.make_pod("next", "partner", "c", Some("first"));
+    world.kube.pods.insert(new.key.clone(), new);
+    ConfigurationBuilder::new("rollout-broken", world)
         .track([
             Event::PodDeleted(key("old")),
             Event::PodGone(key("old")),
             Event::PodCreated(next),
         ])
-        .befalls(1, EVERYTHING)
-        .reaches([Mark::MoveEnded, Mark::Cleared])
+        .fault_kinds(1, EVERYTHING)
+        .milestones([Milestone::MoveEnded, Milestone::Cleared])
         .at_rest()
 }
 
-/// A pod of another workload has waited for longer than the old one's successor.
+/// A pod of another workload has waited longer than the successor of the old pod.
 pub fn rival() -> Configuration {
-    let mut scene = scene().node("c");
-    let mut rival = scene.make_pod("rival", "partner", "b", None);
+    let mut world = world().node("c");
+    let mut rival = world.make_pod("rival", "partner", "b", None);
     rival.controller = Some(Controller::Other("rival".into()));
-    let next = scene.make_pod("next", "partner", "c", Some("first"));
-    scene.kube.pods.insert(rival.key.clone(), rival);
-    Plot::new("rollout-rival", scene)
+    let next = world.make_pod("next", "partner", "c", Some("first"));
+    world.kube.pods.insert(rival.key.clone(), rival);
+    ConfigurationBuilder::new("rollout-rival", world)
         .track([
             Event::PodDeleted(key("old")),
             Event::PodCreated(next),
             Event::PodGone(key("old")),
         ])
-        .befalls(1, EVERYTHING)
-        .reaches([Mark::MoveEnded])
+        .fault_kinds(1, EVERYTHING)
+        .milestones([Milestone::MoveEnded])
         .at_rest()
 }

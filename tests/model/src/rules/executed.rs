@@ -1,10 +1,10 @@
-//! What must be so when EC2 executes a call, whoever still waits for it.
+//! What must be true when EC2 executes a call, also after its sender stopped waiting for it.
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::step::Call;
 
-use super::{Broken, Rule, explains, must};
-use crate::rules::standing::reserved;
+use super::{Broken, Rule, explains, require};
+use crate::rules::invariants::reserved;
 use crate::shared::Shared;
 use crate::state::State;
 use crate::world::cloud::Cloud;
@@ -21,30 +21,30 @@ pub fn executed(
     let address = call.address();
     let (was, is) = (before.assigned(), state.cloud.assigned());
     let others = was.symmetric_difference(&is).find(|(of, _)| *of != address);
-    must(others.is_none(), Rule::S4, || {
+    require(others.is_none(), Rule::S4, || {
         format!("{call:?} moved {others:?}")
     })?;
     let ip = state.kube.ips.get(&sent.ip).filter(|ip| ip.uid == sent.uid);
     let explained = |on| ip.is_some_and(|ip| explains(&ip.status, address, on));
-    // A call that finds nothing to do harms nobody, however late it comes.
+    // A late call without an effect is allowed.
     let overtaken = ip.is_none_or(|ip| ip.version != sent.version);
     if was != is || awaited && !overtaken {
         let known = explained(call.interface());
-        must(known, Rule::S2, || {
-            format!("{call:?} and the status knows nothing of it")
+        require(known, Rule::S2, || {
+            format!("{call:?} and the status does not name it")
         })?;
     }
     if was == is {
         return Ok(());
     }
     let ours = ip.is_some_and(|ip| reserved(&state.kube, address, &ip.uid));
-    must(ours, Rule::S4, || {
+    require(ours, Rule::S4, || {
         format!("{call:?}, and {address} is not reserved for {}", sent.ip)
     })?;
     let from = was.iter().find(|(of, _)| *of == address).map(|(_, on)| on);
     if let (Call::Assign(to, _, Reassign::Allow), Some(on)) = (call, from) {
         let known = on == to || explained(on) || outdated;
-        must(known, Rule::S4, || format!("{address} is stolen from {on}"))?;
+        require(known, Rule::S4, || format!("{address} is stolen from {on}"))?;
     }
     Ok(())
 }

@@ -1,20 +1,20 @@
-//! The rules of safety (docs/design/faults.md, S1 to S4, and docs/design/protocol.md, section 3), one file a moment.
+//! The rules of safety (docs/design/faults.md, S1 to S4, and docs/design/protocol.md, section 3). Each file has the rules of one moment.
 
 mod executed;
-mod keeps;
+mod holder;
+mod invariants;
+mod queries;
 mod sent;
-mod standing;
-mod words;
 
 use std::fmt;
 
 use mooring_plan::objects::Ip;
 use mooring_plan::step::{Call, Step, Write};
 
-pub use standing::standing;
-pub use words::{explains, says_attached};
+pub use invariants::invariants;
+pub use queries::{explains, says_attached};
 
-use crate::cast::Cast;
+use crate::fixtures::Fixtures;
 use crate::shared::Shared;
 use crate::state::State;
 use crate::world::cloud::Cloud;
@@ -24,18 +24,18 @@ use crate::world::kube::Kube;
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
-    /// At most one pod says that it has the address; losers are told before EC2 is.
+    /// At most one pod says that it has the address. Losers get `False` before EC2 is called.
     S1,
-    /// A call goes to a place that was claimed before, for the machine that the pod is bound to.
+    /// A call names a place that was claimed before, on the machine that the pod is bound to.
     S2,
     /// No call without a durable claim.
     S3,
-    /// Nothing is taken that our status does not explain, and nothing that is not ours is touched.
+    /// No address is taken from an ENI that the status does not explain, and no foreign address is changed.
     S4,
-    /// No place is forgotten, and no reservation let go, while the address may be there.
-    Remembered,
-    /// A holder keeps the address while its pod lives; the next one is chosen as section 3 says.
-    Kept,
+    /// No place is removed from the status, and no reservation is released, while the address may be there.
+    Tracked,
+    /// A holder keeps the address while its pod runs. The next holder is chosen as section 3 says.
+    Holder,
 }
 
 impl Rule {
@@ -45,8 +45,8 @@ impl Rule {
         Self::S2,
         Self::S3,
         Self::S4,
-        Self::Remembered,
-        Self::Kept,
+        Self::Tracked,
+        Self::Holder,
     ];
 
     /// Its name.
@@ -54,16 +54,18 @@ impl Rule {
     pub const fn name(self) -> &'static str {
         match self {
             Self::S1 => "S1: at most one pod says that it has the address",
-            Self::S2 => "S2: calls go to places that were claimed",
+            Self::S2 => "S2: calls name places that were claimed",
             Self::S3 => "S3: no call without a durable claim",
-            Self::S4 => "S4: nothing is taken that is not explained",
-            Self::Remembered => "no place and no reservation is let go while the address is there",
-            Self::Kept => "the holder keeps it, and who follows is chosen by the rules",
+            Self::S4 => "S4: no address is taken from an ENI that is not explained",
+            Self::Tracked => "no place and no reservation is released while the address is there",
+            Self::Holder => {
+                "the holder keeps the address, and the next holder is chosen by the rules"
+            }
         }
     }
 }
 
-/// A rule that was broken, and how.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Broken {
     pub rule: Rule,
@@ -76,45 +78,45 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Fails unless it is so.
-fn must(so: bool, rule: Rule, how: impl FnOnce() -> String) -> Result<(), Broken> {
-    if so {
+/// Fails unless the condition holds.
+fn require(holds: bool, rule: Rule, how: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds {
         Ok(())
     } else {
         Err(Broken { rule, how: how() })
     }
 }
 
-/// What must be so when a step leaves.
+/// What must be true when a step is sent.
 pub fn when_sent(
     state: &State,
-    cast: &Cast,
+    fixtures: &Fixtures,
     which: usize,
     ip: &Ip,
     sent: &Sent,
 ) -> Result<(), Broken> {
     match &sent.step {
-        Step::Call(call) => sent::call(state, cast, ip, call),
+        Step::Call(call) => sent::call(state, fixtures, ip, call),
         Step::Write(Write::Status(_, _, what, status)) => {
-            keeps::chosen(state, which, ip, *what, status)
+            holder::chosen(state, which, ip, *what, status)
         }
         _ => Ok(()),
     }
 }
 
-/// What must be so when a write was done.
+/// What must be true when a write was done.
 pub fn when_written(
     state: &State,
-    cast: &Cast,
+    fixtures: &Fixtures,
     before: &Shared<Kube>,
     write: &Write,
     by: Option<usize>,
 ) -> Result<(), Broken> {
-    keeps::written(state, cast, before, write, by)?;
-    standing(state)
+    holder::written(state, fixtures, before, write, by)?;
+    invariants(state)
 }
 
-/// What must be so when EC2 has executed a call.
+/// What must be true when EC2 has executed a call.
 pub fn when_executed(
     state: &State,
     before: &Shared<Cloud>,
@@ -124,5 +126,5 @@ pub fn when_executed(
     awaited: bool,
 ) -> Result<(), Broken> {
     executed::executed(state, before, sent, call, outdated, awaited)?;
-    standing(state)
+    invariants(state)
 }

@@ -1,15 +1,15 @@
-//! What must be so when a call leaves for EC2.
+//! What must be true when a call of EC2 is sent.
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::{Hold, Ip};
 use mooring_plan::step::Call;
 
-use super::{Broken, Rule, explains, must, says_attached};
-use crate::cast::Cast;
+use super::{Broken, Rule, explains, require, says_attached};
+use crate::fixtures::Fixtures;
 use crate::state::State;
 
-/// `ip` is what the sender decided from.
-pub fn call(state: &State, cast: &Cast, ip: &Ip, call: &Call) -> Result<(), Broken> {
+/// `ip` is the IP that the sender has decided from.
+pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<(), Broken> {
     let address = call.address();
     match call {
         Call::Assign(interface, _, reassign) => {
@@ -27,11 +27,11 @@ pub fn call(state: &State, cast: &Cast, ip: &Ip, call: &Call) -> Result<(), Brok
                 });
             };
             let there = &target.place.interface == interface;
-            must(there, Rule::S2, || {
+            require(there, Rule::S2, || {
                 format!("{call:?}, and the claim is for {target:?}")
             })?;
-            let bound = cast.bound_to(&claim.uid, &target.place.instance);
-            must(bound, Rule::S2, || {
+            let bound = fixtures.bound_to(&claim.uid, &target.place.instance);
+            require(bound, Rule::S2, || {
                 format!("{} was never bound to {target:?}", claim.uid)
             })?;
             let wish = ip
@@ -39,27 +39,27 @@ pub fn call(state: &State, cast: &Cast, ip: &Ip, call: &Call) -> Result<(), Brok
                 .as_ref()
                 .map_or(Reassign::Refuse, |wish| wish.reassign);
             let allowed = *reassign == Reassign::Refuse || wish == Reassign::Allow;
-            must(allowed, Rule::S4, || {
+            require(allowed, Rule::S4, || {
                 format!("{call:?}, and the wish does not allow it")
             })?;
         }
         Call::Unassign(interface, _) => {
             let known = explains(&ip.status, address, interface);
-            must(known, Rule::S2, || format!("{call:?} is not explained"))?;
+            require(known, Rule::S2, || format!("{call:?} is not explained"))?;
         }
     }
-    // A claim that was overtaken sends a late call, for which there are other rules.
+    // If the claim has changed, the call is late, and other rules apply.
     let now = state
         .kube
         .ips
         .get(&ip.name)
         .filter(|now| now.status.claim == ip.status.claim && now.uid == ip.uid);
     if let Some(now) = now.filter(|now| now.status.address == Some(address)) {
-        let saying: Vec<_> = says_attached(&state.kube, now)
+        let attached: Vec<_> = says_attached(&state.kube, now)
             .map(|pod| &pod.uid)
             .collect();
-        must(saying.is_empty(), Rule::S1, || {
-            format!("{call:?} while {saying:?} say they have it")
+        require(attached.is_empty(), Rule::S1, || {
+            format!("{call:?} while {attached:?} say that they have it")
         })?;
     }
     Ok(())

@@ -1,25 +1,24 @@
-//! Time without a clock. Each process's facts are told relative to one fixed `NOW`; of every moment in
-//! them the model keeps how many whole seconds ago it was and, where it matters, the order of what
-//! happened in one second. Steps take a millisecond and passages take whole seconds and a little, so
-//! that a moment is never exactly on a limit of `plan`'s: which of two runs that differ by less is meant
-//! is left open.
+//! Time without a clock. The moments in the facts of each process are relative to one fixed `NOW`. The model keeps
+//! the whole seconds between each moment and `NOW` and, where it matters, the order of the moments within one
+//! second. A step takes a millisecond, and the passing of time takes whole seconds and a little more. So a moment
+//! is never exactly at a limit of `plan`, and smaller differences of time do not matter.
 
 use std::collections::BTreeMap;
 
 use mooring_plan::names::Millis;
 
-/// The present, of every process, in every state.
+/// The present time of every process in every state.
 pub const NOW: Millis = Millis(10_000_000);
 
-/// What is longer ago than this is long ago: a minute, and twice the inventory interval, are the longest
-/// waits in `plan` that end in a decision. (Two memories are kept for 600 s; here they are kept for ever.)
+/// The maximum age in seconds. The longest waits in `plan` that lead to a decision are one minute and two
+/// inventory intervals. (`plan` keeps two memories for 600 s; the model keeps them for ever.)
 const LONG_AGO: u64 = 70;
 
-/// Between two passages there is always this much more than whole seconds.
+/// The part of a second in milliseconds that is added each time that time passes.
 const SLACK: u64 = 40;
 
-/// The moments of a process, and where each is told to be.
-pub struct Told {
+/// The moments of a process, and the normalized value of each.
+pub struct Normalized {
     pub reads: BTreeMap<Millis, Millis>,
     pub ordered: BTreeMap<Millis, Millis>,
     pub aged: BTreeMap<Millis, Millis>,
@@ -34,8 +33,13 @@ fn seconds_ago(moment: Millis, now: Millis) -> u64 {
     ((now.0 - moment.0) / 1000).min(LONG_AGO)
 }
 
-/// Tells the moments anew, as seen from `now`.
-pub fn settled(reads: Vec<Millis>, ordered: Vec<Millis>, aged: &[Millis], now: Millis) -> Told {
+/// Normalizes the moments, relative to `now`.
+pub fn normalize(
+    reads: Vec<Millis>,
+    ordered: Vec<Millis>,
+    aged: &[Millis],
+    now: Millis,
+) -> Normalized {
     let past = reads
         .iter()
         .chain(&ordered)
@@ -45,7 +49,7 @@ pub fn settled(reads: Vec<Millis>, ordered: Vec<Millis>, aged: &[Millis], now: M
     let mut seconds: Vec<u64> = ago.filter(|ago| *ago > 0).collect();
     seconds.sort_unstable();
     seconds.dedup();
-    // The more passages lie between, the more than whole seconds have passed.
+    // Each time that time has passed adds a part of a second.
     let base = |ago: u64| {
         let passages = seconds.iter().position(|other| *other == ago);
         let passages = passages.map_or(0, |index| index as u64 + 1);
@@ -54,11 +58,11 @@ pub fn settled(reads: Vec<Millis>, ordered: Vec<Millis>, aged: &[Millis], now: M
     let in_order = |mut moments: Vec<Millis>| {
         moments.sort_unstable();
         moments.dedup();
-        let mut told = BTreeMap::new();
+        let mut result = BTreeMap::new();
         let (mut rank, mut second) = (0, u64::MAX);
         for moment in moments.into_iter().rev() {
             if moment > now {
-                told.insert(moment, ahead(moment, now));
+                result.insert(moment, ahead(moment, now));
                 continue;
             }
             let ago = seconds_ago(moment, now);
@@ -68,9 +72,9 @@ pub fn settled(reads: Vec<Millis>, ordered: Vec<Millis>, aged: &[Millis], now: M
                 1
             };
             second = ago;
-            told.insert(moment, Millis(base(ago) - rank));
+            result.insert(moment, Millis(base(ago) - rank));
         }
-        told
+        result
     };
     let at = |moment: Millis| {
         if moment > now {
@@ -79,7 +83,7 @@ pub fn settled(reads: Vec<Millis>, ordered: Vec<Millis>, aged: &[Millis], now: M
             Millis(base(seconds_ago(moment, now)))
         }
     };
-    Told {
+    Normalized {
         reads: in_order(reads),
         ordered: in_order(ordered),
         aged: aged.iter().map(|moment| (*moment, at(*moment))).collect(),

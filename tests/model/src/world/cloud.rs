@@ -1,4 +1,4 @@
-//! The emulator's EC2 in `plan`'s words: calls in, refusals classified as the real client does it.
+//! The EC2 emulator behind the types of `plan`. Refusals are classified as in the real client.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -20,7 +20,7 @@ use mooring_plan::step::Call;
 pub struct Cloud {
     ec2: Ec2,
     subnet: Net,
-    /// The subnet of the machines' first interfaces.
+    /// The subnet of the first interface of each machine.
     machines: Net,
 }
 
@@ -59,7 +59,7 @@ impl Cloud {
         SubnetId::new(self.subnet.to_string())
     }
 
-    /// A machine with an interface in the subnet that has room for one address of ours.
+    /// A machine with an interface in the subnet; the interface has room for one address of a block.
     pub fn machine(&mut self) -> (InstanceId, InterfaceId) {
         let run = Change::RunInstances {
             subnet: self.machines,
@@ -102,12 +102,12 @@ impl Cloud {
         interface.id
     }
 
-    /// An interface of somebody else, in the same subnet.
-    pub fn somebodys_interface(&mut self) -> InterfaceId {
+    /// A foreign interface in the same subnet.
+    pub fn foreign_interface(&mut self) -> InterfaceId {
         InterfaceId::new(self.loose_interface().to_string())
     }
 
-    /// Executes a call of ours.
+    /// Executes a call of a controller.
     pub fn execute(&mut self, call: &Call) -> Result<(), CallError> {
         let Ok(interface) = call.interface().as_str().parse() else {
             unreachable!("{} is no id of the emulator's", call.interface());
@@ -140,15 +140,15 @@ impl Cloud {
             })
     }
 
-    /// Is there such an interface?
+    /// Does the interface exist?
     pub fn has(&self, interface: &InterfaceId) -> bool {
         self.interfaces()
             .any(|found| found.id.to_string() == interface.as_str())
     }
 
-    /// Somebody puts the address on an interface, whoever has it.
-    pub fn put_by_hand(&mut self, address: Ipv4Addr, on: &InterfaceId) {
-        // Full, or the address is somebody's own: then it cannot be done.
+    /// A person puts the address on an interface, also if another interface has it.
+    pub fn put_manually(&mut self, address: Ipv4Addr, on: &InterfaceId) {
+        // EC2 refuses if the interface is full, or if the address is the primary address of an interface.
         let _refused = self.execute(&Call::Assign(on.clone(), address, Reassign::Allow));
     }
 
@@ -159,7 +159,7 @@ impl Cloud {
             .unwrap();
     }
 
-    /// The machine ends, and its interface in the subnet goes with it.
+    /// The machine is terminated, and its interface in the subnet is deleted.
     pub fn terminate(&mut self, instance: &InstanceId) {
         let left: Vec<NetworkInterfaceId> = self
             .interfaces()
@@ -204,7 +204,7 @@ impl Cloud {
         }
     }
 
-    /// `DescribeInstances` of one.
+    /// `DescribeInstances` of one instance.
     pub fn state_of(&self, instance: &InstanceId) -> Option<InstanceState> {
         let id = instance.as_str().parse().ok()?;
         Some(match self.ec2.instance(id).ok()?.state {
@@ -214,13 +214,13 @@ impl Cloud {
         })
     }
 
-    /// Which interface has the address.
+    /// The interface that has the address.
     pub fn holder_of(&self, address: Ipv4Addr) -> Option<InterfaceId> {
         let holder = self.ec2.holder(self.subnet, address)?;
         Some(InterfaceId::new(holder.id.to_string()))
     }
 
-    /// Addresses besides primary ones, with their interfaces.
+    /// All secondary addresses, with their interfaces.
     pub fn assigned(&self) -> BTreeSet<(Ipv4Addr, InterfaceId)> {
         let with = |interface: &NetworkInterface| {
             let id = InterfaceId::new(interface.id.to_string());

@@ -165,12 +165,12 @@ impl ControllerState {
         facts.each_ordered_moment(&mut |moment| ordered.push(*moment));
         let mut aged = Vec::new();
         facts.each_aged_moment(&mut |moment| aged.push(*moment));
-        let told = clock::settled(reads, ordered, &aged, now);
-        facts.each_moment_of_reads(&mut |moment| *moment = told.reads[moment]);
-        facts.each_ordered_moment(&mut |moment| *moment = told.ordered[moment]);
-        facts.each_aged_moment(&mut |moment| *moment = told.aged[moment]);
+        let normalized = clock::normalize(reads, ordered, &aged, now);
+        facts.each_moment_of_reads(&mut |moment| *moment = normalized.reads[moment]);
+        facts.each_ordered_moment(&mut |moment| *moment = normalized.ordered[moment]);
+        facts.each_aged_moment(&mut |moment| *moment = normalized.aged[moment]);
         self.engine
-            .each_inventory_moment(&mut |moment| *moment = told.ordered[moment]);
+            .each_inventory_moment(&mut |moment| *moment = normalized.ordered[moment]);
     }
 
     fn subnets_due(&self) -> Vec<SubnetId> {

@@ -1,4 +1,4 @@
-//! What users, kubelets, other programs and machines do by themselves.
+//! External events: changes by users, kubelets, other programs and machines.
 
 use std::net::Ipv4Addr;
 
@@ -8,22 +8,22 @@ use mooring_plan::objects::{Ip, Pod};
 use super::cloud::Cloud;
 use super::kube::Kube;
 
-/// Something that happens once, in its track's order.
+/// An event that happens once, in the order of its track.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// A pod that came through admission, bound to its node.
+    /// A pod that admission has changed, bound to its node.
     PodCreated(Pod),
     /// Its containers are ready.
     PodReady(PodKey),
     /// It is being deleted.
     PodDeleted(PodKey),
-    /// Its object goes.
+    /// Its object is removed.
     PodGone(PodKey),
     /// Its annotation is removed.
     Unannotated(PodKey),
-    /// The kubelet is silent: the node is tainted.
+    /// The kubelet does not report any more: the node is tainted.
     Unreachable(NodeName),
-    /// The Node's object is deleted, and its machine ends.
+    /// The object of the Node is deleted, and its machine is terminated.
     NodeGone(NodeName),
     /// The machine is stopped.
     Stopped(NodeName),
@@ -33,19 +33,19 @@ pub enum Event {
     Edited(IpName, Ipv4Addr),
     /// The IP is deleted.
     IpDeleted(IpName),
-    /// Somebody writes an annotation of their own on the IP.
+    /// A user writes an unrelated annotation on the IP.
     Touched(IpName),
-    /// A `ReplicaSet` gets this revision and so many replicas.
+    /// A `ReplicaSet` gets this revision and this number of replicas.
     Revised(String, u64, u64),
-    /// Somebody puts an address on an interface.
-    PutByHand(Ipv4Addr, InterfaceId),
-    /// Another process begins to lead.
+    /// A person puts an address on an interface.
+    PutManually(Ipv4Addr, InterfaceId),
+    /// Another process becomes the leader.
     LeadChanges,
 }
 
 impl Event {
-    /// Names are used once at a time.
-    pub fn may_happen(&self, kube: &Kube) -> bool {
+    /// Can it happen now? A name can be used only once at a time.
+    pub fn is_possible(&self, kube: &Kube) -> bool {
         match self {
             Self::IpCreated(ip) => !kube.ips.contains_key(&ip.name),
             Self::PodCreated(pod) => !kube.pods.contains_key(&pod.key),
@@ -53,8 +53,8 @@ impl Event {
         }
     }
 
-    /// What it changes. (What is not there any more cannot change.)
-    pub fn happen(&self, kube: &mut Kube, cloud: &mut Cloud) {
+    /// Applies the event. (An object that is gone does not change.)
+    pub fn apply(&self, kube: &mut Kube, cloud: &mut Cloud) {
         match self {
             Self::PodCreated(pod) => {
                 kube.pods.insert(pod.key.clone(), pod.clone());
@@ -112,11 +112,11 @@ impl Event {
                     set.replicas = *replicas;
                 }
             }
-            // The controllers' matter alone.
+            // It changes only the controllers.
             Self::LeadChanges => {}
-            Self::PutByHand(address, interface) => {
+            Self::PutManually(address, interface) => {
                 if cloud.has(interface) {
-                    cloud.put_by_hand(*address, interface);
+                    cloud.put_manually(*address, interface);
                 }
             }
         }

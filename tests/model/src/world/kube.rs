@@ -1,7 +1,7 @@
-//! An API server of a few maps: compare-and-swap, UIDs, finalizers, garbage collection.
+//! A small API server: compare-and-swap, UIDs, finalizers, garbage collection.
 //!
-//! Versions count each object by itself: `plan` compares them within one object only, and states that
-//! differ in nothing else are then the same state.
+//! Each object has its own version counter. `plan` compares versions of the same object only, and so there are
+//! fewer different states.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -11,17 +11,17 @@ use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodKey, PodUid, Re
 use mooring_plan::objects::{Block, Gate, Ip, Node, Pod, ReplicaSet, Reservation};
 use mooring_plan::step::{GateWrite, Read, Write};
 
-/// What the API server has.
+/// The objects of the API server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kube {
     uids: u64,
     pub ips: BTreeMap<IpName, Ip>,
     pub blocks: BTreeMap<BlockName, Block>,
     pub pods: BTreeMap<PodKey, Pod>,
-    /// The message of each pod's condition, which decides whether a write changes anything.
+    /// The message of the condition of each pod: a write with the same message changes nothing.
     messages: BTreeMap<PodUid, (String, Option<ResourceVersion>)>,
     pub nodes: BTreeMap<NodeName, Node>,
-    /// By name; all live in the pods' namespace.
+    /// By name; all are in the namespace of the pods.
     pub replica_sets: BTreeMap<String, ReplicaSet>,
     pub reservations: BTreeMap<Ipv4Addr, Reservation>,
 }
@@ -40,7 +40,7 @@ impl Kube {
         self.pods.get(key).filter(|pod| &pod.uid == uid)
     }
 
-    /// A change of an IP by somebody, or by us where `version` is the present one.
+    /// A change of an IP. With `version`, only if this is the present version.
     pub fn change_ip(
         &mut self,
         name: &IpName,
@@ -67,7 +67,7 @@ impl Kube {
         done(Written::Ip(ip))
     }
 
-    /// `IPAddress`es whose owner is gone are deleted, as far as their finalizer lets them.
+    /// Deletes every `IPAddress` whose owner is gone; with a finalizer it is only marked as deleted.
     fn collect_garbage(&mut self) {
         let ips = &self.ips;
         let orphan = |held: &Reservation| {
@@ -84,7 +84,7 @@ impl Kube {
         }
     }
 
-    /// A change of a pod by somebody; nothing if there is no such pod.
+    /// A change of a pod, if it exists.
     pub fn change_pod(&mut self, key: &PodKey, change: impl FnOnce(&mut Pod)) {
         if let Some(pod) = self.pods.get_mut(key) {
             change(pod);
@@ -107,7 +107,7 @@ impl Kube {
             Write::Status(name, version, _, status) => {
                 self.change_ip(name, Some(*version), |ip| ip.status.clone_from(status))
             }
-            // Every IP of a scene can be read.
+            // Every IP of a world can be read.
             Write::SayUnreadable(..) => WriteOutcome::NotFound,
             Write::Reserve(name, uid, _, address) => self.reserve(name, uid, *address),
             Write::MendReservation(_, uid, _, seen) => self.mend(uid, seen),
@@ -117,8 +117,8 @@ impl Kube {
         }
     }
 
-    /// Could this write, decided earlier, still change anything?
-    pub fn may_take(&self, write: &Write) -> bool {
+    /// Could this write, which was decided earlier, still change anything?
+    pub fn can_apply(&self, write: &Write) -> bool {
         let ip = |name, version: &ResourceVersion| {
             let ip: Option<&Ip> = self.ips.get(name);
             ip.is_some_and(|ip| ip.version == *version)
@@ -206,8 +206,12 @@ impl Kube {
         });
         let before = self.messages.get(&pod.uid);
         let denied_at = before.and_then(|(_, denied_at)| *denied_at);
-        let said = (gate.message.clone(), gate.denied_at.or(denied_at));
-        if self.messages.insert(pod.uid.clone(), said.clone()).as_ref() != Some(&said)
+        let message = (gate.message.clone(), gate.denied_at.or(denied_at));
+        if self
+            .messages
+            .insert(pod.uid.clone(), message.clone())
+            .as_ref()
+            != Some(&message)
             || pod.gate != condition
         {
             pod.gate = condition;
@@ -229,7 +233,7 @@ impl Kube {
         done(Written::Pod(self.pods[key].clone()))
     }
 
-    /// Answers a quorum read of an IP's.
+    /// Answers a quorum read for an IP.
     pub fn read(&self, of: &IpName, read: &Read) -> Fact {
         match read {
             Read::Pod(key) => Fact::PodRead(key.clone(), self.pods.get(key).cloned()),
@@ -251,37 +255,37 @@ impl Kube {
                     Fact::ReplicaSetsRead(set.uid.clone(), sets)
                 }
             },
-            // EC2 is asked, not the API server.
+            // This read is a call of EC2.
             Read::Instance(_) => Fact::ReadFailed(of.clone(), read.clone(), None),
         }
     }
 
-    /// What watches say of the way from `before` to here, by kind. Nobody saw the pods go where it is
-    /// told by a new list.
+    /// The events of the watches for the changes since `before`, by kind. After a new list (`listed`) the deletion
+    /// of pods was not seen.
     pub fn events_since(&self, before: &Self, listed: bool) -> Vec<(Kind, Fact)> {
-        let mut news = Vec::new();
-        let mut say =
-            |kind, facts: Vec<Fact>| news.extend(facts.into_iter().map(|fact| (kind, fact)));
+        let mut events = Vec::new();
+        let mut add =
+            |kind, facts: Vec<Fact>| events.extend(facts.into_iter().map(|fact| (kind, fact)));
         let changes = changes(&before.blocks, &self.blocks, Fact::BlockGone, Fact::Block);
-        say(Kind::Block, changes);
-        say(Kind::Ip, changes_of(&before.ips, &self.ips));
+        add(Kind::Block, changes);
+        add(Kind::Ip, changes_of(&before.ips, &self.ips));
         let changes = self::changes(&before.nodes, &self.nodes, Fact::NodeGone, Fact::Node);
-        say(Kind::Node, changes);
+        add(Kind::Node, changes);
         let gone = if listed {
             Fact::PodVanished
         } else {
             Fact::PodDeleted
         };
-        say(
+        add(
             Kind::Pod,
             self::changes(&before.labelled(), &self.labelled(), gone, Fact::Pod),
         );
         let (was, is) = (before.managed(), self.managed());
-        say(
+        add(
             Kind::Reservation,
             self::changes(&was, &is, Fact::ReservationGone, Fact::Reservation),
         );
-        news
+        events
     }
 
     fn labelled(&self) -> BTreeMap<PodUid, Pod> {

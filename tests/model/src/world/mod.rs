@@ -1,4 +1,4 @@
-//! What lies outside `plan`: an API server, EC2, and processes that hold facts.
+//! The environment of `plan`: an API server, EC2, and processes that have facts.
 
 pub mod clock;
 pub mod cloud;

@@ -1,10 +1,10 @@
-//! What must be so in every state.
+//! What must be true in every state.
 
 use std::net::Ipv4Addr;
 
 use mooring_plan::names::IpUid;
 
-use super::{Broken, Rule, explains, must, says_attached};
+use super::{Broken, Rule, explains, require, says_attached};
 use crate::state::State;
 use crate::world::kube::Kube;
 
@@ -14,30 +14,30 @@ pub fn reserved(kube: &Kube, address: Ipv4Addr, uid: &IpUid) -> bool {
     held.is_some_and(|held| held.owner.as_ref() == Some(uid) || held.label.as_ref() == Some(uid))
 }
 
-pub fn standing(state: &State) -> Result<(), Broken> {
+pub fn invariants(state: &State) -> Result<(), Broken> {
     let kube = &state.kube;
     for ip in kube.ips.values() {
-        let saying: Vec<_> = says_attached(kube, ip).map(|pod| &pod.uid).collect();
-        must(saying.len() <= 1, Rule::S1, || {
-            format!("{saying:?} say so of {}", ip.name)
+        let attached: Vec<_> = says_attached(kube, ip).map(|pod| &pod.uid).collect();
+        require(attached.len() <= 1, Rule::S1, || {
+            format!("{attached:?} say that they have {}", ip.name)
         })?;
         let places = ip.status.previous.len();
-        must(places <= 8, Rule::Remembered, || format!("{places} places"))?;
+        require(places <= 8, Rule::Tracked, || format!("{places} places"))?;
     }
     for (address, on) in state.cloud.assigned() {
-        if state.past_of.by_hand.contains(&(address, on.clone())) {
+        if state.history.manual.contains(&(address, on.clone())) {
             continue;
         }
         let known = |ip: &&mooring_plan::objects::Ip| explains(&ip.status, address, &on);
         let Some(ip) = kube.ips.values().find(known) else {
-            let how = format!("{address} is on {on} and no IP knows it");
+            let how = format!("{address} is on {on} and no IP names it");
             return Err(Broken {
-                rule: Rule::Remembered,
+                rule: Rule::Tracked,
                 how,
             });
         };
         let how = || format!("{address} is on {on} and not reserved for {}", ip.name);
-        must(reserved(kube, address, &ip.uid), Rule::Remembered, how)?;
+        require(reserved(kube, address, &ip.uid), Rule::Tracked, how)?;
     }
     Ok(())
 }

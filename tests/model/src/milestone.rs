@@ -1,59 +1,59 @@
-//! What a transition brings about, so that a configuration can say what it has to reach.
+//! The effects of transitions that a configuration must reach at least once.
 
 use mooring_plan::step::{StatusWrite, Write};
 
 use crate::world::kube::Kube;
 
-/// What a transition brought about.
+/// An effect of a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mark {
+pub enum Milestone {
     /// A Record for another pod than before.
     MoveEnded,
-    /// An Assign of a process that is gone, or gave up waiting, took effect.
+    /// An Assign took effect although its sender had ended or had stopped waiting for it.
     LateAssign,
     /// A process ended with a durable claim and no Assign sent.
     CrashAfterClaim,
-    /// A living holder's address was claimed by the next revision's pod.
+    /// The address of a running holder was claimed for a pod of the next revision.
     Handover,
-    /// A claim went back to the holder before.
+    /// A claim went back to the former holder.
     ClaimWentBack,
-    /// Nobody holds the address any more.
+    /// The address has no holder any more.
     Cleared,
-    /// An IP's object is gone.
+    /// The object of an IP is gone.
     IpGone,
     /// An edited address is recorded.
     Edited,
-    /// An address that somebody else has was not taken.
+    /// EC2 refused an Assign because the address is on another interface.
     Refused,
-    /// Two processes wrote at once, and one was told to start over.
+    /// Two processes wrote at once, and one write had a conflict.
     Conflict,
-    /// Another process began to lead.
+    /// Another process became the leader.
     LeadChanged,
-    /// A call that was sent before another began to lead took effect afterwards.
+    /// A call of a former leader took effect after the leader changed.
     FormerLeadersCall,
 }
 
-impl Mark {
-    /// What was reached, in words.
+impl Milestone {
+    /// The name in a report.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::MoveEnded => "a move ended",
-            Self::LateAssign => "a late Assign landed",
+            Self::LateAssign => "a late Assign executed",
             Self::CrashAfterClaim => "a crash between claim and Assign",
             Self::Handover => "a handover",
-            Self::ClaimWentBack => "a claim gone back",
-            Self::Cleared => "an address that nobody holds any more",
+            Self::ClaimWentBack => "a claim returned to the former holder",
+            Self::Cleared => "an address without a holder",
             Self::IpGone => "an IP gone",
             Self::Edited => "an edited address recorded",
-            Self::Refused => "an Assign refused because somebody else has the address",
+            Self::Refused => "an Assign refused because the address is on another interface",
             Self::Conflict => "a compare-and-swap lost",
             Self::LeadChanged => "another leader",
-            Self::FormerLeadersCall => "a call of a former leader carried out",
+            Self::FormerLeadersCall => "a call of a former leader executed",
         }
     }
 
-    /// What a write brought about.
+    /// The effect of a write.
     pub fn of(before: &Kube, write: &Write, after: &Kube) -> Option<Self> {
         if after.ips.len() < before.ips.len() {
             return Some(Self::IpGone);
@@ -78,13 +78,13 @@ impl Mark {
                     .previous
                     .iter()
                     .any(|entry| Some(entry.address) != was.address);
-                other.then_some(Mark::Edited)
+                other.then_some(Milestone::Edited)
             }
             StatusWrite::Claim => {
                 let (old, new) = (was.claim.as_ref()?, status.claim.as_ref()?);
                 let living = before.pod(&old.pod, &old.uid);
                 let living = living.is_some_and(|pod| pod.deleting.is_none() && pod.annotated);
-                (living && old.uid != new.uid).then_some(Mark::Handover)
+                (living && old.uid != new.uid).then_some(Milestone::Handover)
             }
             _ => None,
         }

@@ -1,12 +1,12 @@
-//! Who holds an address keeps it, and who gets it is chosen as docs/design/protocol.md, section 3, says.
+//! A holder keeps its address, and the next holder is chosen as docs/design/protocol.md, section 3, says.
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;
 use mooring_plan::objects::{Claim, Controller, Hold, Ip, IpStatus, Pod, ReplicaSet};
 use mooring_plan::step::{StatusWrite, Write};
 
-use super::{Broken, Rule, must};
-use crate::cast::Cast;
+use super::{Broken, Rule, require};
+use crate::fixtures::Fixtures;
 use crate::shared::Shared;
 use crate::state::{PATIENCE, State};
 use crate::world::kube::Kube;
@@ -15,7 +15,7 @@ fn set_of<'a>(kube: &'a Kube, pod: &Pod) -> Option<&'a ReplicaSet> {
     kube.replica_sets.get(pod.replica_set()?.0)
 }
 
-/// A claim for another pod, as it leaves: nothing that its sender was told speaks against that pod.
+/// A claim for another pod, when it is sent: the facts that its sender has received allow this pod.
 pub fn chosen(
     state: &State,
     which: usize,
@@ -30,40 +30,40 @@ pub fn chosen(
         return Ok(());
     };
     let kube = &state.kube;
-    let told = |kind| !state.controllers[which].pending.contains_key(&kind);
+    let received_all = |kind| !state.controllers[which].pending.contains_key(&kind);
     let Some(winner) = kube.pod(&next.pod, &next.uid) else {
         return Ok(());
     };
-    if told(Kind::Pod) {
+    if received_all(Kind::Pod) {
         let wants = winner.deleting.is_none() && !winner.ended && winner.annotated;
-        must(wants, Rule::Kept, || {
-            format!("{} does not want it", next.pod)
+        require(wants, Rule::Holder, || {
+            format!("{} does not ask for it", next.pod)
         })?;
     }
-    if told(Kind::Node) {
+    if received_all(Kind::Node) {
         let node = winner.node.as_ref().and_then(|name| kube.nodes.get(name));
         let well = node.is_some_and(|node| node.ready && !node.unreachable && !node.out_of_service);
-        must(well, Rule::Kept, || {
+        require(well, Rule::Holder, || {
             format!("{} is on a node that is away", next.pod)
         })?;
     }
-    if told(Kind::Pod) && told(Kind::Node) {
+    if received_all(Kind::Pod) && received_all(Kind::Node) {
         own_workload_first(kube, ip, winner)?;
     }
-    let Some(set) = set_of(kube, winner).filter(|_| !state.past_of.sets_unread.contains(&which))
+    let Some(set) = set_of(kube, winner).filter(|_| !state.history.sets_unread.contains(&which))
     else {
         return Ok(());
     };
     let older = kube.replica_sets.values().any(|other| {
         other.deployment == set.deployment && other.replicas > 0 && other.revision < set.revision
     });
-    let broken = older && !winner.ready_to_take_over() && state.past_of.missing_for < PATIENCE;
-    must(!broken, Rule::Kept, || {
+    let broken = older && !winner.ready_to_take_over() && state.history.missing_for < PATIENCE;
+    require(!broken, Rule::Holder, || {
         format!("{} is of a revision that is not ready", next.pod)
     })
 }
 
-/// No pod of the workload that had it last could have it instead of this one.
+/// No pod of the last workload could have the address instead of this pod.
 fn own_workload_first(kube: &Kube, ip: &Ip, winner: &Pod) -> Result<(), Broken> {
     let Some(last) = &ip.status.workload else {
         return Ok(());
@@ -84,18 +84,18 @@ fn own_workload_first(kube: &Kube, ip: &Ip, winner: &Pod) -> Result<(), Broken> 
         wants && well && pod.label.as_ref() == Some(&ip.name) && is_own(pod)
     });
     let passed_over = could.filter(|_| !is_own(winner));
-    must(passed_over.is_none(), Rule::Kept, || {
+    require(passed_over.is_none(), Rule::Holder, || {
         format!(
-            "{} gets it before a pod of the workload that had it",
+            "{} gets the address before a pod of the workload that had it",
             winner.key
         )
     })
 }
 
-/// A status that was written: did somebody lose the address?
+/// A status that was written: the holder may lose the address only for a reason.
 pub fn written(
     state: &State,
-    cast: &Cast,
+    fixtures: &Fixtures,
     before: &Shared<Kube>,
     write: &Write,
     by: Option<usize>,
@@ -112,8 +112,8 @@ pub fn written(
         .and_then(|claim| Some((claim, claim.target()?)))
     {
         let (claim, target) = target;
-        let bound = cast.bound_to(&claim.uid, &target.place.instance);
-        must(bound, Rule::S2, || {
+        let bound = fixtures.bound_to(&claim.uid, &target.place.instance);
+        require(bound, Rule::S2, || {
             format!("{} was never bound to {target:?}", claim.uid)
         })?;
     }
@@ -127,7 +127,7 @@ pub fn written(
     };
     not_needlessly(state, ip, claim, after)?;
     let stays = |next: &Claim| next.uid == claim.uid && next.hold != Hold::Detaching;
-    // What EC2 refused nobody had there.
+    // After a refusal of EC2 the pod did not have the address.
     let refused =
         *what == StatusWrite::Return || after.refused != ip.status.refused && !claim.recorded();
     if ip.deleting || refused || after.claim.as_ref().is_some_and(stays) {
@@ -139,16 +139,16 @@ pub fn written(
     };
     let loser: &PodKey = &claim.pod;
     let Some(next) = after.claim.as_ref().filter(|next| next.uid != claim.uid) else {
-        let how = format!("{loser} lives and loses it to nobody");
+        let how = format!("{loser} runs and loses the address, and no pod gets it");
         return Err(Broken {
-            rule: Rule::Kept,
+            rule: Rule::Holder,
             how,
         });
     };
     let Some(winner) = before.pod(&next.pod, &next.uid) else {
         return Ok(());
     };
-    let unread = by.is_none_or(|by| state.past_of.sets_unread.contains(&by));
+    let unread = by.is_none_or(|by| state.history.sets_unread.contains(&by));
     let newer = set_of(before, living)
         .zip(set_of(before, winner))
         .is_some_and(|(ours, theirs)| {
@@ -157,13 +157,13 @@ pub fn written(
     let rolled_out = newer && winner.ready_to_take_over();
     let failed_over = living.deleting.is_some() && away(state, before, claim);
     let lawful = rolled_out || failed_over;
-    must(lawful, Rule::Kept, || {
-        format!("{loser} lives and loses it to {}", next.pod)
+    require(lawful, Rule::Holder, || {
+        format!("{loser} runs and loses the address to {}", next.pod)
     })
 }
 
-/// A Record that is taken back costs the holder its readiness: the address has to be elsewhere, or go
-/// elsewhere. One Describe that does not show it is no reason.
+/// If a Record is undone, the holder is not ready any more. This is allowed only if the address is at another
+/// place, or must move. One Describe without the address is no reason.
 fn not_needlessly(state: &State, ip: &Ip, claim: &Claim, after: &IpStatus) -> Result<(), Broken> {
     let address = ip.status.address;
     let next = after.claim.as_ref().filter(|_| claim.recorded());
@@ -174,15 +174,15 @@ fn not_needlessly(state: &State, ip: &Ip, claim: &Claim, after: &IpStatus) -> Re
     };
     let on = address.and_then(|address| state.cloud.holder_of(address));
     let needless = to.place == at.place && on.as_ref() == Some(&at.place.interface);
-    must(!needless, Rule::Kept, || {
+    require(!needless, Rule::Holder, || {
         format!(
-            "{} has it where it should be, and has to wait for it",
+            "{} has the address at the right place, and has to wait for it",
             claim.pod
         )
     })
 }
 
-/// Is the machine of this claim gone, unreachable or ending?
+/// Is the machine of this claim gone, unreachable or being terminated?
 fn away(state: &State, kube: &Kube, claim: &Claim) -> bool {
     let Some(target) = claim.target() else {
         return false;

@@ -1,4 +1,4 @@
-//! Words that several rules use.
+//! Queries that several rules use.
 
 use std::net::Ipv4Addr;
 
@@ -18,7 +18,7 @@ pub fn explains(status: &IpStatus, address: Ipv4Addr, interface: &InterfaceId) -
             .any(|entry| entry.address == address && &entry.interface == interface)
 }
 
-/// The pods whose condition says that they have this IP's address.
+/// The pods whose condition says that they have the address of this IP.
 pub fn says_attached<'a>(kube: &'a Kube, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
     let of = |pod: &&Pod| pod.ip.as_ref() == Some(&ip.uid) && pod.says_attached();
     kube.pods.values().filter(of)

@@ -1,4 +1,4 @@
-//! Who takes part in a configuration: a block, nodes with their machines, IPs, pods.
+//! The objects of a configuration: a block, nodes with their machines, IPs, pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -17,25 +17,25 @@ use mooring_plan::objects::{
 use crate::world::cloud::Cloud;
 use crate::world::kube::Kube;
 
-/// The pods' Deployment, where they have one.
+/// The Deployment of the pods that have a `ReplicaSet`.
 const DEPLOYMENT: &str = "deployment";
 
-/// What is true of the cast in every state.
+/// Facts about the objects that are the same in every state.
 #[derive(Clone, Debug, Default)]
-pub struct Cast {
-    /// The node that each pod was bound to, for life.
+pub struct Fixtures {
+    /// The node that each pod is bound to.
     bound: BTreeMap<PodUid, NodeName>,
     machines: BTreeMap<NodeName, BTreeSet<InstanceId>>,
-    /// Ids that EC2 gave, and what they are called in a report.
-    called: Vec<(String, String)>,
+    /// The ids that EC2 gave, and their names in a report.
+    names: Vec<(String, String)>,
 }
 
-/// A world that is being made.
+/// Builds the initial objects of a configuration.
 #[derive(Clone, Debug)]
-pub struct Scene {
+pub struct WorldBuilder {
     pub kube: Kube,
     pub cloud: Cloud,
-    pub cast: Cast,
+    pub fixtures: Fixtures,
     made: u32,
 }
 
@@ -51,36 +51,36 @@ pub fn key(name: &str) -> PodKey {
     PodKey::new("default", name)
 }
 
-impl Cast {
+impl Fixtures {
     /// Was this pod bound to the node of this machine?
     pub fn bound_to(&self, uid: &PodUid, instance: &InstanceId) -> bool {
         let machines = self.bound.get(uid).and_then(|node| self.machines.get(node));
         machines.is_some_and(|machines| machines.contains(instance))
     }
 
-    /// A text with the ids that EC2 gave replaced.
+    /// A text with the ids of EC2 replaced by names.
     #[must_use]
     pub fn readable(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (id, name) in &self.called {
+        for (id, name) in &self.names {
             text = text.replace(id, name);
         }
         text
     }
 }
 
-impl Scene {
-    /// One block, in EC2's subnet.
+impl WorldBuilder {
+    /// One block, in the subnet of EC2.
     pub fn new() -> Self {
-        let mut scene = Self {
+        let mut world = Self {
             kube: Kube::default(),
             cloud: Cloud::new(),
-            cast: Cast::default(),
+            fixtures: Fixtures::default(),
             made: 0,
         };
         let spec = BlockSpec {
             range: BlockRange::parse("203.0.113.0/24", []).unwrap(),
-            subnet: scene.cloud.subnet(),
+            subnet: world.cloud.subnet(),
             node_selector: None,
             interface_tags: BTreeMap::new(),
             allowed_namespaces: Namespaces::All,
@@ -97,18 +97,18 @@ impl Scene {
             release_brake: false,
             status: BlockStatus::default(),
         };
-        scene.kube.blocks.insert(block.name.clone(), block);
-        scene
+        world.kube.blocks.insert(block.name.clone(), block);
+        world
     }
 
-    /// A node with its machine, whose interface has room for one address.
+    /// A node with its machine; the interface has room for one address.
     pub fn node(mut self, name: &str) -> Self {
         let (instance, interface) = self.cloud.machine();
-        self.cast
-            .called
+        self.fixtures
+            .names
             .push((interface.to_string(), format!("eni-{name}")));
-        self.cast
-            .called
+        self.fixtures
+            .names
             .push((instance.to_string(), format!("i-{name}")));
         let node = Node {
             name: NodeName::from(name),
@@ -120,7 +120,7 @@ impl Scene {
             out_of_service: false,
             labels: BTreeMap::new(),
         };
-        self.cast
+        self.fixtures
             .machines
             .entry(node.name.clone())
             .or_default()
@@ -129,7 +129,7 @@ impl Scene {
         self
     }
 
-    /// The interface of a node's machine.
+    /// The interface of the machine of a node.
     pub fn interface_of(&self, node: &str) -> InterfaceId {
         let node = &self.kube.nodes[&NodeName::from(node)];
         let instance = node.instance.as_ref();
@@ -138,14 +138,14 @@ impl Scene {
             .unwrap()
     }
 
-    /// An interface of somebody else that may have an address.
+    /// A foreign interface, which can have an address.
     pub fn foreign(mut self, has: Option<Ipv4Addr>) -> (Self, InterfaceId) {
-        let interface = self.cloud.somebodys_interface();
-        self.cast
-            .called
+        let interface = self.cloud.foreign_interface();
+        self.fixtures
+            .names
             .push((interface.to_string(), "eni-foreign".to_owned()));
         if let Some(address) = has {
-            self.cloud.put_by_hand(address, &interface);
+            self.cloud.put_manually(address, &interface);
         }
         (self, interface)
     }
@@ -179,13 +179,13 @@ impl Scene {
         self
     }
 
-    /// A pod that came through admission and asks for that IP, bound to that node, of that `ReplicaSet`
-    /// if one is named. Each has a UID of its own, also under a name that was used before.
+    /// A pod that admission has changed and that asks for this IP, bound to this node, of this `ReplicaSet` if one
+    /// is named. Each pod has its own UID, also if the name was used before.
     pub fn make_pod(&mut self, name: &str, ip: &str, node: &str, set: Option<&str>) -> Pod {
         self.made += 1;
         let uid = PodUid::new(format!("{name}-{}", self.made));
         let node = NodeName::from(node);
-        self.cast.bound.insert(uid.clone(), node.clone());
+        self.fixtures.bound.insert(uid.clone(), node.clone());
         let ip = IpName::from(ip);
         Pod {
             uid,
@@ -218,7 +218,7 @@ impl Scene {
         self
     }
 
-    /// A `ReplicaSet` of the pods' Deployment.
+    /// A `ReplicaSet` of the Deployment.
     pub fn set(mut self, name: &str, revision: u64, replicas: u64) -> Self {
         let set = ReplicaSet {
             uid: ReplicaSetUid::from(name),

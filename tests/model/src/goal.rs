@@ -1,4 +1,5 @@
-//! At rest, what is has to be what is wished: written down once more, from the users' side.
+//! At rest, the state must be what the objects ask for. This is a second description of the goal, from the
+//! point of view of the user.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -10,21 +11,24 @@ use mooring_plan::reason::Reason;
 use crate::rules::{explains, says_attached};
 use crate::state::State;
 
-fn must(so: bool, what: &str) -> Result<(), String> {
-    if so {
+fn require(holds: bool, what: &str) -> Result<(), String> {
+    if holds {
         Ok(())
     } else {
         Err(format!("at rest, {what}"))
     }
 }
 
-/// Is every IP where it should be, told so, and nothing left over?
-pub fn holds(state: &State) -> Result<(), String> {
+/// Is every address where it must be, does every status say so, and is nothing left over?
+pub fn check(state: &State) -> Result<(), String> {
     let mut ours = BTreeSet::new();
     for ip in state.kube.ips.values() {
-        must(!ip.deleting, "an IP is not gone")?;
-        let said = ip.status.conditions.reserved.as_ref();
-        must(said.is_some(), "an IP says nothing")?;
+        require(!ip.deleting, "a deleted IP still exists")?;
+        let reserved_condition = ip.status.conditions.reserved.as_ref();
+        require(
+            reserved_condition.is_some(),
+            "an IP has no condition Reserved",
+        )?;
         let wished = ip.wish.as_ref().ok().and_then(|wish| wish.address);
         let reserved = |address: &Ipv4Addr| {
             let held = state.kube.reservations.get(address);
@@ -32,24 +36,25 @@ pub fn holds(state: &State) -> Result<(), String> {
         };
         let Some(address) = ip.status.address else {
             let taken = wished.as_ref().and_then(reserved) == Some(false);
-            must(taken, "an address that is free is not reserved")?;
+            require(taken, "a free address is not reserved")?;
             continue;
         };
-        // One that somebody has on an interface is not changed to while a pod has the address.
+        // While a pod has the present address, the IP does not change to an address that is in use elsewhere.
         let in_use = |wished: &Ipv4Addr| {
             let on = state.cloud.holder_of(*wished);
             ip.status.claim.is_some() && on.is_some_and(|on| !explains(&ip.status, *wished, &on))
         };
         let available = wished.filter(|wished| reserved(wished) != Some(false) && !in_use(wished));
-        must(
+        require(
             available.is_none_or(|wished| wished == address),
-            "an edit is not carried out",
+            "an edit has no effect",
         )?;
         if reserved(&address) == Some(true) {
             ours.extend(its_place(state, ip, address)?);
         } else {
-            let in_use = said.is_some_and(|said| said.reason == Reason::AddressInUse);
-            must(
+            let in_use = reserved_condition
+                .is_some_and(|condition| condition.reason == Reason::AddressInUse);
+            require(
                 in_use && ip.status.claim.is_none(),
                 "an address is not reserved",
             )?;
@@ -68,7 +73,7 @@ pub fn holds(state: &State) -> Result<(), String> {
     nothing_left(state, &ours)
 }
 
-/// One IP; the place that its address may be at.
+/// Checks one IP; returns the place where its address may be.
 fn its_place(
     state: &State,
     ip: &Ip,
@@ -78,50 +83,60 @@ fn its_place(
     let foreign = on
         .as_ref()
         .is_some_and(|on| !explains(&ip.status, address, on));
-    let saying: Vec<_> = says_attached(&state.kube, ip).map(|pod| &pod.uid).collect();
+    let attached: Vec<_> = says_attached(&state.kube, ip).map(|pod| &pod.uid).collect();
     let pods = &state.kube.pods;
     let Some(claim) = &ip.status.claim else {
-        must(saying.is_empty(), "a pod says True of nothing")?;
-        must(
+        require(
+            attached.is_empty(),
+            "a gate is True although there is no claim",
+        )?;
+        require(
             on.is_none() || foreign,
-            "an address is left on an interface",
+            "an address remains on an interface",
         )?;
         let waiting = pods.values().find(|pod| could_hold(state, pod, ip));
-        must(waiting.is_none() || foreign, "a pod waits in vain")?;
+        require(
+            waiting.is_none() || foreign,
+            "a pod waits for an address that is free",
+        )?;
         return Ok(None);
     };
-    let holder = holder_of(state, claim).ok_or("at rest, the holder does not want it")?;
+    let holder =
+        holder_of(state, claim).ok_or("at rest, the holder does not ask for the address")?;
     let next = pods
         .values()
         .find(|pod| pod.uid != claim.uid && could_hold(state, pod, ip));
     let lost = holder.deleting.is_some() && away(state, holder);
-    must(
+    require(
         next.is_none() || !lost || foreign,
-        "a dead node's pod keeps it",
+        "a pod on a dead node keeps the address",
     )?;
     let newer = pods.values().find(|pod| {
         could_hold(state, pod, ip)
             && pod.ready_to_take_over()
             && revision(state, pod) > revision(state, holder)
     });
-    must(newer.is_none() || foreign, "the rollout does not go on")?;
+    require(newer.is_none() || foreign, "the rollout does not continue")?;
     let Some(target) = claim.target() else {
-        return Err("at rest, it is never off".to_owned());
+        return Err("at rest, the detach is not finished".to_owned());
     };
     if claim.recorded() {
-        must(
+        require(
             on.as_ref() == Some(&target.place.interface),
-            "it is not there",
+            "the address is not on the interface of the claim",
         )?;
-        must(
-            saying == [&claim.uid],
-            "its holder does not say so, or another does",
+        require(
+            attached == [&claim.uid],
+            "the gate of the holder is not True, or another gate is True",
         )?;
     } else {
-        must(saying.is_empty(), "a pod says True too early")?;
-        must(
+        require(
+            attached.is_empty(),
+            "a gate is True before the claim is recorded",
+        )?;
+        require(
             foreign || place_of(state, &claim.pod).is_none_or(|place| full(state, &place, address)),
-            "it never gets there",
+            "the address is never attached",
         )?;
     }
     Ok(Some((address, target.place.interface.clone())))
@@ -146,7 +161,7 @@ fn nothing_left(state: &State, ours: &BTreeSet<(Ipv4Addr, InterfaceId)>) -> Resu
             .find(|ip| Some(&ip.uid) == held.owner.as_ref());
         let needed = owner.is_some_and(|ip| {
             let wished = ip.wish.as_ref().ok().and_then(|wish| wish.address);
-            // While the holder cannot be attached, the old address stays reserved too.
+            // The old address also stays reserved while the holder cannot be attached.
             let waits = ip
                 .status
                 .claim
@@ -154,11 +169,11 @@ fn nothing_left(state: &State, ours: &BTreeSet<(Ipv4Addr, InterfaceId)>) -> Resu
                 .is_some_and(|claim| !claim.recorded());
             ip.status.address == Some(held.address) || wished == Some(held.address) || waits
         });
-        must(needed, "an address stays reserved")?;
+        require(needed, "an address stays reserved")?;
     }
     for place in state.cloud.assigned() {
-        let known = ours.contains(&place) || state.past_of.by_hand.contains(&place);
-        must(known, "an address is left on an interface")?;
+        let known = ours.contains(&place) || state.history.manual.contains(&place);
+        require(known, "an address is left on an interface")?;
     }
     for pod in state.kube.pods.values().filter(|pod| !pod.annotated) {
         let over = pod.deleting.is_some() || pod.ended;
@@ -166,7 +181,10 @@ fn nothing_left(state: &State, ours: &BTreeSet<(Ipv4Addr, InterfaceId)>) -> Resu
             .label
             .as_ref()
             .is_some_and(|name| state.kube.ips.contains_key(name));
-        must(over || !known, "a pod is not let go")?;
+        require(
+            over || !known,
+            "a pod without the annotation still has the label",
+        )?;
     }
     Ok(())
 }
@@ -179,7 +197,7 @@ fn away(state: &State, pod: &Pod) -> bool {
     node.is_none_or(|node| node.unreachable || node.out_of_service)
 }
 
-/// The interface on the machine that this pod is bound to.
+/// The interface of the machine that this pod is bound to.
 fn place_of(state: &State, key: &PodKey) -> Option<InterfaceId> {
     let node = state
         .kube
@@ -196,7 +214,7 @@ fn full(state: &State, interface: &InterfaceId, address: Ipv4Addr) -> bool {
         .any(|(other, on)| on == interface && *other != address)
 }
 
-/// Could this pod hold this IP's address now?
+/// Could this pod hold the address of this IP now?
 fn could_hold(state: &State, pod: &Pod, ip: &Ip) -> bool {
     let node = pod
         .node

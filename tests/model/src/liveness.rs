@@ -1,8 +1,8 @@
-//! Liveness, from every state: without further faults, with everything heard of, a fair run of all
-//! controllers comes to rest in few steps, where the wish has it, and nothing is written any more.
+//! Liveness, from every state: without further faults, and with all watch events received, a fair run of all
+//! controllers ends after a few steps in a state that fulfils the goal, and no more writes follow.
 //!
-//! Runs from different states soon meet. What a run has shown to end well is remembered, so that each
-//! state of all runs is gone through once.
+//! Runs from different states soon reach the same states. The states of successful runs are stored, so that
+//! each state is visited once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -10,28 +10,28 @@ use std::sync::{Mutex, PoisonError};
 use mooring_plan::step::Step;
 
 use crate::action::brief;
-use crate::cast::Cast;
+use crate::fixtures::Fixtures;
+use crate::goal;
 use crate::shared::fingerprint;
 use crate::state::State;
-use crate::wish;
 use crate::world::controller::Controller;
 
-/// At most so many rounds, in each of which every controller takes a step for every IP.
+/// The maximum number of rounds. In each round every controller takes a step for every IP.
 const ROUNDS: usize = 1000;
 
-/// So many parts has the memory, so that threads seldom wait for each other.
+/// The number of shards of the set of states, so that threads seldom wait for the same lock.
 const SHARDS: usize = 64;
 
-/// What ends well.
+/// The states from which a run succeeds.
 #[derive(Debug)]
-pub struct Calm {
+pub struct Liveness {
     ends_well: Vec<Mutex<HashSet<u64>>>,
 }
 
-/// Steps, for a report.
-type Story = Vec<String>;
+/// The steps of a run, for a report.
+type Steps = Vec<String>;
 
-impl Calm {
+impl Liveness {
     pub fn new() -> Self {
         let ends_well = (0..SHARDS).map(|_| Mutex::default()).collect();
         Self { ends_well }
@@ -53,46 +53,49 @@ impl Calm {
         }
     }
 
-    /// How many states the runs went through.
+    /// The number of states that the runs visited.
     pub fn states(&self) -> usize {
         let part =
             |part: &Mutex<HashSet<u64>>| part.lock().unwrap_or_else(PoisonError::into_inner).len();
         self.ends_well.iter().map(part).sum()
     }
 
-    /// Does it come to rest from here, whoever is first, and whether late requests land or are lost?
-    pub fn settles(&self, cast: &Cast, state: &State) -> Result<(), String> {
-        for (order, calm) in runs(cast, state) {
-            self.run(cast, calm, &order, None)?;
+    /// Does every run from this state succeed: in each order of the controllers, and whether late requests are
+    /// executed or lost?
+    pub fn settles(&self, fixtures: &Fixtures, state: &State) -> Result<(), String> {
+        for (order, start) in runs(fixtures, state) {
+            self.run(fixtures, start, &order, None)?;
         }
         Ok(())
     }
 
-    /// The first run that does not end well, step by step.
-    pub fn explain(&self, cast: &Cast, state: &State) -> Option<(String, Story)> {
-        runs(cast, state).into_iter().find_map(|(order, calm)| {
-            let mut story = Story::new();
-            let failed = Self::new()
-                .run(cast, calm, &order, Some(&mut story))
-                .err()?;
-            Some((failed, story))
-        })
+    /// The first run that fails, step by step.
+    pub fn explain(&self, fixtures: &Fixtures, state: &State) -> Option<(String, Steps)> {
+        runs(fixtures, state)
+            .into_iter()
+            .find_map(|(order, start)| {
+                let mut story = Steps::new();
+                let failed = Self::new()
+                    .run(fixtures, start, &order, Some(&mut story))
+                    .err()?;
+                Some((failed, story))
+            })
     }
 
-    /// Where a run from here rests.
-    pub fn rest(&self, cast: &Cast, state: &State) -> Result<State, String> {
-        let (order, calm) = runs(cast, state).swap_remove(0);
-        let mut story = Story::new();
-        let rest = Self::new().run(cast, calm, &order, Some(&mut story));
+    /// The final state of a run from this state.
+    pub fn rest(&self, fixtures: &Fixtures, state: &State) -> Result<State, String> {
+        let (order, start) = runs(fixtures, state).swap_remove(0);
+        let mut story = Steps::new();
+        let rest = Self::new().run(fixtures, start, &order, Some(&mut story));
         rest.map_err(|failed| format!("{failed}\n{}", story.join("\n")))
     }
 
     fn run(
         &self,
-        cast: &Cast,
+        fixtures: &Fixtures,
         mut state: State,
         order: &[usize],
-        mut story: Option<&mut Story>,
+        mut story: Option<&mut Steps>,
     ) -> Result<State, String> {
         let mut met: HashMap<u64, usize> = HashMap::new();
         let mut written = 0;
@@ -104,9 +107,9 @@ impl Calm {
             }
             if let Some(before) = met.get(&key) {
                 if *before != written {
-                    return Err("it goes round in circles, and writes".to_owned());
+                    return Err("it repeats the same states, and writes".to_owned());
                 }
-                wish::holds(&state)?;
+                goal::check(&state)?;
                 self.remember(met.into_keys());
                 return Ok(state);
             }
@@ -118,7 +121,7 @@ impl Calm {
                         controller.change(Controller::receive_all);
                     }
                 }
-                let (took, wrote) = turn(cast, &mut state, *which, story.as_deref_mut());
+                let (took, wrote) = turn(fixtures, &mut state, *which, story.as_deref_mut());
                 busy |= took;
                 written += wrote;
             }
@@ -128,29 +131,29 @@ impl Calm {
             if let Some(broken) = &state.broken {
                 return Err(broken.to_string());
             }
-            state.mark = None;
+            state.milestone = None;
             state.waits = 0;
         }
-        Err(format!("it does not rest within {ROUNDS} rounds"))
+        Err(format!("it does not come to rest within {ROUNDS} rounds"))
     }
 }
 
-/// The calm runs from a state: each order of the controllers; late requests land at once, or never.
-fn runs(cast: &Cast, state: &State) -> Vec<(Vec<usize>, State)> {
-    let mut calm = state.clone();
-    calm.faults = 0;
-    calm.past.clear();
-    calm.at.clear();
-    calm.mark = None;
-    calm.waits = 0;
-    let mut starts = vec![calm.clone()];
+/// The runs from a state: each order of the controllers; late requests are executed at once, or never.
+fn runs(fixtures: &Fixtures, state: &State) -> Vec<(Vec<usize>, State)> {
+    let mut start = state.clone();
+    start.faults = 0;
+    start.old_clouds.clear();
+    start.at.clear();
+    start.milestone = None;
+    start.waits = 0;
+    let mut starts = vec![start.clone()];
     starts[0].late.clear();
-    if !calm.late.is_empty() {
-        for late in calm.late.clone() {
-            calm.land(cast, &late);
+    if !start.late.is_empty() {
+        for late in start.late.clone() {
+            start.execute_late(fixtures, &late);
         }
-        calm.mark = None;
-        starts.push(calm);
+        start.milestone = None;
+        starts.push(start);
     }
     let forwards: Vec<usize> = (0..state.controllers.len()).collect();
     let backwards: Vec<usize> = forwards.iter().rev().copied().collect();
@@ -166,13 +169,13 @@ fn runs(cast: &Cast, state: &State) -> Vec<(Vec<usize>, State)> {
     orders.into_iter().flat_map(each).collect()
 }
 
-/// One whole step of a controller for each IP, and an inventory if one is due: did it do anything, and
-/// how often did it write?
+/// Performs one step of a controller for each IP, and an inventory if one is due. Returns whether it did anything,
+/// and the number of its writes.
 fn turn(
-    cast: &Cast,
+    fixtures: &Fixtures,
     state: &mut State,
     which: usize,
-    mut story: Option<&mut Story>,
+    mut story: Option<&mut Steps>,
 ) -> (bool, usize) {
     let (mut busy, mut written) = (false, 0);
     let controller = &state.controllers[which];
@@ -194,12 +197,12 @@ fn turn(
             if let Some(story) = story.as_deref_mut() {
                 story.push(format!("[{which}] {name}: {}", brief(step)));
             }
-            state.begin(cast, which, &name);
+            state.begin(fixtures, which, &name);
         }
         busy = true;
         let request = state.controllers[which].requests.get(&name);
         if request.is_some_and(|request| request.answer.is_none()) {
-            state.execute(cast, which, &name);
+            state.execute(fixtures, which, &name);
         }
         state.answer(which, &name);
     }
