@@ -21,7 +21,7 @@ use tokio_rustls::client::TlsStream;
 
 use mooring_cluster::Mooring;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![
     alone a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_who_asks,

@@ -5,8 +5,8 @@ use std::time::Duration;
 use mooring_cluster::{Fault, NodeSpec};
 use serde_json::json;
 
-use crate::objects::on;
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::objects::on;
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
     shared an_assign_whose_answer_is_lost_is_found_and_not_feared,

@@ -6,10 +6,10 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::objects::{IP, merged};
+use crate::harness::expectations::GATE;
+use crate::harness::objects::{IP, merged};
+use crate::harness::scene::Scene;
 use crate::pod_additions::{UID, anonymous};
-use crate::promises::GATE;
-use crate::scene::Scene;
 
 scenes![
     shared a_pod_of_any_kind_is_accepted_and_what_its_user_wrote_stays,

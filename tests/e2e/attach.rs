@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mooring_cluster::MooringOptions;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![
     shared an_annotated_pod_gets_its_address_and_is_ready,
@@ -41,7 +41,7 @@ async fn attaching_costs_one_call_two_status_writes_and_one_pod_write(scene: &Sc
     scene.expect_labelled(&node.name, &block).await;
     scene.expect_two_inventories().await;
     let ip = scene.ip("web", 10).await;
-    let costs = scene.costs().await;
+    let costs = scene.count_requests().await;
     scene.pod("web", &ip).await;
     scene.expect_attached(&ip, "web").await;
     scene.expect_pod_ready("web").await;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use mooring_cluster::MooringOptions;
 use serde_json::{Value, json};
 
-use crate::asking::{Said, ip_named};
-use crate::objects::merged;
+use crate::harness::objects::merged;
+use crate::harness::requests::{ApiResponse, ip_named};
+use crate::harness::scene::{Ip, SOON, Scene};
 use crate::readme::{AUTHORIZE_USE, arguments, blocks};
-use crate::scene::{Ip, SOON, Scene};
 
 scenes![
     alone a_user_needs_the_right_himself,
@@ -111,7 +111,7 @@ async fn grant(scene: &Scene, ip: &Ip) {
 }
 
 /// What a user would be told who creates a pod that asks for an IP, runs as an account, and has these owners.
-async fn asks(scene: &Scene, user: &str, ip: &str, account: &str, owners: &Value) -> Said {
+async fn asks(scene: &Scene, user: &str, ip: &str, account: &str, owners: &Value) -> ApiResponse {
     let changes =
         json!({"metadata": {"ownerReferences": owners}, "spec": {"serviceAccountName": account}});
     let pod = scene.pod_asking("web", ip, &changes);
@@ -123,7 +123,7 @@ fn account(scene: &Scene, name: &str) -> String {
 }
 
 /// The refusal of somebody without the right.
-fn expect_refused(scene: &Scene, said: Said, ip: &Ip, user: &str) {
+fn expect_refused(scene: &Scene, said: ApiResponse, ip: &Ip, user: &str) {
     let parts = [
         "pod ",
         &format!("may not use IP \"{}\"", ip.name),

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::asking::block_named;
-use crate::scene::Scene;
+use crate::harness::requests::block_named;
+use crate::harness::scene::Scene;
 
 scenes![
     shared a_block_is_canonical_and_overlaps_no_other,

@@ -12,7 +12,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 use crate::self_managed::ask_on;
 
 scenes![alone cert_managers_certificate_is_served_trusted_and_renewed];

@@ -9,15 +9,15 @@ use mooring_cluster::{Authority, ClusterOptions, MooringOptions, free_port, repo
 use serde_json::json;
 
 use crate::certificates::{believing, dial};
-use crate::scene::{SOON, Scene};
-use crate::stage;
+use crate::harness::runner;
+use crate::harness::scene::{SOON, Scene};
 
 pub fn scenes() -> Vec<Trial> {
     let name = concat!(
         module_path!(),
         "::an_api_server_that_shows_a_certificate_is_answered"
     );
-    vec![stage::alone_in(
+    vec![runner::alone_in(
         name,
         showing_a_certificate,
         an_api_server_that_shows_a_certificate_is_answered,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::json;
 
-use crate::scene::{SOON, Scene};
+use crate::harness::scene::{SOON, Scene};
 
 scenes![alone a_lease_counts_for_as_long_as_it_is_seen_to_change_whatever_time_it_says];
 

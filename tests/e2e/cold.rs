@@ -6,7 +6,7 @@ use mooring_cluster::{MooringOptions, repository};
 use serde_json::{Value, json};
 
 use crate::certificates::{believing, dial, serve_from_here};
-use crate::scene::{AFTER_NODE_DEATH, SOON, Scene};
+use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
 
 scenes![
     alone a_cluster_starts_from_cold_without_mooring_and_then_with_it,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{SOON, Scene};
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     shared of_two_pods_one_wins_and_the_other_inherits,

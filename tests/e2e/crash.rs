@@ -2,8 +2,8 @@
 
 use mooring_cluster::{Fault, FaultId, MooringOptions};
 
-use crate::objects::on;
-use crate::scene::{SOON, Scene};
+use crate::harness::objects::on;
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone killed_between_claim_and_assign_it_goes_on,

@@ -1,6 +1,6 @@
 //! An IP, or its reservation, is deleted while a pod has the address.
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![
     shared a_deleted_ip_is_gone_only_when_its_address_is_detached,
@@ -79,9 +79,11 @@ async fn an_ip_created_again_is_another_ip(scene: &Scene) {
     let first = scene.get("IP", &ip.name).await.expect("it is attached");
     scene.delete("IP", &ip.name).await;
     scene
-        .eventually("the first is gone", crate::scene::SOON, async || {
-            scene.get("IP", &ip.name).await.is_none()
-        })
+        .eventually(
+            "the first is gone",
+            crate::harness::scene::SOON,
+            async || scene.get("IP", &ip.name).await.is_none(),
+        )
         .await;
     scene.expect_gate_closed("web", "IPDeleted").await;
     // At once, while the garbage collector may still look for what the first has owned.

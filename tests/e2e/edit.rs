@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
     shared a_free_address_takes_the_old_ones_place,

@@ -3,8 +3,8 @@
 use mooring_cluster::Node;
 use serde_json::json;
 
-use crate::objects::{annotated, merged, on};
-use crate::scene::{AFTER_NODE_DEATH, Ip, Scene};
+use crate::harness::objects::{annotated, merged, on};
+use crate::harness::scene::{AFTER_NODE_DEATH, Ip, Scene};
 
 scenes![
     shared a_dead_nodes_address_follows_the_pod,
@@ -78,7 +78,7 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
     scene.expect_labelled(&b.name, &block).await;
     let ip = scene.ip("web", 10).await;
     let stuck = annotated("test.mooring/stuck-terminating", "true");
-    let template = crate::objects::merged(on(&a), &stuck);
+    let template = crate::harness::objects::merged(on(&a), &stuck);
     scene
         .deployment_with("web", &ip, &json!({"template": template}))
         .await;
@@ -139,7 +139,7 @@ async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene
     scene
         .eventually("the node is dead", AFTER_NODE_DEATH, async || {
             let node = scene.get("Node", &b.name).await.ok_or("no node")?;
-            match crate::promises::condition(&node, "Ready") {
+            match crate::harness::expectations::condition(&node, "Ready") {
                 Some(("Unknown", ..)) => Ok(()),
                 other => Err(format!("{other:?}")),
             }

@@ -1,7 +1,8 @@
-//! `tests/faults.toml`: which test shows that a fault is survived. It fails on a number of docs/design/faults.md that
-//! has no test, and on a test that does not exist, did not run, was ignored, or ran more than once.
+//! Checks `tests/faults.toml`: which test shows that a fault is survived. The check fails on a number of
+//! docs/design/faults.md that has no test, and on a test that does not exist, did not run, was ignored, or ran more
+//! than once.
 //!
-//! The scenes of this binary are known here. Of the others, `make test-fast` writes down what ran.
+//! This binary has the list of its scenes. For other tests, `make test-fast` writes a log.
 
 mod log;
 mod named;
@@ -14,35 +15,35 @@ use mooring_cluster::repository;
 use log::Log;
 use named::Named;
 
-/// Faults, and what has to hold besides, each with the tests that show it.
+/// The faults and the other promises, each with its tests.
 type Promises = BTreeMap<String, Vec<String>>;
 
-/// What ran in this process.
-pub struct Played {
-    /// Every scene that there is.
+/// The scenes that ran in this process.
+pub struct TestRun {
+    /// All scenes.
     pub all: Vec<String>,
-    /// Those that are marked to be left out.
+    /// The ignored scenes.
     pub ignored: Vec<String>,
-    /// All of them ran: none was filtered out.
-    pub whole: bool,
+    /// All scenes ran: none was filtered out.
+    pub complete: bool,
 }
 
-/// Checks the file against what ran; the error tells everything that is wrong. After a run of a few scenes only
+/// Compares the file with the tests that ran; the error contains all mistakes. After a run of some scenes, only the
 /// names are checked.
-pub fn check(played: &Played) -> Result<(), String> {
+pub fn check(run: &TestRun) -> Result<(), String> {
     let read = |path: &str| {
         std::fs::read_to_string(repository().join(path)).map_err(|error| format!("{path}: {error}"))
     };
     let promises = parse(&read("tests/faults.toml")?)?;
     let mut wrong = missing(&numbers(&read("docs/design/faults.md")?), &promises);
-    let log = if played.whole {
+    let log = if run.complete {
         Some(Log::read()?)
     } else {
         None
     };
     for (fault, tests) in &promises {
         for test in tests {
-            if let Err(why) = shown(test, played, log.as_ref()) {
+            if let Err(why) = shown(test, run, log.as_ref()) {
                 wrong.push(format!("{fault}: {test} {why}"));
             }
         }
@@ -54,7 +55,7 @@ pub fn check(played: &Played) -> Result<(), String> {
     }
 }
 
-/// The file: numbers at the top, and a table of what has to hold besides.
+/// Reads the file: numbers at the top, and a table with the other promises.
 fn parse(text: &str) -> Result<Promises, String> {
     let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut promises = Promises::new();
@@ -108,21 +109,21 @@ fn missing(numbers: &BTreeSet<u32>, promises: &Promises) -> Vec<String> {
     wrong
 }
 
-/// Did this test run, once, and pass? Without a log: does it exist?
-fn shown(test: &str, played: &Played, log: Option<&Log>) -> Result<(), String> {
+/// Did this test run once and pass? Without a log: does it exist?
+fn shown(test: &str, run: &TestRun, log: Option<&Log>) -> Result<(), String> {
     match Named::parse(test)? {
-        Named::Scene => match played.all.iter().filter(|name| *name == test).count() {
+        Named::Scene => match run.all.iter().filter(|name| *name == test).count() {
             0 => Err("does not exist".to_owned()),
-            1 if played.ignored.iter().any(|name| name == test) => Err("is ignored".to_owned()),
+            1 if run.ignored.iter().any(|name| name == test) => Err("is ignored".to_owned()),
             1 => Ok(()),
-            _ => Err("is there more than once".to_owned()),
+            _ => Err("exists more than once".to_owned()),
         },
         Named::Test(named) => {
             named.exists()?;
             let Some(log) = log else { return Ok(()) };
             if log.is_older_than(&named.file)? {
                 return Err(
-                    "has changed since what ran was written down: run `make test-fast`".to_owned(),
+                    "has changed since the log was written: run `make test-fast`".to_owned(),
                 );
             }
             log.ran_once(&named)
@@ -130,12 +131,12 @@ fn shown(test: &str, played: &Played, log: Option<&Log>) -> Result<(), String> {
     }
 }
 
-/// Lists that break a rule are found to.
+/// Tests that the check finds each mistake.
 pub fn scenes() -> Vec<Trial> {
-    let played = || Played {
+    let run = || TestRun {
         all: vec!["e2e::a::b".to_owned(), "e2e::a::left_out".to_owned()],
         ignored: vec!["e2e::a::left_out".to_owned()],
-        whole: true,
+        complete: true,
     };
     let log = || {
         Log::of(
@@ -147,7 +148,7 @@ pub fn scenes() -> Vec<Trial> {
         )
     };
     let says = move |test: &'static str, word: &'static str| {
-        let said = shown(test, &played(), Some(&log()));
+        let said = shown(test, &run(), Some(&log()));
         match said {
             Ok(()) if word.is_empty() => Ok(()),
             Err(why) if !word.is_empty() && why.contains(word) => Ok(()),

@@ -3,7 +3,7 @@
 use hyper::Request;
 use kube::client::Body;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![shared moorings_requests_have_seats_of_their_own];
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::scene::{SOON, Scene};
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     shared an_address_on_a_foreign_interface_is_left_there_until_take_from_names_it,
@@ -18,7 +18,9 @@ async fn an_address_on_a_foreign_interface_is_left_there_until_take_from_names_i
     let ip = scene.ip("web", 10).await;
     let eni = &foreign.interfaces[0];
     scene.foreign_assign(eni, &ip.address).await;
-    scene.pod_with("web", &ip, &crate::objects::on(&ours)).await;
+    scene
+        .pod_with("web", &ip, &crate::harness::objects::on(&ours))
+        .await;
     scene
         .eventually("the interface is named", SOON, async || {
             let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
@@ -78,7 +80,9 @@ async fn an_address_that_was_moved_away_is_not_stolen_back(scene: &Scene) {
     scene.expect_labelled(&a.name, &block).await;
     scene.expect_labelled(&b.name, &block).await;
     let ip = scene.ip("web", 10).await;
-    scene.pod_with("web", &ip, &crate::objects::on(&a)).await;
+    scene
+        .pod_with("web", &ip, &crate::harness::objects::on(&a))
+        .await;
     scene.expect_attached(&ip, "web").await;
     scene.foreign_assign(&b.interfaces[0], &ip.address).await;
     let message = scene.expect_gate_closed("web", "AddressInUse").await;

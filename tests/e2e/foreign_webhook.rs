@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::objects::IP;
-use crate::promises::GATE;
-use crate::scene::Scene;
+use crate::harness::expectations::GATE;
+use crate::harness::objects::IP;
+use crate::harness::scene::Scene;
 
 scenes![
     shared what_another_webhook_takes_out_is_put_back,
@@ -119,7 +119,7 @@ async fn in_force(scene: &Scene) {
     scene
         .eventually(
             "the other webhook is asked",
-            crate::scene::SOON,
+            crate::harness::scene::SOON,
             async || {
                 let pod = scene.would_create(&probe).await.accepted();
                 pod["metadata"]["labels"].is_null()

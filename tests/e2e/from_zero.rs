@@ -2,8 +2,8 @@
 
 use mooring_cluster::NodeSpec;
 
+use crate::harness::scene::Scene;
 use crate::readme::{INSTALL, page};
-use crate::scene::Scene;
 
 scenes![shared without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_that_comes_ends_it];
 

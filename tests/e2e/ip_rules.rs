@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::asking::{block_named, ip_named};
-use crate::scene::Scene;
+use crate::harness::requests::{block_named, ip_named};
+use crate::harness::scene::Scene;
 
 scenes![
     shared an_address_must_be_usable_in_its_block,
@@ -131,7 +131,7 @@ async fn an_attached_ip_cannot_go_to_another_block(scene: &Scene) {
     scene
         .eventually(
             "it is reserved in the other block",
-            crate::scene::SOON,
+            crate::harness::scene::SOON,
             async || {
                 let now = scene.get("IP", &ip.name).await.ok_or("no such IP")?;
                 let status = &now["status"];
@@ -188,13 +188,13 @@ async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
     scene.remember_block(&twin);
     let spec = json!({"cidr": scene.subnet.cidr, "subnetID": scene.subnet.id});
     scene.creates(&block_named(&twin, &spec)).await.accepted();
-    let replicas = scene.world.replicas.lock().await;
+    let replicas = scene.test_cluster.replicas.lock().await;
     scene.cluster().register_webhooks(&[&replicas[0]]).await;
     drop(replicas);
     scene
         .eventually(
             "the webhook knows of both",
-            crate::scene::SOON,
+            crate::harness::scene::SOON,
             async || {
                 let said = scene.would_create(&asking(scene, &scene.address(10))).await;
                 let ambiguous = ["lies in more than one IPBlock", &block, &twin];

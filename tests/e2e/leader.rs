@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mooring_cluster::{Fault, Mooring, MooringOptions};
 
-use crate::scene::{SOON, Scene};
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone when_the_leader_is_killed_the_other_goes_on,

@@ -3,8 +3,8 @@
 use mooring_cluster::{InterfaceSpec, Node, NodeSpec};
 use serde_json::json;
 
-use crate::objects::on;
-use crate::scene::{AFTER_NODE_DEATH, SOON, Scene};
+use crate::harness::objects::on;
+use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
 
 scenes![
     shared a_node_that_comes_again_on_another_instance_is_another_place,

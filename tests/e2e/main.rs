@@ -1,11 +1,12 @@
-//! The promises, end to end: real Kubernetes, the EC2 emulator, and the built `mooring`.
+//! The end-to-end tests (scenes): real Kubernetes, the EC2 emulator, and the built `mooring`.
 //!
-//! One cluster is shared by the scenes that can share it, side by side; scenes that kill or count get one of
-//! their own. After every scene the histories of EC2 and of the API server are judged (`safety`).
+//! Scenes that can share a cluster run side by side in one cluster. Scenes that kill processes or count requests
+//! have a cluster of their own. After every scene, the judge checks the histories of EC2 and of the API server
+//! (`harness::judge`).
 //!
 //! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`, and
-//! `MOORING_E2E_ONLY="attach room"` those that contain one of several words. `MOORING_E2E_SHARED` and
-//! `MOORING_E2E_ALONE` say how many scenes of either sort run at a time (6 and 3).
+//! `MOORING_E2E_ONLY="attach room"` runs those that contain one of several words. `MOORING_E2E_SHARED` and
+//! `MOORING_E2E_ALONE` are the numbers of scenes of each kind that run at a time (6 and 3).
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -17,18 +18,7 @@
 )]
 
 #[macro_use]
-mod stage;
-mod asking;
-mod costs;
-mod evidence;
-mod explained;
-mod faults;
-mod objects;
-mod promises;
-mod rules;
-mod safety;
-mod scene;
-mod world;
+mod harness;
 
 mod abuse;
 mod answers;
@@ -45,6 +35,7 @@ mod crash;
 mod delete;
 mod edit;
 mod failover;
+mod faults;
 mod flow_control;
 mod foreign;
 mod foreign_webhook;
@@ -89,12 +80,14 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
+use harness::{clusters, judge, runner};
+
 fn trials() -> Vec<Trial> {
     [
-        // Those that need the machine for themselves, before anybody else is there.
+        // These need the whole machine: they run before the others.
         rolling::scenes(),
         self_managed::scenes(),
-        // It waits for a minute, and so comes early.
+        // It waits for a minute, so it starts early.
         vanished::scenes(),
         abuse::scenes(),
         answers::scenes(),
@@ -110,7 +103,6 @@ fn trials() -> Vec<Trial> {
         crash::scenes(),
         delete::scenes(),
         edit::scenes(),
-        explained::scenes(),
         failover::scenes(),
         faults::scenes(),
         flow_control::scenes(),
@@ -118,6 +110,8 @@ fn trials() -> Vec<Trial> {
         foreign_webhook::scenes(),
         from_zero::scenes(),
         ip_rules::scenes(),
+        judge::explained::scenes(),
+        judge::rules::scenes(),
         leader::scenes(),
         machines::scenes(),
         malformed::scenes(),
@@ -137,7 +131,6 @@ fn trials() -> Vec<Trial> {
         rights::scenes(),
         rollout::scenes(),
         room::scenes(),
-        rules::scenes(),
         schema::scenes(),
         secrets::scenes(),
         stateful::scenes(),
@@ -158,37 +151,37 @@ fn trials() -> Vec<Trial> {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // A waiting scene costs a thread and nothing else; how many run at a time is decided by `stage`.
+    // A waiting scene needs only a thread. `runner` limits how many run at a time.
     arguments.test_threads.get_or_insert(256);
-    stage::quiet_panics();
+    runner::quiet_panics();
     let mut trials = trials();
     let name = |trial: &Trial| trial.name().to_owned();
-    let mut played = faults::Played {
+    let mut run = faults::TestRun {
         all: trials.iter().map(name).collect(),
         ignored: trials
             .iter()
             .filter(|trial| trial.has_ignored_flag())
             .map(name)
             .collect(),
-        whole: true,
+        complete: true,
     };
     if let Ok(only) = std::env::var("MOORING_E2E_ONLY") {
         trials.retain(|trial| {
             only.split_whitespace()
                 .any(|part| trial.name().contains(part))
         });
-        played.whole = false;
+        run.complete = false;
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     let failed = conclusion.has_failed();
     replay::report();
-    stage::report();
-    world::end(failed);
+    runner::report();
+    clusters::end(failed);
     if failed || arguments.list {
         return conclusion.exit_code();
     }
-    played.whole &= conclusion.num_filtered_out == 0;
-    match faults::check(&played) {
+    run.complete &= conclusion.num_filtered_out == 0;
+    match faults::check(&run) {
         Ok(()) => conclusion.exit_code(),
         Err(message) => {
             eprintln!("tests/faults.toml:\n{message}");

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
-use crate::asking::{block_named, ip_named};
-use crate::objects::merged;
-use crate::promises::condition;
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::expectations::condition;
+use crate::harness::objects::merged;
+use crate::harness::requests::{block_named, ip_named};
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![alone every_malformed_object_is_refused_alone_and_everything_else_goes_on];
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::objects::IP;
-use crate::scene::Scene;
+use crate::harness::objects::IP;
+use crate::harness::scene::Scene;
 
 scenes![
     shared a_label_or_a_uid_without_the_annotation_is_refused,
@@ -58,7 +58,7 @@ async fn no_binding_brings_our_annotations(scene: &Scene) {
         }
         let path = format!("/api/v1/namespaces/{}/pods/plain/binding", scene.name);
         let client = scene.cluster().client().await;
-        crate::asking::ask_as(&client, "POST", &path, &binding).await
+        crate::harness::requests::send_as(&client, "POST", &path, &binding).await
     };
     for metadata in [
         json!({"annotations": {IP: ip.name}}),
@@ -84,7 +84,7 @@ async fn no_pod_of_an_excluded_namespace_asks_for_an_address(scene: &Scene) {
             pod["metadata"]["namespace"] = json!(namespace);
             let path = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
             let client = scene.cluster().client().await;
-            let said = crate::asking::ask_as(&client, "POST", &path, &pod).await;
+            let said = crate::harness::requests::send_as(&client, "POST", &path, &pod).await;
             said.rejected(&[
                 "no pod of this namespace can have an address",
                 "create it in another namespace",
@@ -114,7 +114,7 @@ async fn the_audit_log_says_who_was_granted_which_address(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let sentence = "the creation of the pod has the grant";
     scene
-        .eventually(sentence, crate::scene::SOON, async || {
+        .eventually(sentence, crate::harness::scene::SOON, async || {
             let audit = scene.audit();
             let granted = audit
                 .iter()
@@ -144,11 +144,15 @@ async fn what_users_may_do_comes_with_the_roles_that_they_have(scene: &Scene) {
         said.stdout.trim() == "yes"
     };
     scene
-        .eventually("the roles are aggregated", crate::scene::SOON, async || {
-            let said = can("edit", "create ips.ip.wgtwo.com").await
-                && can("view", "get ipblocks.ip.wgtwo.com").await;
-            said.then_some(()).ok_or("not yet")
-        })
+        .eventually(
+            "the roles are aggregated",
+            crate::harness::scene::SOON,
+            async || {
+                let said = can("edit", "create ips.ip.wgtwo.com").await
+                    && can("view", "get ipblocks.ip.wgtwo.com").await;
+                said.then_some(()).ok_or("not yet")
+            },
+        )
         .await;
     for (role, what, may) in [
         ("view", "list ips.ip.wgtwo.com", true),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![
     shared every_way_to_say_ip_means_ours,
@@ -79,17 +79,21 @@ async fn columns_are_as_documented(scene: &Scene) {
     ];
     assert_eq!(head(&shown), [&columns[..], &["AGE"]].concat());
     scene
-        .eventually("the block's row counts", crate::scene::SOON, async || {
-            let shown = table(format!("get ipblocks {block} --no-headers")).await;
-            let row: Vec<&str> = shown.split_whitespace().collect();
-            // Of a /24 AWS keeps five.
-            let counts = ["251", "1", "0", "250", "True"];
-            if row.get(3..8) == Some(&counts[..]) {
-                Ok(())
-            } else {
-                Err(shown)
-            }
-        })
+        .eventually(
+            "the block's row counts",
+            crate::harness::scene::SOON,
+            async || {
+                let shown = table(format!("get ipblocks {block} --no-headers")).await;
+                let row: Vec<&str> = shown.split_whitespace().collect();
+                // Of a /24 AWS keeps five.
+                let counts = ["251", "1", "0", "250", "True"];
+                if row.get(3..8) == Some(&counts[..]) {
+                    Ok(())
+                } else {
+                    Err(shown)
+                }
+            },
+        )
         .await;
 }
 
@@ -130,7 +134,7 @@ async fn every_field_is_described(scene: &Scene) {
     scene
         .eventually(
             "kubectl explain knows the field",
-            crate::scene::SOON,
+            crate::harness::scene::SOON,
             async || {
                 let said = scene.kubectl("explain ip.spec.address").await;
                 let all = format!("{}{}", said.stdout, said.stderr);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use mooring_cluster::{Mooring, MooringOptions, Node, Toxic, Toxiproxy};
 use serde_json::json;
 
-use crate::objects::on;
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::objects::on;
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
     alone a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_is_taken_off,

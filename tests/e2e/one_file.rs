@@ -3,8 +3,8 @@
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::asking::{block_named, ip_named};
-use crate::scene::Scene;
+use crate::harness::requests::{block_named, ip_named};
+use crate::harness::scene::Scene;
 
 scenes![
     shared block_ip_and_pod_in_one_file_are_applied_fifty_times_of_fifty,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![
     alone an_api_server_that_restarts_detaches_nothing,
@@ -21,11 +21,11 @@ async fn an_api_server_that_restarts_detaches_nothing(scene: &Scene) {
     scene
         .eventually(
             "the API server answers again",
-            crate::scene::SOON,
+            crate::harness::scene::SOON,
             async || scene.kubectl("get ips").await.ok,
         )
         .await;
-    mooring.wait_until_ready(crate::scene::SOON).await;
+    mooring.wait_until_ready(crate::harness::scene::SOON).await;
     scene.expect_attached(&ip, "web").await;
     assert_eq!(
         scene.mutations().await.len(),

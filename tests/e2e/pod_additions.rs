@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::objects::{IP, merged};
-use crate::promises::GATE;
-use crate::scene::{Ip, Scene};
+use crate::harness::expectations::GATE;
+use crate::harness::objects::{IP, merged};
+use crate::harness::scene::{Ip, Scene};
 
 scenes![
     shared a_pod_is_given_exactly_what_it_needs,

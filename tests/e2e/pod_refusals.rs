@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::asking::ip_named;
-use crate::objects::IP;
-use crate::scene::{SOON, Scene};
+use crate::harness::objects::IP;
+use crate::harness::requests::ip_named;
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     shared a_missing_ip_and_one_of_others_are_refused_in_the_same_words,
@@ -151,7 +151,7 @@ async fn daemon_set_and_mirror_pods_are_refused(scene: &Scene) {
     said.rejected(&["mirrors a static pod", "use a Deployment"]);
     let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
         "metadata": {"name": "every", "namespace": scene.name},
-        "spec": {"selector": {"matchLabels": {"app": "every"}}, "template": crate::scene::Scene::template("every", &ip)}});
+        "spec": {"selector": {"matchLabels": {"app": "every"}}, "template": crate::harness::scene::Scene::template("every", &ip)}});
     scene.creates(&set).await.accepted();
     let told = scene.expect_event("FailedCreate", "every").await;
     assert!(

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::objects::on;
-use crate::scene::Scene;
+use crate::harness::objects::on;
+use crate::harness::scene::Scene;
 
 scenes![
     shared take_from_gets_no_primary_address_and_the_ip_can_still_be_deleted,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mooring_cluster::{HttpAnswer, Mooring, MooringOptions, http_get};
 use serde_json::{Value, json};
 
-use crate::scene::{SOON, Scene};
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone without_an_api_server_it_is_healthy_and_not_ready,

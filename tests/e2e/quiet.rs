@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mooring_cluster::MooringOptions;
 
-use crate::scene::{SOON, Scene};
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_period,
@@ -31,7 +31,7 @@ async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_per
     scene.expect_event("ClaimedByOther", "second").await;
     quiet_for_a_period(scene).await;
 
-    let (begin, started) = (scene.costs().await, Instant::now());
+    let (begin, started) = (scene.count_requests().await, Instant::now());
     let before = scene.ec2().calls().await.of(DESCRIBE);
     scene
         .eventually("five periods more", Duration::from_mins(1), async || {
@@ -56,7 +56,7 @@ async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_per
 async fn quiet_for_a_period(scene: &Scene) {
     scene
         .eventually("a period without a write", SOON, async || {
-            let begin = scene.costs().await;
+            let begin = scene.count_requests().await;
             let before = scene.ec2().calls().await.of(DESCRIBE);
             scene
                 .eventually("two lists", SOON, async || {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use mooring_cluster::{CertManager, control_plane_binary, repository};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![
     alone the_readmes_commands_install_and_those_of_operate_uninstall,

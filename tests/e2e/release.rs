@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::objects::{IP, annotated};
-use crate::promises::{GATE, condition};
-use crate::scene::{SOON, Scene};
+use crate::harness::expectations::{GATE, condition};
+use crate::harness::objects::{IP, annotated};
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     shared a_deleted_pods_address_is_detached,

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use mooring_cluster::AuditEvent;
 use serde_json::{Value, json};
 
-use crate::promises::GATE;
-use crate::rules::is_end;
-use crate::safety::in_order;
-use crate::scene::Scene;
+use crate::harness::expectations::GATE;
+use crate::harness::judge::in_order;
+use crate::harness::judge::rules::is_end;
+use crate::harness::scene::Scene;
 
 scenes![
     shared mooring_has_every_right_it_uses_and_its_gate_is_its_own,
@@ -25,7 +25,7 @@ impl Scene {
         }
         forbidden(audit);
         foreign_gates(audit);
-        for mooring in self.world.replicas.lock().await.iter() {
+        for mooring in self.test_cluster.replicas.lock().await.iter() {
             let log = mooring.log();
             let told = log.lines().find(|line| line.contains(" is forbidden: "));
             assert!(

@@ -10,7 +10,7 @@ use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
 use crate::certificates::{believe, kustomized};
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
 

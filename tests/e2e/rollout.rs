@@ -5,10 +5,10 @@ use std::time::Duration;
 use mooring_cluster::{MooringOptions, Node, NodeSpec};
 use serde_json::json;
 
-use crate::costs::Costs;
-use crate::objects::{annotated, merged, on};
-use crate::promises::GATE;
-use crate::scene::{Ip, Scene};
+use crate::harness::expectations::GATE;
+use crate::harness::objects::{annotated, merged, on};
+use crate::harness::request_counts::RequestCounts;
+use crate::harness::scene::{Ip, Scene};
 
 scenes![
     alone moving_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes,
@@ -35,7 +35,7 @@ async fn two_nodes(scene: &Scene) -> (Node, Node) {
 }
 
 /// What it costs to roll out from one node to another.
-async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> Costs {
+async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> RequestCounts {
     let options = MooringOptions {
         inventory_interval: Duration::from_mins(10),
         ..MooringOptions::default()
@@ -55,7 +55,7 @@ async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> Costs
     let old = scene.only_pod("web").await;
     scene.expect_attached(&ip, &old).await;
     scene.expect_pod_ready(&old).await;
-    let costs = scene.costs().await;
+    let costs = scene.count_requests().await;
     let target = if same_node { &nodes.0 } else { &nodes.1 };
     scene.roll_out("web", &on(target)).await;
     let new = scene.new_pod("web", &[&old]).await;
@@ -250,7 +250,7 @@ async fn a_broken_revision_does_not_inherit_from_a_drained_pod(scene: &Scene) {
     let heir = scene.new_pod("web", &[&old, &new]).await;
     scene.expect_attached(&ip, &heir).await;
     let broken = scene.get("Pod", &new).await.expect("it goes on crashing");
-    let gate = crate::promises::condition(&broken, GATE).map(|found| found.0);
+    let gate = crate::harness::expectations::condition(&broken, GATE).map(|found| found.0);
     assert_ne!(
         gate,
         Some("True"),

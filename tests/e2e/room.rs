@@ -3,7 +3,7 @@
 use mooring_cluster::NodeSpec;
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 scenes![
     shared the_lowest_free_address_is_allocated,
@@ -23,7 +23,7 @@ async fn the_lowest_free_address_is_allocated(scene: &Scene) {
         let ip = scene.allocated(name, &block).await;
         assert_eq!(ip.address, scene.address(host), "{name}");
     }
-    let ip = crate::scene::Ip {
+    let ip = crate::harness::scene::Ip {
         name: scene.named("two"),
         address: scene.address(7),
     };

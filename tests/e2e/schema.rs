@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::asking::{block_named, ip_named};
-use crate::scene::Scene;
+use crate::harness::requests::{block_named, ip_named};
+use crate::harness::scene::Scene;
 
 scenes![
     alone bad_ips_are_refused_without_the_webhook,
@@ -104,7 +104,7 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
     no_webhook(scene).await;
     let subnet = "subnet-0123456789abcdef0";
     let good = json!({"cidr": "203.0.113.0/24", "subnetID": subnet});
-    let with = |changes: Value| crate::objects::merged(good.clone(), &changes);
+    let with = |changes: Value| crate::harness::objects::merged(good.clone(), &changes);
     let excluded = "each must be an IPv4 address or a canonical IPv4 CIDR";
     let time = "must be a length of time";
     let id = "must be the id of a subnet";

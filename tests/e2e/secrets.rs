@@ -5,7 +5,7 @@ use std::time::Duration;
 use mooring_cluster::Fault;
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 use crate::self_managed::{kept, ready_in};
 
 scenes![alone nobody_is_told_a_secret];
@@ -80,9 +80,11 @@ async fn nobody_is_told_a_secret(scene: &Scene) {
         .await
         .success();
     scene
-        .eventually("the Secret is made anew", crate::scene::SOON, async || {
-            mooring.log().contains("is made anew").then_some(())
-        })
+        .eventually(
+            "the Secret is made anew",
+            crate::harness::scene::SOON,
+            async || mooring.log().contains("is made anew").then_some(()),
+        )
         .await;
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;

@@ -13,8 +13,8 @@ use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
 use crate::certificates::{dial, kustomized, served};
+use crate::harness::scene::Scene;
 use crate::rolling;
-use crate::scene::Scene;
 
 scenes![
     alone replicas_that_start_together_agree_on_one_certificate,

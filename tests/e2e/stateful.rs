@@ -5,8 +5,8 @@ use std::time::Duration;
 use mooring_cluster::Node;
 use serde_json::json;
 
-use crate::objects::{annotated, on};
-use crate::scene::{AFTER_NODE_DEATH, Ip, Scene};
+use crate::harness::objects::{annotated, on};
+use crate::harness::scene::{AFTER_NODE_DEATH, Ip, Scene};
 
 scenes![
     shared a_pod_recreated_under_the_same_name_gets_its_address_again,

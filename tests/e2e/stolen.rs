@@ -7,8 +7,8 @@ use k8s_openapi::ByteString;
 use mooring_cluster::{MooringOptions, repository};
 use serde_json::{Value, json};
 
-use crate::asking::{Said, ask_as};
-use crate::scene::Scene;
+use crate::harness::requests::{ApiResponse, send_as};
+use crate::harness::scene::Scene;
 
 scenes![alone a_stolen_token_of_moorings_cannot_be_widened];
 
@@ -324,7 +324,7 @@ async fn a_stolen_token_of_moorings_cannot_be_widened(scene: &Scene) {
     for account in [WHOLE, WEBHOOK] {
         clients.insert(account, scene.cluster().client_of(account).await);
     }
-    let ask = async |account: &str, method: &str, url: &str, body: &Value| -> Said {
+    let ask = async |account: &str, method: &str, url: &str, body: &Value| -> ApiResponse {
         let named = |text: &str| {
             text.replace("NAMESPACE", &scene.name)
                 .replace("NODE", &node.name)
@@ -334,7 +334,7 @@ async fn a_stolen_token_of_moorings_cannot_be_widened(scene: &Scene) {
                 .replace("\"IP\"", &json!(ip.name).to_string())
         };
         let body: Value = serde_json::from_str(&named(&body.to_string())).expect("it was JSON");
-        ask_as(&clients[account], method, &named(url), &body).await
+        send_as(&clients[account], method, &named(url), &body).await
     };
 
     // The tokens are good: what Mooring does can be done with them.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mooring_cluster::{Fault, Node};
 
+use crate::harness::scene::{Ip, SOON, Scene};
 use crate::readme::{OPERATE, blocks, shell};
-use crate::scene::{Ip, SOON, Scene};
 
 scenes![
     shared a_deletion_that_is_not_permitted_says_so_is_counted_and_ends_when_it_is,
@@ -37,7 +37,7 @@ async fn forbid(scene: &Scene, ip: &Ip) -> mooring_cluster::FaultId {
 
 /// IPs of a block that are being deleted, as `/metrics` counts them.
 async fn deleting(scene: &Scene, block: &str) -> f64 {
-    let replicas = scene.world.replicas.lock().await;
+    let replicas = scene.test_cluster.replicas.lock().await;
     let block = format!("block=\"{block}\"");
     let labels = [block.as_str(), "state=\"deleting\""];
     replicas[0].metric("mooring_addresses", &labels).await

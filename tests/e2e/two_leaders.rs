@@ -5,9 +5,9 @@ use std::time::Duration;
 use mooring_cluster::{Fault, MooringOptions, Node};
 use serde_json::json;
 
-use crate::objects::on;
-use crate::promises::GATE;
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::expectations::GATE;
+use crate::harness::objects::on;
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
     alone two_that_both_decide_attach_move_and_delete_as_one_would,

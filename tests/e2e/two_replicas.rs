@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
-use crate::asking::ip_named;
-use crate::scene::{SOON, Scene};
+use crate::harness::requests::ip_named;
+use crate::harness::scene::{SOON, Scene};
 
 scenes![alone of_two_ips_made_at_once_for_one_address_one_is_reserved];
 
@@ -30,7 +30,7 @@ async fn one_is_reserved(scene: &Scene, address: &str, names: &[String]) {
             let (mut reserved, mut in_use) = (Vec::new(), Vec::new());
             for name in names {
                 let ip = scene.get("IP", name).await.ok_or("no such IP")?;
-                match crate::promises::condition(&ip, "Reserved") {
+                match crate::harness::expectations::condition(&ip, "Reserved") {
                     Some(("True", _, _)) => reserved.push(name.clone()),
                     Some(("False", "AddressInUse", message)) => in_use.push(message.to_owned()),
                     _ => {}

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::harness::scene::Scene;
 use crate::readme::{OPERATE, arguments, blocks, shell};
-use crate::scene::Scene;
 
 scenes![
     alone uninstalled_in_order_it_leaves_nothing_behind,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mooring_cluster::MooringOptions;
 use serde_json::json;
 
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
     alone pods_that_vanished_while_nobody_looked_keep_their_addresses_until_a_person_says_otherwise,

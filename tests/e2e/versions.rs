@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::objects::on;
-use crate::promises::condition;
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::expectations::condition;
+use crate::harness::objects::on;
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
     shared a_status_of_a_version_that_knew_fewer_fields_is_read_and_completed,

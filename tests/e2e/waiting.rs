@@ -2,8 +2,8 @@
 
 use mooring_cluster::Fault;
 
-use crate::objects::on;
-use crate::scene::{SOON, Scene};
+use crate::harness::objects::on;
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     shared a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given,

@@ -3,9 +3,9 @@
 use mooring_cluster::{Mooring, MooringOptions, NodeSpec};
 use serde_json::{Value, json};
 
-use crate::objects::IP;
-use crate::promises::GATE;
-use crate::scene::{SOON, Scene};
+use crate::harness::expectations::GATE;
+use crate::harness::objects::IP;
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone while_the_webhook_is_down_only_annotated_pods_are_held_up,

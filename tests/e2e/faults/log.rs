@@ -1,4 +1,4 @@
-//! What `make test-fast` wrote down: every test that ran, of every binary but this one.
+//! The log of `make test-fast`: every test that ran, of all other binaries.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -7,21 +7,21 @@ use mooring_cluster::target;
 
 use super::named::Test;
 
-/// Tests with what became of them, and when that was written.
+/// The tests with their results, and the time of the log.
 pub struct Log {
     tests: Vec<Ran>,
     written: SystemTime,
 }
 
 struct Ran {
-    /// The crate's name and the root of the binary.
+    /// The name of the crate and the root of the binary.
     binary: (String, String),
     name: String,
     result: String,
 }
 
 impl Log {
-    /// What the last `make test-fast` wrote.
+    /// Reads the log of the last `make test-fast`.
     pub fn read() -> Result<Self, String> {
         let path = target().join("test-fast.log");
         let said = |error: std::io::Error| {
@@ -41,7 +41,7 @@ impl Log {
         })
     }
 
-    /// What cargo has said of its tests.
+    /// Parses the output of cargo.
     pub fn of(text: &str) -> Self {
         let mut binary = (String::new(), String::new());
         let mut tests = Vec::new();
@@ -66,7 +66,7 @@ impl Log {
         }
     }
 
-    /// The file was changed after that.
+    /// Was the file changed after the log?
     pub fn is_older_than(&self, file: &Path) -> Result<bool, String> {
         let changed = file.metadata().and_then(|data| data.modified());
         changed
@@ -74,7 +74,7 @@ impl Log {
             .map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// The test ran once, and passed.
+    /// Did the test run once and pass?
     pub fn ran_once(&self, test: &Test) -> Result<(), String> {
         let is_it = |ran: &&Ran| ran.binary == test.binary && test.is_called(&ran.name);
         let found: Vec<&Ran> = self.tests.iter().filter(is_it).collect();

@@ -1,10 +1,10 @@
-//! A test as `tests/faults.toml` names it.
+//! The name of a test in `tests/faults.toml`.
 
 use std::path::PathBuf;
 
 use mooring_cluster::repository;
 
-/// What a name stands for.
+/// The meaning of a name.
 pub enum Named {
     /// `e2e::module::scene`, of this binary.
     Scene,
@@ -16,9 +16,9 @@ pub enum Named {
 pub struct Test {
     /// The file.
     pub file: PathBuf,
-    /// The function's name.
+    /// The name of the function.
     function: String,
-    /// The binary that it becomes part of: its crate's name, and its root in its package.
+    /// The binary that contains it: the name of the crate, and the root of the binary in its package.
     pub binary: (String, String),
     /// The modules between the root and the file.
     pub modules: String,
@@ -78,7 +78,7 @@ impl Named {
 }
 
 impl Test {
-    /// The file has a function of that name with `#[test]` on it that is not ignored.
+    /// Has the file a function with this name and `#[test]` that is not ignored?
     pub fn exists(&self) -> Result<(), String> {
         let text = std::fs::read_to_string(&self.file)
             .map_err(|error| format!("cannot be read in {}: {error}", self.file.display()))?;
@@ -90,7 +90,7 @@ impl Test {
         }
     }
 
-    /// Is this what the test binary calls it? A module within the file may stand before the function.
+    /// Is this the name in the test binary? A module within the file may stand before the function.
     pub fn is_called(&self, name: &str) -> bool {
         let rest = if self.modules.is_empty() {
             Some(name)

@@ -9,7 +9,7 @@ use mooring_cluster::{Fault as Ec2Fault, FaultId, ProxiedWrite, Rule, RuleId};
 use super::point::{Point, Write};
 use super::site::{Lot, Names};
 use super::story::LONG;
-use crate::scene::SOON;
+use crate::harness::scene::SOON;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,7 +15,7 @@ mod story;
 
 use std::sync::Mutex;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 use fault::Fault;
 use point::Point;
 use round::Replay;

@@ -11,8 +11,8 @@ use super::fault::{Fault, Placed, place};
 use super::point::{self, Point};
 use super::site::{Lot, Site, take_away};
 use super::story::Story;
-use crate::scene::{SOON, Scene};
-use crate::stage::message;
+use crate::harness::runner::message;
+use crate::harness::scene::{SOON, Scene};
 
 /// One thing that goes wrong at one point of a story.
 #[derive(Clone, Debug)]

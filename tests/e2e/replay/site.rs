@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::story::{LONG, Story};
-use crate::scene::{Ip, Scene};
+use crate::harness::scene::{Ip, Scene};
 
 /// The first addresses of the subnet stay free.
 const FIRST: u32 = 64;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::site::Lot;
-use crate::objects::{IP, merged, on};
-use crate::promises::{GATE, condition};
-use crate::scene::{Ip, SOON};
+use crate::harness::expectations::{GATE, condition};
+use crate::harness::objects::{IP, merged, on};
+use crate::harness::scene::{Ip, SOON};
 
 /// A story: what is there before, what happens, and how it ends whatever goes wrong in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

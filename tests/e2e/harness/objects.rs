@@ -1,24 +1,24 @@
-//! What a scene applies: blocks, IPs, pods and what makes pods.
+//! The objects of a scene: blocks, IPs, pods and workloads.
 
 use kube::Api;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, Patch, PatchParams};
 use mooring_cluster::Subnet;
 use serde_json::{Value, json};
 
-use crate::asking::ip_named;
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::requests::ip_named;
+use crate::harness::scene::{Ip, SOON, Scene};
 
 /// The annotation that names an IP.
 pub const IP: &str = "ip.wgtwo.com/ip";
 
-/// `base` with everything that `changes` says in its place (JSON merge patch).
+/// `base` with `changes` applied as a JSON merge patch.
 pub fn merged(mut base: Value, changes: &Value) -> Value {
     json_patch::merge(&mut base, changes);
     base
 }
 
 impl Scene {
-    /// The objects of a kind, in the scene's namespace when it has one.
+    /// The API of a kind, in the namespace of the scene if the kind is namespaced.
     pub fn api(&self, kind: &str) -> Api<DynamicObject> {
         let (group, version) = match kind {
             "IP" | "IPBlock" => ("ip.wgtwo.com", "v1alpha1"),
@@ -38,14 +38,14 @@ impl Scene {
         }
     }
 
-    /// An object as JSON, `None` when it is not there.
+    /// An object as JSON; `None` if it does not exist.
     pub async fn get(&self, kind: &str, name: &str) -> Option<Value> {
         let object = self.api(kind).get_opt(name).await;
         let object = object.unwrap_or_else(|error| panic!("reading {kind} {name}: {error}"));
         object.map(|object| serde_json::to_value(object).expect("an object is JSON"))
     }
 
-    /// All objects of a kind, in the scene's namespace when it has one.
+    /// All objects of a kind, in the namespace of the scene if the kind is namespaced.
     pub async fn list(&self, kind: &str) -> Vec<Value> {
         let list = self.api(kind).list(&kube::api::ListParams::default()).await;
         let list = list.unwrap_or_else(|error| panic!("listing {kind}: {error}"));
@@ -55,14 +55,14 @@ impl Scene {
             .collect()
     }
 
-    /// A JSON merge patch.
+    /// Applies a JSON merge patch.
     pub async fn patch(&self, kind: &str, name: &str, change: &Value) {
         self.try_patch(kind, name, change)
             .await
             .unwrap_or_else(|error| panic!("patching {kind} {name}: {error}"));
     }
 
-    /// A JSON merge patch that may be refused.
+    /// Applies a JSON merge patch that may be refused.
     pub async fn try_patch(
         &self,
         kind: &str,
@@ -75,7 +75,7 @@ impl Scene {
             .map(drop)
     }
 
-    /// Deletes, and does not wait until it is gone.
+    /// Deletes an object, and does not wait until it is gone.
     pub async fn delete(&self, kind: &str, name: &str) {
         self.api(kind)
             .delete(name, &DeleteParams::default())
@@ -83,17 +83,17 @@ impl Scene {
             .unwrap_or_else(|error| panic!("deleting {kind} {name}: {error}"));
     }
 
-    /// A block of all of the scene's subnet; its name.
+    /// Creates a block with the whole subnet of the scene. Returns its name.
     pub async fn block(&self) -> String {
         self.block_with(&json!({})).await
     }
 
-    /// As [`Scene::block`], with more in its spec.
+    /// The same as [`Scene::block`], with more fields in its spec.
     pub async fn block_with(&self, spec: &Value) -> String {
         self.block_in("block", &self.subnet, spec).await
     }
 
-    /// A block of a subnet, waited for until it has taken its first inventory; its name.
+    /// Creates a block in a subnet, and waits until its first inventory was taken. Returns its name.
     pub async fn block_in(&self, name: &str, subnet: &Subnet, spec: &Value) -> String {
         let name = self.block_unready(name, subnet, spec).await;
         self.expect_condition("IPBlock", &name, "Ready", "True")
@@ -101,12 +101,12 @@ impl Scene {
         name
     }
 
-    /// As [`Scene::block_in`], not waited for.
+    /// The same as [`Scene::block_in`], without waiting.
     pub async fn block_unready(&self, name: &str, subnet: &Subnet, spec: &Value) -> String {
         let name = self.named(name);
         self.blocks.lock().unwrap().push(name.clone());
-        // Long enough that a node has to die for a pod to be evicted: one whose kubelet lags for a moment, on a busy
-        // machine, is unreachable for some seconds.
+        // Only the pods of a dead node must be evicted: on a busy machine a kubelet can be late, and its node is then
+        // unreachable for some seconds.
         let base = json!({"cidr": subnet.cidr, "subnetID": subnet.id, "failoverAfter": "10s",
             "allowedNamespaces": ["*"]});
         let block = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock",
@@ -115,18 +115,18 @@ impl Scene {
         name
     }
 
-    /// An IP with the address of that number in the scene's subnet, waited for until it is reserved.
+    /// Creates an IP with the address of this number in the subnet of the scene, and waits until it is reserved.
     pub async fn ip(&self, name: &str, host: u8) -> Ip {
         self.ip_with(name, &json!({"address": self.address(host)}))
             .await
     }
 
-    /// An IP that an address is allocated for, waited for until it is reserved.
+    /// Creates an IP with an allocated address, and waits until it is reserved.
     pub async fn allocated(&self, name: &str, block: &str) -> Ip {
         self.ip_with(name, &json!({"block": block})).await
     }
 
-    /// An IP, waited for until it is reserved.
+    /// Creates an IP, and waits until it is reserved.
     pub async fn ip_with(&self, name: &str, spec: &Value) -> Ip {
         let ip = self.ip_unreserved(name, spec).await;
         self.expect_condition("IP", &ip.name, "Reserved", "True")
@@ -139,7 +139,7 @@ impl Scene {
         Ip { address, ..ip }
     }
 
-    /// An IP, not waited for.
+    /// Creates an IP, without waiting.
     pub async fn ip_unreserved(&self, name: &str, spec: &Value) -> Ip {
         let name = self.named(name);
         self.ips.lock().unwrap().push(name.clone());
@@ -149,7 +149,7 @@ impl Scene {
         Ip { name, address }
     }
 
-    /// A pod `web` on a node of the scene's block, and the IP whose address it has.
+    /// Creates a pod `web` on a node of the block of the scene, and the IP whose address it has.
     pub async fn attached_pod(&self) -> Ip {
         let block = self.block().await;
         let node = self.node("a").await;
@@ -160,12 +160,12 @@ impl Scene {
         ip
     }
 
-    /// A bare pod that asks for an IP.
+    /// Creates a pod without a workload that asks for an IP.
     pub async fn pod(&self, name: &str, ip: &Ip) {
         self.pod_with(name, ip, &json!({})).await;
     }
 
-    /// As [`Scene::pod`], with changes (merged).
+    /// The same as [`Scene::pod`], with changes (merged).
     pub async fn pod_with(&self, name: &str, ip: &Ip, changes: &Value) {
         let mut pod = merged(Self::template(name, ip), changes);
         pod["apiVersion"] = "v1".into();
@@ -175,12 +175,12 @@ impl Scene {
         self.cluster().apply(&pod.to_string()).await;
     }
 
-    /// A Deployment of one replica with the default strategy, whose pod asks for an IP.
+    /// Creates a Deployment of one replica with the default strategy; its pod asks for an IP.
     pub async fn deployment(&self, name: &str, ip: &Ip) {
         self.deployment_with(name, ip, &json!({})).await;
     }
 
-    /// As [`Scene::deployment`], with changes to its spec (merged).
+    /// The same as [`Scene::deployment`], with changes to its spec (merged).
     pub async fn deployment_with(&self, name: &str, ip: &Ip, spec: &Value) {
         let base = json!({"replicas": 1, "selector": {"matchLabels": {"app": name}},
             "template": Self::template(name, ip)});
@@ -189,7 +189,7 @@ impl Scene {
         self.cluster().apply(&object.to_string()).await;
     }
 
-    /// A `StatefulSet` of one replica whose pod asks for an IP.
+    /// Creates a `StatefulSet` of one replica; its pod asks for an IP.
     pub async fn stateful_set(&self, name: &str, ip: &Ip) {
         let object = json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
             "metadata": {"name": name, "namespace": self.name},
@@ -198,7 +198,7 @@ impl Scene {
         self.cluster().apply(&object.to_string()).await;
     }
 
-    /// What `kubectl rollout restart` does, with changes to the template (merged).
+    /// Does the same as `kubectl rollout restart`, with changes to the template (merged).
     pub async fn roll_out(&self, deployment: &str, template: &Value) {
         let number = self.cluster().next_number().to_string();
         let restart = json!({"metadata": {"annotations": {"test.mooring/restart": number}}});
@@ -236,7 +236,7 @@ impl Scene {
             .collect()
     }
 
-    /// The app's only pod, waited for.
+    /// Waits for the only pod of the app.
     pub async fn only_pod(&self, app: &str) -> String {
         self.eventually(&format!("{app} has exactly one pod"), SOON, async || {
             let pods = self.pods_of(app).await;
@@ -251,7 +251,7 @@ impl Scene {
         .await
     }
 
-    /// The app's pod that is none of `known`, waited for.
+    /// Waits for a pod of the app that is not in `known`.
     pub async fn new_pod(&self, app: &str, known: &[&str]) -> String {
         self.eventually(&format!("{app} has a new pod"), SOON, async || {
             let pods = self.pods_of(app).await;
@@ -261,7 +261,7 @@ impl Scene {
         .await
     }
 
-    /// A pod's UID.
+    /// The UID of a pod.
     pub async fn uid(&self, pod: &str) -> String {
         let pod = self.get("Pod", pod).await.expect("the pod is there");
         pod["metadata"]["uid"]
@@ -271,12 +271,12 @@ impl Scene {
     }
 }
 
-/// Changes that bind a pod (or a template's pods) to this node.
+/// The changes that bind a pod (or the pods of a template) to this node.
 pub fn on(node: &mooring_cluster::Node) -> Value {
     json!({"spec": {"nodeSelector": {"kubernetes.io/hostname": node.name}}})
 }
 
-/// Changes that give a pod an annotation: what its containers do, or how it hands over.
+/// The changes that add an annotation to a pod: the behaviour of its containers, or its handover.
 pub fn annotated(key: &str, value: &str) -> Value {
     json!({"metadata": {"annotations": {key: value}}})
 }

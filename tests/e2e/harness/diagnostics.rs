@@ -1,14 +1,15 @@
-//! What somebody needs to see when a scene has failed.
+//! What a developer needs to see when a scene has failed.
 
 use std::fmt::Write as _;
 
 use mooring_cluster::AuditEvent;
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
 impl Scene {
-    /// The scene's objects, events, what EC2 did with its addresses, the end of Mooring's log, and what others did.
-    pub async fn evidence(&self) -> String {
+    /// The objects and Events of the scene, the calls of EC2 with its addresses, the end of the log of Mooring, and
+    /// the writes of other clients.
+    pub async fn diagnostics(&self) -> String {
         let mut text = String::new();
         let ips = self.ips.lock().unwrap().join(" ");
         let blocks = self.blocks.lock().unwrap().join(" ");
@@ -31,7 +32,7 @@ impl Scene {
         }
         self.show(&mut text, "get pods -o wide").await;
         self.show(&mut text, "get pods -o json-as-conditions").await;
-        let mut told: Vec<(String, String)> = Vec::new();
+        let mut lines: Vec<(String, String)> = Vec::new();
         for event in self.events().await {
             let object = event["involvedObject"]["name"].as_str().unwrap_or_default();
             if event["metadata"]["namespace"] == self.name.as_str()
@@ -40,22 +41,22 @@ impl Scene {
                 let time = event["lastTimestamp"]
                     .as_str()
                     .or(event["eventTime"].as_str());
-                told.push((
+                lines.push((
                     time.unwrap_or_default().to_owned(),
                     format!("{} {object}: {}", event["reason"], event["message"]),
                 ));
             }
         }
-        told.sort();
+        lines.sort();
         let _ = writeln!(text, "--- events");
-        for (time, line) in told {
+        for (time, line) in lines {
             let _ = writeln!(text, "{time} {line}");
         }
-        let _ = writeln!(text, "--- EC2, what was done with the scene's addresses");
+        let _ = writeln!(text, "--- EC2: calls with the addresses of the scene");
         for mutation in self.mutations().await {
             let _ = writeln!(text, "{mutation:?}");
         }
-        for mooring in self.world.replicas.lock().await.iter() {
+        for mooring in self.test_cluster.replicas.lock().await.iter() {
             let log = mooring.log();
             let of_scene: Vec<&str> = log
                 .lines()
@@ -65,18 +66,15 @@ impl Scene {
                 .collect();
             let _ = writeln!(
                 text,
-                "--- {} of this scene, the last lines",
+                "--- {}: the last lines of this scene",
                 mooring.process().log_path().display()
             );
             for line in &of_scene[of_scene.len().saturating_sub(50)..] {
                 let _ = writeln!(text, "{line}");
             }
         }
-        let _ = writeln!(
-            text,
-            "--- what others did to its pods and nodes (audit log), the last"
-        );
-        for event in self.done_by_others() {
+        let _ = writeln!(text, "--- the last writes of other clients (audit log)");
+        for event in self.writes_of_others() {
             let _ = writeln!(text, "{event}");
         }
         let _ = writeln!(
@@ -87,8 +85,8 @@ impl Scene {
         text
     }
 
-    /// Who deleted a pod, or tainted a node: a line each.
-    fn done_by_others(&self) -> Vec<String> {
+    /// The writes of other clients, such as the deletion of a pod: one line each.
+    fn writes_of_others(&self) -> Vec<String> {
         let mut events = self.audit();
         events.retain(|event| {
             let renewal = event.user == "kwok" && event.resource == "leases";

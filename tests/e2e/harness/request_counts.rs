@@ -1,38 +1,38 @@
-//! What Mooring has spent, from the emulator's and the API server's counters.
+//! The number of requests of Mooring, from the counters of the emulator and from the audit log.
 
 use mooring_cluster::Calls;
 
-use crate::scene::{SOON, Scene};
+use crate::harness::scene::{SOON, Scene};
 
-/// Where counting began.
-pub struct Begin {
+/// The counters at the start.
+pub struct CountStart {
     calls: Calls,
     mutations: usize,
     audit: u64,
 }
 
-/// What was spent.
+/// The requests since the start.
 #[derive(Debug)]
-pub struct Costs {
-    /// Assigns and Unassigns of the scene's addresses in order, as `Assign Success`.
+pub struct RequestCounts {
+    /// The Assigns and Unassigns of the addresses of the scene in order, as `Assign Success`.
     pub mutations: Vec<String>,
-    /// Describe calls, of whatever.
+    /// All Describe calls.
     pub describes: u64,
-    /// Writes of an IP's status.
+    /// Writes of the status of an IP.
     pub status_writes: usize,
     /// Writes of pods by Mooring.
     pub pod_writes: usize,
     /// Describe calls other than lists of interfaces.
     pub other_describes: u64,
-    /// Events that Mooring has told.
+    /// Writes of Events by Mooring.
     pub events: usize,
-    /// All of Mooring's writes but those of Leases and Events, as `patch ips/status name`.
+    /// All writes of Mooring except Leases and Events, as `patch ips/status name`.
     pub writes: Vec<String>,
 }
 
 impl Scene {
-    /// Waits until a Mooring that was started with a long interval has looked at the scene's subnet twice, as it
-    /// does at first: no look is due from then on. Counted since the emulator's counters were reset.
+    /// Waits until a Mooring with a long inventory interval has taken its first two inventories of the subnet: then
+    /// no inventory is due. It uses the counters since their last reset.
     pub async fn expect_two_inventories(&self) {
         self.eventually("the subnet is listed twice", SOON, async || {
             self.ec2().calls().await.of("DescribeNetworkInterfaces") >= 2
@@ -40,9 +40,9 @@ impl Scene {
         .await;
     }
 
-    /// Begins to count.
-    pub async fn costs(&self) -> Begin {
-        Begin {
+    /// Starts to count.
+    pub async fn count_requests(&self) -> CountStart {
+        CountStart {
             calls: self.ec2().calls().await,
             mutations: self.mutations().await.len(),
             audit: self.cluster().audit_since(u64::MAX).1,
@@ -50,9 +50,9 @@ impl Scene {
     }
 }
 
-impl Begin {
-    /// What was spent since.
-    pub async fn until_now(&self, scene: &Scene) -> Costs {
+impl CountStart {
+    /// The requests since then.
+    pub async fn until_now(&self, scene: &Scene) -> RequestCounts {
         let calls = scene.ec2().calls().await;
         let mutations = scene.mutations().await.split_off(self.mutations);
         let (audit, _) = scene.cluster().audit_since(self.audit);
@@ -68,7 +68,7 @@ impl Begin {
             |resource: &str, subresource: &str| resource == "ips" && subresource == "status";
         let describes = calls.describes() - self.calls.describes();
         let lists = "DescribeNetworkInterfaces";
-        Costs {
+        RequestCounts {
             other_describes: describes - (calls.of(lists) - self.calls.of(lists)),
             events: all
                 .iter()

@@ -1,5 +1,8 @@
-//! The judge: what must have held at every instant of a scene, read from the histories of EC2 and of the API
-//! server, and the scene's end, after which nothing may be left.
+//! The judge: it checks in the histories of EC2 and of the API server what must be true at every moment of a
+//! scene. At the end of the scene nothing may be left over.
+
+pub mod explained;
+pub mod rules;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -7,12 +10,12 @@ use std::sync::atomic::Ordering;
 use kube::api::DeleteParams;
 use mooring_cluster::{AuditEvent, Mutation};
 
-use crate::explained::{explained, may_steal};
-use crate::rules::{claimed_before, not_empty, one_holder, silenced_before};
-use crate::scene::{SOON, Scene};
+use crate::harness::judge::explained::{explained, may_steal};
+use crate::harness::judge::rules::{claimed_before, gate_false_before, not_empty, one_holder};
+use crate::harness::scene::{SOON, Scene};
 
 impl Scene {
-    /// What EC2 was told about the scene's addresses, refused or not.
+    /// The calls with the addresses of the scene, refused or not.
     pub async fn mutations(&self) -> Vec<Mutation> {
         let prefixes = self.prefixes.lock().unwrap().clone();
         let mut history = self.ec2().history().await;
@@ -26,14 +29,14 @@ impl Scene {
         history
     }
 
-    /// What the API server has done since the scene began, in etcd's order.
+    /// The audit log since the start of the scene, in the order of etcd.
     pub fn audit(&self) -> Vec<AuditEvent> {
         let (events, _) = self.cluster().audit_naming(&self.name, self.audit_mark);
         in_order(events)
     }
 
-    /// S1 to S4: one holder at a time, no call without a claim written before it, and nothing taken from where the
-    /// status does not explain it.
+    /// S1 to S4: one holder at a time, no call without a claim that was written before, and no address taken from
+    /// an interface that the status does not explain.
     pub async fn judge(&self) {
         let foreign = self.foreign.lock().unwrap().clone();
         let history = self.mutations().await;
@@ -47,24 +50,24 @@ impl Scene {
         self.judge_rights(&audit).await;
         for mutation in &mutations {
             claimed_before(mutation, &audit);
-            silenced_before(mutation, &spans);
+            gate_false_before(mutation, &spans);
             explained(mutation, &history, &audit);
             may_steal(mutation, &audit);
         }
     }
 
-    /// Deletes what the scene made, the nodes last, and waits until nothing of it is left anywhere.
+    /// Deletes the objects of the scene, the nodes last, and waits until all of them are gone.
     pub async fn clean_up(&self) {
         for kind in ["Deployment", "StatefulSet", "DaemonSet", "Job", "Pod"] {
             let now = DeleteParams::default().grace_period(0);
             let all = kube::api::ListParams::default();
-            // Kinds that a scene did not make have nothing to delete.
+            // A kind that the scene does not use has no objects to delete.
             let _ = self.api(kind).delete_collection(&now, &all).await;
         }
         for (kind, names) in [("IP", &self.ips), ("IPBlock", &self.blocks)] {
             let names = names.lock().unwrap().clone();
             for name in &names {
-                // A scene may have deleted it itself.
+                // The scene may have deleted it already.
                 let _ = self.api(kind).delete(name, &DeleteParams::default()).await;
             }
             self.eventually(
@@ -112,7 +115,7 @@ impl Scene {
             .await;
     }
 
-    /// Addresses that the scene put somewhere with a foreign hand: they may stay there.
+    /// Addresses that the scene assigned as a foreign client: they may stay.
     async fn foreign_addresses(&self) -> BTreeSet<String> {
         let foreign = self.foreign.lock().unwrap().clone();
         let mutations = self.mutations().await.into_iter();
@@ -125,8 +128,8 @@ impl Scene {
     }
 }
 
-/// The audit log is written as answers are, which is not the order in which etcd has written; the
-/// resourceVersion is. What changes nothing stays where it is.
+/// Sorts the audit log by resourceVersion, which is the order of the writes in etcd: the audit log is in the order
+/// of the answers. Entries without a change stay at their place.
 pub fn in_order(events: Vec<AuditEvent>) -> Vec<AuditEvent> {
     let mut last = 0_u64;
     let mut keyed: Vec<(u64, AuditEvent)> = Vec::with_capacity(events.len());

@@ -1,5 +1,5 @@
-//! S2 and S4: when EC2 carries a call out, the status in force explains it, and nothing is taken from an interface
-//! that it does not explain.
+//! S2 and S4: when EC2 executes a call, the present status explains it, and no address is taken from an interface
+//! that the status does not explain.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use libtest_mimic::Trial;
 use mooring_cluster::{AuditEvent, Mutation};
 use serde_json::{Value, json};
 
-use crate::rules::{ADDRESS, assign, broken, claim, names, write};
+use crate::harness::judge::rules::{ADDRESS, assign, broken, claim, names, write};
 
-/// A location is good enough for a claim while the inventory that showed it is younger than this
-/// (docs/design/protocol.md, section 1): with `reassign: true` an address may be taken from where it came since then.
+/// A location can be used for a claim while its inventory is younger than this (docs/design/protocol.md, section 1).
+/// With `reassign: true` an address may be taken from an interface that got it after that inventory.
 const FRESH_MS: u64 = 10_000;
 
-/// S2, S4: what was done is explained by a status in force when EC2 did it. `history` is all that was done with
-/// the scene's addresses, also by a foreign hand.
+/// S2, S4: a status that was present when EC2 executed the call explains it. `history` has all calls with the
+/// addresses of the scene, also those of foreign clients.
 pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]) {
     let Some(interface) = mutation.network_interface_id.as_deref() else {
         return;
@@ -30,7 +30,7 @@ pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]
         };
         assert!(
             explains(interface),
-            "S2: no status in force named {interface} for {address} when this was executed: {mutation:?}; in force: \
+            "S2: no status named {interface} for {address} when this call was executed: {mutation:?}; present: \
              {:?}",
             of(address, &statuses),
         );
@@ -39,13 +39,13 @@ pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]
         };
         assert!(
             explains(taken) || came_lately(address, taken, mutation, history),
-            "S4: {address} was taken from {taken}, which no status in force named: {mutation:?}; in force: {:?}",
+            "S4: {address} was taken from {taken}, which no status named: {mutation:?}; present: {:?}",
             of(address, &statuses),
         );
     }
 }
 
-/// S4: a call that might steal, whether it did or not, is about an address whose IP said `reassign: true`.
+/// S4: a call that may take the address from another interface is for an IP with `reassign: true`.
 pub fn may_steal(mutation: &Mutation, audit: &[AuditEvent]) {
     if mutation.allow_reassignment != Some(true) {
         return;
@@ -59,13 +59,13 @@ pub fn may_steal(mutation: &Mutation, audit: &[AuditEvent]) {
         };
         assert!(
             audit.iter().any(says_so),
-            "S4: no IP of {address} ever said reassign: true, and this may have taken it from anywhere: {mutation:?}"
+            "S4: no IP of {address} ever had reassign: true, and this call could take it from any interface: {mutation:?}"
         );
     }
 }
 
-/// The statuses that may have been in force at a moment: of each IP the last one that was surely written, and
-/// those that were on their way.
+/// The statuses that could be present at a moment: for each IP the last one that was surely written, and those
+/// whose write was in progress.
 fn in_force(at: u64, audit: &[AuditEvent]) -> Vec<&Value> {
     let millis = |time: jiff::Timestamp| u64::try_from(time.as_millisecond()).unwrap_or_default();
     let mut of_ip: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
@@ -74,7 +74,7 @@ fn in_force(at: u64, audit: &[AuditEvent]) -> Vec<&Value> {
         let (true, true, Some(uid)) = (event.resource == "ips", event.is_write(), uid) else {
             continue;
         };
-        // The garbage collector is answered with metadata alone.
+        // The answers to the garbage collector have only metadata.
         let whole = event.response["kind"] != "PartialObjectMetadata";
         if !whole || millis(event.received) > at {
             continue;
@@ -88,7 +88,7 @@ fn in_force(at: u64, audit: &[AuditEvent]) -> Vec<&Value> {
     of_ip.into_values().flatten().collect()
 }
 
-/// What the statuses in force say of an address, for a failure's message.
+/// The present statuses that contain an address, for the message of a failure.
 fn of<'a>(address: &str, statuses: &[&'a Value]) -> Vec<&'a Value> {
     let named = statuses
         .iter()
@@ -96,7 +96,7 @@ fn of<'a>(address: &str, statuses: &[&'a Value]) -> Vec<&'a Value> {
     named.copied().collect()
 }
 
-/// With `reassign: true`, the last inventory counts: it did not yet show the address there.
+/// With `reassign: true` the last inventory is used: it did not show the address on this interface yet.
 fn came_lately(address: &str, interface: &str, taken: &Mutation, history: &[Mutation]) -> bool {
     let came = history.iter().rfind(|mutation| {
         mutation.sequence < taken.sequence
@@ -109,7 +109,7 @@ fn came_lately(address: &str, interface: &str, taken: &Mutation, history: &[Muta
         && came.is_some_and(|came| taken.unix_ms <= came.unix_ms + FRESH_MS)
 }
 
-/// Histories that break a rule are found to.
+/// Histories that violate a rule.
 pub fn scenes() -> Vec<Trial> {
     let kept: fn() = || {
         let audit = [claim(1), moved(2)];
@@ -126,27 +126,27 @@ pub fn scenes() -> Vec<Trial> {
     };
     vec![
         Trial::test(
-            "e2e::explained::a_history_that_the_statuses_explain_passes",
+            "e2e::harness::judge::explained::a_history_that_the_statuses_explain_passes",
             move || {
                 kept();
                 Ok(())
             },
         ),
         broken(
-            "explained::an_address_taken_from_a_foreign_interface_is_found",
+            "harness::judge::explained::an_address_taken_from_a_foreign_interface_is_found",
             || {
                 explained(&takes(5, "eni-9"), &[], &[claim(1), moved(2)]);
             },
         ),
         broken(
-            "explained::an_address_that_was_foreign_for_long_is_found_to_be_taken",
+            "harness::judge::explained::an_address_taken_from_an_old_foreign_place_is_found",
             || {
                 let long_ago = [by_somebody(3, "eni-9")];
                 explained(&takes(60, "eni-9"), &long_ago, &[claim(1), moved(2)]);
             },
         ),
         broken(
-            "explained::an_address_taken_without_asking_for_it_is_found",
+            "harness::judge::explained::an_address_taken_without_reassign_is_found",
             || {
                 let mut taken = takes(5, "eni-9");
                 taken.allow_reassignment = Some(false);
@@ -154,23 +154,23 @@ pub fn scenes() -> Vec<Trial> {
             },
         ),
         broken(
-            "explained::a_call_that_might_steal_although_no_ip_says_so_is_found",
+            "harness::judge::explained::a_reassigning_call_without_an_ip_that_allows_it_is_found",
             || may_steal(&takes(5, "eni-1"), &[claim(1), moved(2)]),
         ),
         broken(
-            "explained::an_unassign_after_the_status_was_cleared_is_found",
+            "harness::judge::explained::an_unassign_after_the_status_was_cleared_is_found",
             || {
                 explained(&unassign(4), &[], &[claim(1), cleared(2)]);
             },
         ),
         broken(
-            "explained::an_assign_of_a_claim_that_is_no_more_is_found",
+            "harness::judge::explained::an_assign_of_a_former_claim_is_found",
             || {
                 explained(&assign(4), &[], &[claim(1), cleared(2)]);
             },
         ),
         broken(
-            "explained::a_move_that_forgot_where_the_address_was_is_found",
+            "harness::judge::explained::a_move_without_the_previous_place_is_found",
             || {
                 let mut forgetful = moved(2);
                 forgetful.response["status"]["previous"] = json!([]);
@@ -186,7 +186,7 @@ fn status(second: i64, status: Value) -> AuditEvent {
     event
 }
 
-/// A claim of the second interface, which knows where the address was.
+/// A claim of the second interface; its status also names the previous place.
 fn moved(second: i64) -> AuditEvent {
     let previous = json!([{"address": ADDRESS, "networkInterfaceID": "eni-1"}]);
     let claim = json!({"address": ADDRESS, "networkInterfaceID": "eni-2", "podUID": "two", "node": "b",

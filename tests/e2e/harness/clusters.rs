@@ -1,29 +1,29 @@
-//! Clusters: the shared one, and those that one scene has at a time.
+//! The clusters of the scenes: one shared cluster, and clusters that one scene uses at a time.
 
 use std::sync::{Arc, Mutex};
 
 use mooring_cluster::{Cluster, ClusterOptions, Mooring, MooringOptions};
 
 /// A cluster, and the replicas of Mooring that run in it.
-pub struct World {
+pub struct TestCluster {
     pub cluster: Cluster,
     pub replicas: tokio::sync::Mutex<Vec<Arc<Mooring>>>,
-    /// Started like all others, so that the next scene can have it.
-    usual: bool,
+    /// Started with the default options, so that another scene can use it later.
+    reusable: bool,
 }
 
-/// The shared world; an error is remembered, so that not every scene waits for it again.
-static SHARED: tokio::sync::Mutex<Option<Result<Arc<World>, ()>>> =
+/// The shared cluster. A failed start is stored, so that the other scenes do not try it again.
+static SHARED: tokio::sync::Mutex<Option<Result<Arc<TestCluster>, ()>>> =
     tokio::sync::Mutex::const_new(None);
-/// Clusters that a scene has left clean.
-static IDLE: Mutex<Vec<World>> = Mutex::new(Vec::new());
+/// Clean clusters that another scene can use.
+static IDLE: Mutex<Vec<TestCluster>> = Mutex::new(Vec::new());
 
-impl World {
+impl TestCluster {
     async fn start() -> Self {
         Self {
             cluster: Cluster::start(options()).await,
             replicas: tokio::sync::Mutex::default(),
-            usual: true,
+            reusable: true,
         }
     }
 
@@ -32,7 +32,7 @@ impl World {
         Self {
             cluster: Cluster::start(options).await,
             replicas: tokio::sync::Mutex::default(),
-            usual: false,
+            reusable: false,
         }
     }
 
@@ -41,21 +41,21 @@ impl World {
         let mut shared = SHARED.lock().await;
         if shared.is_none() {
             *shared = Some(Err(()));
-            let world = Self::start().await;
-            world.mooring(MooringOptions::default()).await;
-            *shared = Some(Ok(Arc::new(world)));
+            let test_cluster = Self::start().await;
+            test_cluster.mooring(MooringOptions::default()).await;
+            *shared = Some(Ok(Arc::new(test_cluster)));
         }
         match shared.as_ref() {
-            Some(Ok(world)) => Arc::clone(world),
+            Some(Ok(test_cluster)) => Arc::clone(test_cluster),
             _ => panic!("the shared cluster did not start: see the first failure"),
         }
     }
 
-    /// A cluster that nobody else uses meanwhile, without Mooring.
+    /// A cluster that no other scene uses at the same time, without Mooring.
     pub async fn alone() -> Self {
         let idle = IDLE.lock().unwrap().pop();
         match idle {
-            Some(world) => world,
+            Some(test_cluster) => test_cluster,
             None => Self::start().await,
         }
     }
@@ -67,18 +67,18 @@ impl World {
         mooring
     }
 
-    /// Gives a cluster of its own back, for the next scene that wants one.
+    /// Gives the cluster of a scene back, for the next scene.
     pub async fn give_back(self) {
         for mooring in self.replicas.lock().await.drain(..) {
             mooring.kill9();
         }
-        if !self.usual {
+        if !self.reusable {
             return;
         }
         self.cluster.ec2().clear_faults().await;
         self.cluster.ec2().release_all().await;
         self.cluster.unregister_webhooks().await;
-        // The next scene's Mooring shall not wait for a dead leader's Lease.
+        // The Mooring of the next scene must not wait until the Lease of a killed leader expires.
         self.cluster
             .kubectl("-n mooring-system delete lease mooring --ignore-not-found".split(' '))
             .await;
@@ -86,7 +86,7 @@ impl World {
             .cluster
             .kubectl("get namespace mooring-system".split(' '))
             .await;
-        // A scene that has uninstalled Mooring leaves nothing to go on with.
+        // After a scene has uninstalled Mooring, the cluster cannot be used again.
         if namespace.stdout.contains("Active") {
             IDLE.lock().unwrap().push(self);
         }
@@ -95,15 +95,15 @@ impl World {
 
 fn options() -> ClusterOptions {
     let mut options = ClusterOptions::default();
-    if crate::stage::is_apart() {
-        // No kube-proxy runs here: the API server itself chooses among a Service's endpoints.
+    if crate::harness::runner::is_apart() {
+        // No kube-proxy runs here: the API server itself chooses an endpoint of a Service.
         let flag = "--enable-aggregator-routing=true";
         options.api_server_flags.push(flag.to_owned());
     }
     options
 }
 
-/// Ends all clusters; their folders stay when something has failed.
+/// Ends all clusters. Their folders stay if a scene has failed.
 pub fn end(failed: bool) {
     let idle = std::mem::take(&mut *IDLE.lock().unwrap());
     let shared = mooring_cluster::run(async { SHARED.lock().await.take() });

@@ -1,4 +1,4 @@
-//! What a scene expects: each waits until it is true, and a failure shows what was seen last.
+//! The expectations of a scene. Each waits until it is true; a failure shows the last state.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use mooring_cluster::{Probe, tell_if_close};
 use serde_json::Value;
 
-use crate::scene::{Ip, SOON, Scene};
+use crate::harness::scene::{Ip, SOON, Scene};
 
-/// The readiness gate's condition.
+/// The condition of the readiness gate.
 pub const GATE: &str = "ip.wgtwo.com/attached";
 
-/// The status, reason and message of an object's condition.
+/// The status, reason and message of a condition of an object.
 pub fn condition<'a>(object: &'a Value, kind: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let all = object["status"]["conditions"].as_array()?;
     let condition = all.iter().find(|condition| condition["type"] == kind)?;
@@ -20,7 +20,7 @@ pub fn condition<'a>(object: &'a Value, kind: &str) -> Option<(&'a str, &'a str,
 }
 
 impl Scene {
-    /// Waits until `look` finds what `sentence` promises. The evidence is added where the scene ends.
+    /// Waits until `look` finds what `sentence` says. The diagnostics are added at the end of the scene.
     pub async fn eventually<P: Probe>(
         &self,
         sentence: &str,
@@ -42,8 +42,8 @@ impl Scene {
         }
     }
 
-    /// Watches that `look` keeps finding what `sentence` promises, for a period that something else says: an
-    /// inventory more, a grace period.
+    /// Checks that `look` finds what `sentence` says during the whole period, for example until the next inventory
+    /// or during a grace period.
     pub async fn remains<P: Probe>(
         &self,
         sentence: &str,
@@ -62,13 +62,13 @@ impl Scene {
         }
     }
 
-    /// The IP says that this pod holds it, EC2 has the address on the interface that the IP names, and the
-    /// pod's gate is open. The IP as it then is.
+    /// The IP names this pod as its holder, EC2 has the address on the interface that the IP names, and the gate of
+    /// the pod is `True`. Returns the IP.
     pub async fn expect_attached(&self, ip: &Ip, pod: &str) -> Value {
         self.expect_attached_within(ip, pod, SOON).await
     }
 
-    /// As [`Scene::expect_attached`], within a longer time.
+    /// The same as [`Scene::expect_attached`], with another time limit.
     pub async fn expect_attached_within(&self, ip: &Ip, pod: &str, limit: Duration) -> Value {
         let sentence = format!("{} ({}) is attached to pod {pod}", ip.name, ip.address);
         let attached = self
@@ -78,13 +78,13 @@ impl Scene {
         attached
     }
 
-    /// The IP, when this pod has it in every respect; else what is missing.
+    /// The IP, if it is completely attached to this pod; else what is missing.
     pub async fn attached(&self, ip: &Ip, pod: &str) -> Result<Value, String> {
         let object = self.get("IP", &ip.name).await.ok_or("no such IP")?;
         let status = &object["status"];
         let holder = format!("{}/{pod}", self.name);
         if status["pod"] != holder.as_str() || status["assigned"] != true {
-            return Err(format!("the IP says {status}"));
+            return Err(format!("the status of the IP is {status}"));
         }
         if condition(&object, "Attached").map(|found| found.0) != Some("True") {
             return Err(format!("Attached is not True: {}", status["conditions"]));
@@ -93,7 +93,7 @@ impl Scene {
         let interface = self.ec2().address_on(address).await;
         if interface.as_deref() != status["networkInterfaceID"].as_str() {
             return Err(format!(
-                "EC2 has {address} on {interface:?}, the IP says {status}"
+                "EC2 has {address} on {interface:?}, the status of the IP is {status}"
             ));
         }
         let object_of_pod = self.get("Pod", pod).await.ok_or("no such pod")?;
@@ -109,7 +109,7 @@ impl Scene {
         Ok(object)
     }
 
-    /// No pod holds the IP, and EC2 has its address nowhere.
+    /// No pod holds the IP, and its address is on no interface.
     pub async fn expect_detached(&self, ip: &Ip) {
         let sentence = format!("{} ({}) is detached", ip.name, ip.address);
         self.eventually(&sentence, SOON, async || {
@@ -120,7 +120,7 @@ impl Scene {
                 return Ok(());
             };
             if object["status"]["claimed"] == true || object["status"]["assigned"] == true {
-                return Err(format!("the IP says {}", object["status"]));
+                return Err(format!("the status of the IP is {}", object["status"]));
             }
             Ok(())
         })
@@ -129,23 +129,23 @@ impl Scene {
 
     /// The IP is gone, its address is on no interface, and the reservation is gone.
     pub async fn expect_gone(&self, ip: &Ip) {
-        let sentence = format!("nothing is left of {} ({})", ip.name, ip.address);
+        let sentence = format!("{} ({}) is gone", ip.name, ip.address);
         self.eventually(&sentence, SOON, async || {
             if let Some(object) = self.get("IP", &ip.name).await {
-                return Err(format!("the IP is there: {}", object["status"]));
+                return Err(format!("the IP exists: {}", object["status"]));
             }
             if let Some(interface) = self.ec2().address_on(&ip.address).await {
                 return Err(format!("EC2 has the address on {interface}"));
             }
             match self.get("IPAddress", &ip.address).await {
-                Some(reservation) => Err(format!("the reservation is there: {reservation}")),
+                Some(reservation) => Err(format!("the reservation exists: {reservation}")),
                 None => Ok(()),
             }
         })
         .await;
     }
 
-    /// A condition of an object has this status; its reason and message.
+    /// A condition of an object has this status. Returns its reason and message.
     pub async fn expect_condition(
         &self,
         kind: &str,
@@ -166,7 +166,7 @@ impl Scene {
         .await
     }
 
-    /// A condition of an object has this status for this reason; its message.
+    /// A condition of an object has this status and this reason. Returns its message.
     pub async fn expect_reason(
         &self,
         kind: &str,
@@ -188,17 +188,18 @@ impl Scene {
         .await
     }
 
-    /// The pod's gate is closed for this reason; its message.
+    /// The gate of the pod is `False` with this reason. Returns its message.
     pub async fn expect_gate_closed(&self, pod: &str, reason: &str) -> String {
         self.expect_reason("Pod", pod, GATE, "False", reason).await
     }
 
-    /// An Event of this reason was told of this object (of the scene's namespace, or an IP or block); its note.
+    /// There is an Event with this reason for this object (in the namespace of the scene, or an IP or a block).
+    /// Returns its note.
     pub async fn expect_event(&self, reason: &str, object: &str) -> String {
         self.expect_event_within(reason, object, SOON).await
     }
 
-    /// As [`Scene::expect_event`], within a longer time.
+    /// The same as [`Scene::expect_event`], with another time limit.
     pub async fn expect_event_within(&self, reason: &str, object: &str, limit: Duration) -> String {
         let sentence = format!("an Event {reason} of {object}");
         self.eventually(&sentence, limit, async || {
@@ -206,18 +207,18 @@ impl Scene {
             let mut found = events
                 .iter()
                 .filter(|event| event["involvedObject"]["name"] == object);
-            let told: Vec<&Value> = found.by_ref().map(|event| &event["reason"]).collect();
+            let reasons: Vec<&Value> = found.by_ref().map(|event| &event["reason"]).collect();
             let event = events.iter().find(|event| {
                 event["involvedObject"]["name"] == object && event["reason"] == reason
             });
             event
                 .map(|event| event["message"].as_str().unwrap_or_default().to_owned())
-                .ok_or(format!("{told:?}"))
+                .ok_or(format!("{reasons:?}"))
         })
         .await
     }
 
-    /// Events of the scene's namespace, and of cluster-scoped objects (they lie in `default`).
+    /// The Events of the namespace of the scene, and of cluster-scoped objects (they are in `default`).
     pub async fn events(&self) -> Vec<Value> {
         let mut events = self.list("Event").await;
         let resource =
@@ -241,7 +242,7 @@ impl Scene {
         self.expect_condition("Pod", pod, "Ready", "True").await;
     }
 
-    /// The pod's object is gone.
+    /// The object of the pod is gone.
     pub async fn expect_pod_gone(&self, pod: &str) {
         self.eventually(&format!("pod {pod} is gone"), SOON, async || {
             self.get("Pod", pod).await.is_none()
@@ -249,7 +250,7 @@ impl Scene {
         .await;
     }
 
-    /// The node carries the label of this block.
+    /// The node has the label of this block.
     pub async fn expect_labelled(&self, node: &str, block: &str) {
         let label = format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}");
         self.eventually(

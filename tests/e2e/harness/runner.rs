@@ -1,4 +1,4 @@
-//! Running a scene: its turn, its end, and what is shown when it fails.
+//! Runs the scenes: how many at a time, how each ends, and what is shown if it fails.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -9,14 +9,14 @@ use libtest_mimic::{Failed, Trial};
 use mooring_cluster::ClusterOptions;
 use tokio::sync::{RwLock, Semaphore};
 
-use crate::scene::Scene;
+use crate::harness::scene::Scene;
 
-/// Lists a module's scenes under the names `e2e::<module>::<function>`: `shared` ones play in the cluster that
-/// all share, `alone` ones in a cluster of their own, without Mooring until they start it.
+/// Lists the scenes of a module under the names `e2e::<module>::<function>`. `shared` scenes run in the shared
+/// cluster. `alone` scenes run in a cluster of their own, without Mooring until they start it.
 macro_rules! scenes {
     ($($sort:ident $name:ident),* $(,)?) => {
         pub fn scenes() -> Vec<libtest_mimic::Trial> {
-            vec![$($crate::stage::$sort(concat!(module_path!(), "::", stringify!($name)), $name)),*]
+            vec![$($crate::harness::runner::$sort(concat!(module_path!(), "::", stringify!($name)), $name)),*]
         }
     };
 }
@@ -33,7 +33,7 @@ fn permits(variable: &str, default: usize) -> Semaphore {
 static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 6));
 static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
 
-/// Scenes side by side share the machine; one that needs all of it plays with nobody beside it.
+/// Most scenes run in parallel. A scene that needs the whole machine runs without others.
 static MACHINE: RwLock<()> = RwLock::const_new(());
 
 /// A scene in the shared cluster.
@@ -56,7 +56,7 @@ pub fn alone(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
     )
 }
 
-/// A scene in a cluster of its own that is started in a way of its own.
+/// A scene in a cluster of its own with other options.
 pub fn alone_in(
     name: &'static str,
     options: impl FnOnce() -> ClusterOptions + Send + 'static,
@@ -70,17 +70,17 @@ pub fn alone_in(
     )
 }
 
-/// Set in a process that plays one scene in a network namespace of its own.
+/// Set in a process that runs one scene in a network namespace of its own.
 const APART: &str = "MOORING_E2E_APART";
 
-/// Is this such a process?
+/// Does this process run one scene in a network namespace of its own?
 pub fn is_apart() -> bool {
     std::env::var_os(APART).is_some()
 }
 
-/// A scene in a network namespace of its own, where the API server finds replicas by their Service: they need
-/// addresses that are no loopback addresses. Another process plays it there, since a process has one network; and
-/// since pods are created there as fast as they are promised to be, nobody plays beside it.
+/// A scene in a network namespace of its own, where the API server reaches the replicas through their Service: they
+/// need addresses that are not loopback addresses. A process has one network, so another process runs the scene. It
+/// measures the rate of created pods, so no other scene runs at the same time.
 pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     if is_apart() {
         return alone(name, play);
@@ -92,7 +92,7 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
                 exec \"$0\" --exact \"$1\" --nocapture";
             let played = tokio::process::Command::new("unshare")
                 .args(["--net", "--kill-child", "sh", "-euc", network])
-                .arg(std::env::current_exe().expect("it runs"))
+                .arg(std::env::current_exe().expect("the path of this process"))
                 .arg(name)
                 .env(APART, "1")
                 .env_remove("MOORING_E2E_ONLY")
@@ -100,15 +100,18 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
                 .output()
                 .await;
             let played = played.map_err(|error| Failed::from(format!("unshare: {error}")))?;
-            let said = String::from_utf8_lossy(&played.stdout);
+            let stdout = String::from_utf8_lossy(&played.stdout);
             if !played.status.success() {
-                let cried = String::from_utf8_lossy(&played.stderr);
-                let ours = format!("{FAILED}{name}: ");
-                let told = cried.lines().find_map(|line| line.strip_prefix(&ours));
-                failed(name, told.unwrap_or(&played.status.to_string()));
-                return Err(Failed::from(format!("{}\n{said}\n{cried}", played.status)));
+                let stderr = String::from_utf8_lossy(&played.stderr);
+                let prefix = format!("{FAILED}{name}: ");
+                let message = stderr.lines().find_map(|line| line.strip_prefix(&prefix));
+                failed(name, message.unwrap_or(&played.status.to_string()));
+                return Err(Failed::from(format!(
+                    "{}\n{stdout}\n{stderr}",
+                    played.status
+                )));
             }
-            for line in said.lines().filter(|line| line.starts_with("verified: ")) {
+            for line in stdout.lines().filter(|line| line.starts_with("verified: ")) {
                 println!("{line}");
             }
             Ok(())
@@ -140,12 +143,13 @@ fn trial(
             let played = AssertUnwindSafe(whole).catch_unwind().await;
             if let Err(panic) = played {
                 let text = message(&*panic);
-                let evidence = AssertUnwindSafe(scene.evidence()).catch_unwind().await;
-                let evidence = evidence.unwrap_or_else(|_| "no evidence: see above".to_owned());
-                // Its cluster stays as it is: ended, not given to another scene.
+                let diagnostics = AssertUnwindSafe(scene.diagnostics()).catch_unwind().await;
+                let diagnostics =
+                    diagnostics.unwrap_or_else(|_| "no diagnostics: see above".to_owned());
+                // The cluster keeps its state for the analysis, so no other scene gets it.
                 std::mem::forget(scene);
                 failed(name, &text);
-                return Err(Failed::from(format!("{text}\n{evidence}")));
+                return Err(Failed::from(format!("{text}\n{diagnostics}")));
             }
             scene.close().await;
             Ok(())
@@ -153,7 +157,7 @@ fn trial(
     })
 }
 
-/// What has failed, in a line each.
+/// The failures, one line each.
 static FAILURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 const FAILED: &str = "failed: ";
 
@@ -169,25 +173,25 @@ fn failed(name: &str, text: &str) {
     failures.push(format!("{name}: {line}"));
 }
 
-/// Whoever sees only the end of a long output still reads what failed, and why.
+/// Prints the failures at the end of the output.
 pub fn report() {
     for failure in FAILURES.lock().expect("nobody panics with it").iter() {
         eprintln!("{FAILED}{failure}");
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
         .unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
-/// A failure's message is shown at the end, with its evidence; at once only the place.
+/// A panic shows only its location at once. The message and the diagnostics are shown at the end.
 pub fn quiet_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if let Some(location) = panic.location() {
-            eprintln!("a promise is broken at {location}");
+            eprintln!("a scene failed at {location}");
         }
     }));
 }

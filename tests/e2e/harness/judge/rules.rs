@@ -1,4 +1,4 @@
-//! The rules that every history has to keep, and that they catch a history that does not.
+//! The rules for every history, and tests that each rule finds a violation.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use libtest_mimic::Trial;
 use mooring_cluster::{AuditEvent, Mutation};
 use serde_json::{Value, json};
 
-use crate::promises::{GATE, condition};
+use crate::harness::expectations::{GATE, condition};
 
 fn text<'a>(object: &'a Value, pointer: &str) -> Option<&'a str> {
     object.pointer(pointer).and_then(Value::as_str)
 }
 
-/// The object is gone with this answer, not only told to go.
+/// With this answer the object is gone, not only marked as deleted.
 pub fn is_end(event: &AuditEvent) -> bool {
     event.verb == "delete"
         && event.subresource.is_empty()
@@ -25,8 +25,8 @@ pub fn is_end(event: &AuditEvent) -> bool {
                 == Some(&0.into()))
 }
 
-/// A pod's gate said True, from the answer to the write that opened it to the request that closed it: for so long
-/// at least.
+/// A period in which the gate of a pod was surely `True`: from the answer to the write of `True` to the request
+/// that ended it.
 pub struct Span {
     pod: String,
     address: String,
@@ -34,12 +34,12 @@ pub struct Span {
     to: Timestamp,
 }
 
-/// S1: at any time at most one pod says True for an address. When each did.
+/// S1: at any time at most one gate is `True` for an address. Returns the periods.
 pub fn one_holder(audit: &[AuditEvent], namespace: &str) -> Vec<Span> {
     // Pods by UID.
     let mut open: BTreeMap<String, Span> = BTreeMap::new();
     let mut closed = Vec::new();
-    // IP's UID -> its address.
+    // UID of the IP -> its address.
     let mut addresses: BTreeMap<String, String> = BTreeMap::new();
     for event in audit.iter().filter(|event| event.is_write()) {
         if event.resource == "ips" {
@@ -56,7 +56,7 @@ pub fn one_holder(audit: &[AuditEvent], namespace: &str) -> Vec<Span> {
         let holds = !is_end(event)
             && matches!(condition(&event.response, GATE), Some(("True", reason, _)) if reason != "NotRequested");
         if !holds {
-            // The name is enough for an end: another pod of that name cannot have come before this one went.
+            // The name is enough: another pod with this name can only exist after the end of this pod.
             let ends = |of: &String, span: &Span| {
                 event.verb == "deletecollection"
                     || (is_end(event) && span.pod == event.name)
@@ -86,7 +86,7 @@ pub fn one_holder(audit: &[AuditEvent], namespace: &str) -> Vec<Span> {
             .collect();
         assert!(
             holders.len() == 1,
-            "S1: {address} is said to be attached by {holders:?} at once, after {} {} at {}",
+            "S1: the gates of {holders:?} are True for {address} at the same time, after {} {} at {}",
             event.verb,
             event.uri,
             event.answered,
@@ -96,24 +96,24 @@ pub fn one_holder(audit: &[AuditEvent], namespace: &str) -> Vec<Span> {
     closed
 }
 
-/// S1: nobody says that an address is attached while EC2 is told to move it or to take it off.
-pub fn silenced_before(mutation: &Mutation, spans: &[Span]) {
+/// S1: no gate is `True` for an address while EC2 executes a call that moves or detaches it.
+pub fn gate_false_before(mutation: &Mutation, spans: &[Span]) {
     let at = i64::try_from(mutation.unix_ms).unwrap_or(i64::MAX);
-    let liar = spans.iter().find(|span| {
+    let violation = spans.iter().find(|span| {
         mutation.addresses.contains(&span.address)
             && span.from.as_millisecond() < at
             && at < span.to.as_millisecond()
     });
-    if let Some(span) = liar {
+    if let Some(span) = violation {
         panic!(
-            "S1: pod {} said True all the while that this was executed: {mutation:?}",
+            "S1: the gate of pod {} was True while this call was executed: {mutation:?}",
             span.pod
         );
     }
 }
 
-/// S2, S3: the status of the IP whose address it is named this interface in a write begun before EC2 executed
-/// the call, and a claim's pod was bound to the claim's node.
+/// S2, S3: before EC2 executed the call, a write of the status of the IP named this interface, and the pod of the
+/// claim was bound to the node of the claim.
 pub fn claimed_before(mutation: &Mutation, audit: &[AuditEvent]) {
     let Some(interface) = mutation.network_interface_id.as_deref() else {
         return;
@@ -127,7 +127,7 @@ pub fn claimed_before(mutation: &Mutation, audit: &[AuditEvent]) {
                 && names(&event.response["status"], interface, address)
         };
         let claim = audit.iter().rev().find(explains).unwrap_or_else(|| {
-            panic!("S3: {mutation:?} was executed, and no status named {interface} for {address} before")
+            panic!("S3: {mutation:?} was executed, and before it no status named {interface} for {address}")
         });
         let status = &claim.response["status"];
         let is_target = status["networkInterfaceID"] == interface;
@@ -137,7 +137,7 @@ pub fn claimed_before(mutation: &Mutation, audit: &[AuditEvent]) {
     }
 }
 
-/// Whether a status explains the address on that interface.
+/// Does the status explain the address on this interface?
 pub fn names(status: &Value, interface: &str, address: &str) -> bool {
     (status["networkInterfaceID"] == interface && status["address"] == address)
         || status["previous"].as_array().is_some_and(|previous| {
@@ -147,10 +147,10 @@ pub fn names(status: &Value, interface: &str, address: &str) -> bool {
         })
 }
 
-/// S2: the pod that a claim names was bound to the node that it names.
+/// S2: the pod of a claim was bound to the node of the claim.
 fn bound_there(status: &Value, audit: &[AuditEvent]) {
     let (Some(uid), Some(node)) = (status["podUID"].as_str(), status["node"].as_str()) else {
-        panic!("S2: an Assign under a claim without pod or node: {status}");
+        panic!("S2: an Assign with a claim that has no pod or no node: {status}");
     };
     let bound = audit.iter().any(|event| {
         event.resource == "pods"
@@ -160,25 +160,25 @@ fn bound_there(status: &Value, audit: &[AuditEvent]) {
     });
     assert!(
         bound,
-        "S2: pod {uid} was never seen on {node}, which the claim names: {status}"
+        "S2: pod {uid} was never on {node}, which the claim names: {status}"
     );
 }
 
-/// Where something was attached, both histories tell of it: a judge without a history finds nothing.
+/// If an address was attached, both histories contain it. Without a history the judge finds no violation.
 pub fn not_empty(mutations: &[Mutation], audit: &[AuditEvent]) {
     assert!(
         !mutations.is_empty(),
-        "something was attached, and EC2's history is empty"
+        "an address was attached, and the history of EC2 is empty"
     );
     assert!(
         audit
             .iter()
             .any(|event| event.by_mooring() && event.condition(GATE) == Some("True")),
-        "something was attached, and the audit log shows no gate that Mooring opened"
+        "an address was attached, and the audit log has no gate that Mooring set to True"
     );
 }
 
-/// Histories that break a rule are found to.
+/// Histories that violate a rule.
 pub fn scenes() -> Vec<Trial> {
     let histories: [(&str, fn()); 7] = [
         ("two_pods_that_say_true_at_once_are_found", || {
@@ -190,15 +190,15 @@ pub fn scenes() -> Vec<Trial> {
         ("a_claim_after_the_call_is_found", || {
             claimed_before(&assign(5), &[bound(0), claim(9)]);
         }),
-        ("a_call_behind_an_open_gate_is_found", || {
+        ("a_call_while_a_gate_is_true_is_found", || {
             let spans = one_holder(&[claim(0), gate(1, "one")], "scene");
-            silenced_before(&assign(5), &spans);
+            gate_false_before(&assign(5), &spans);
         }),
         (
-            "a_loser_that_is_told_after_the_winners_assign_is_found",
+            "a_gate_of_a_loser_that_is_false_after_the_assign_is_found",
             || {
                 let spans = one_holder(&[claim(0), gate(1, "one"), closed(9, "one")], "scene");
-                silenced_before(&assign(5), &spans);
+                gate_false_before(&assign(5), &spans);
             },
         ),
         ("an_empty_history_of_ec2_is_found", || {
@@ -208,33 +208,36 @@ pub fn scenes() -> Vec<Trial> {
             not_empty(&[assign(5)], &[claim(0), gate(1, "one")]);
         }),
     ];
-    let kept = Trial::test("e2e::rules::a_history_that_keeps_the_rules_passes", || {
-        let audit = [bound(0), claim(1), by_mooring(gate(7, "one"))];
-        claimed_before(&assign(5), &audit);
-        silenced_before(&assign(5), &one_holder(&audit, "scene"));
-        let told = [claim(0), gate(1, "one"), closed(4, "one")];
-        silenced_before(&assign(5), &one_holder(&told, "scene"));
-        not_empty(&[assign(5)], &audit);
-        Ok(())
-    });
+    let kept = Trial::test(
+        "e2e::harness::judge::rules::a_history_that_keeps_the_rules_passes",
+        || {
+            let audit = [bound(0), claim(1), by_mooring(gate(7, "one"))];
+            claimed_before(&assign(5), &audit);
+            gate_false_before(&assign(5), &one_holder(&audit, "scene"));
+            let closed_before = [claim(0), gate(1, "one"), closed(4, "one")];
+            gate_false_before(&assign(5), &one_holder(&closed_before, "scene"));
+            not_empty(&[assign(5)], &audit);
+            Ok(())
+        },
+    );
     let histories = histories
         .into_iter()
-        .map(|(name, play)| broken(&format!("rules::{name}"), play));
+        .map(|(name, play)| broken(&format!("harness::judge::rules::{name}"), play));
     histories.chain([kept]).collect()
 }
 
-/// A planted history in which a rule has to find something.
+/// A history in which a rule must find a violation.
 pub fn broken(name: &str, play: fn()) -> Trial {
     Trial::test(
         format!("e2e::{name}"),
         move || match std::panic::catch_unwind(play) {
             Err(_) => Ok(()),
-            Ok(()) => Err("nothing was found".into()),
+            Ok(()) => Err("the rule found no violation".into()),
         },
     )
 }
 
-/// The address of the planted histories.
+/// The address of these histories.
 pub const ADDRESS: &str = "10.0.0.10";
 
 /// A write that was answered with this object.

@@ -1,4 +1,4 @@
-//! Asking the API server for something that it may refuse, and what it said: verdict, message, warnings.
+//! Requests that the API server may refuse, and its response: code, message, warnings.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use kube::api::ListParams;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::objects::{IP, merged};
-use crate::scene::{SOON, Scene};
+use crate::harness::objects::{IP, merged};
+use crate::harness::scene::{SOON, Scene};
 
-/// What the API server said.
-pub struct Said {
-    /// What was asked, in words.
-    asked: String,
+/// A response of the API server.
+pub struct ApiResponse {
+    /// The request, for messages.
+    request: String,
     code: u16,
-    /// Texts of the `Warning` headers.
+    /// The texts of the `Warning` headers.
     warnings: Vec<String>,
     /// The object, or the `Status` of a refusal.
     body: Value,
 }
 
-impl fmt::Debug for Said {
+impl fmt::Debug for ApiResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (code, warnings) = (self.code, &self.warnings);
-        writeln!(f, "{}: {code}, warnings {warnings:?}", self.asked)?;
+        writeln!(f, "{}: {code}, warnings {warnings:?}", self.request)?;
         match self.body["message"].as_str() {
             Some(message) => f.write_str(message),
             None => write!(f, "{}", self.body),
@@ -32,58 +32,55 @@ impl fmt::Debug for Said {
     }
 }
 
-impl Said {
-    /// It was granted; the object as it then is.
+impl ApiResponse {
+    /// The request was accepted. Returns the object.
     #[track_caller]
     pub fn accepted(self) -> Value {
-        assert!(
-            self.code < 300,
-            "refused, and should not have been: {self:?}"
-        );
+        assert!(self.code < 300, "unexpected refusal: {self:?}");
         self.body
     }
 
-    /// It was granted without a word.
+    /// The request was accepted without a warning.
     #[track_caller]
     pub fn accepted_silently(self) -> Value {
-        assert!(self.warnings.is_empty(), "a warning too many: {self:?}");
+        assert!(self.warnings.is_empty(), "unexpected warning: {self:?}");
         self.accepted()
     }
 
-    /// It was granted with a warning that contains each of these; the object as it then is.
+    /// The request was accepted with a warning that contains all of these parts. Returns the object.
     #[track_caller]
     pub fn warns(self, parts: &[&str]) -> Value {
-        let told = self
+        let found = self
             .warnings
             .iter()
             .any(|warning| parts.iter().all(|part| warning.contains(part)));
-        assert!(told, "no warning with {parts:?}: {self:?}");
+        assert!(found, "no warning with {parts:?}: {self:?}");
         self.accepted()
     }
 
-    /// It was refused with a message that contains each of these; the message.
+    /// The request was refused with a message that contains all of these parts. Returns the message.
     #[track_caller]
     pub fn rejected(self, parts: &[&str]) -> String {
         assert!(
             self.code >= 400,
-            "granted, and should have been refused with {parts:?}: {self:?}"
+            "accepted, expected a refusal with {parts:?}: {self:?}"
         );
         let message = self.body["message"].as_str().unwrap_or_default().to_owned();
         for part in parts {
             assert!(
                 message.contains(part),
-                "the refusal does not say {part:?}: {self:?}"
+                "the refusal does not contain {part:?}: {self:?}"
             );
         }
         message
     }
 
-    /// Whether it was granted.
+    /// Was the request accepted?
     pub fn is_accepted(&self) -> bool {
         self.code < 300
     }
 
-    /// RBAC or a policy does not allow it.
+    /// Was the request refused by RBAC or by a policy?
     pub fn is_forbidden(&self) -> bool {
         self.code == 403 || self.message().contains("denied request")
     }
@@ -94,7 +91,7 @@ impl Said {
     }
 }
 
-/// Whether a request is carried out, or only answered as if it were (webhooks are asked all the same).
+/// Is a request carried out, or is it a dry run (webhooks are called in both cases)?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Real,
@@ -112,78 +109,78 @@ impl Mode {
 
 impl Scene {
     /// Creates an object.
-    pub async fn creates(&self, object: &Value) -> Said {
+    pub async fn creates(&self, object: &Value) -> ApiResponse {
         self.create(object, Mode::Real, None).await
     }
 
-    /// What the API server would say to an object's creation.
-    pub async fn would_create(&self, object: &Value) -> Said {
+    /// The response to a dry run of a creation.
+    pub async fn would_create(&self, object: &Value) -> ApiResponse {
         self.create(object, Mode::Dry, None).await
     }
 
-    /// What the API server would say to an object's creation by this user.
-    pub async fn would_create_as(&self, user: &str, object: &Value) -> Said {
+    /// The response to a dry run of a creation by this user.
+    pub async fn would_create_as(&self, user: &str, object: &Value) -> ApiResponse {
         self.create(object, Mode::Dry, Some(user)).await
     }
 
-    async fn create(&self, object: &Value, mode: Mode, user: Option<&str>) -> Said {
+    async fn create(&self, object: &Value, mode: Mode, user: Option<&str>) -> ApiResponse {
         let kind = object["kind"].as_str().expect("an object has a kind");
         let url = format!("{}{}", self.api(kind).resource_url(), mode.query());
-        let asked = format!("create {kind} {}", object["metadata"]["name"]);
+        let description = format!("create {kind} {}", object["metadata"]["name"]);
         let request = request("POST", &url, "application/json");
-        // Whoever is impersonated is the requester that webhooks are told.
+        // For webhooks, the impersonated user is the user of the request.
         let request = match user {
             Some(user) => request.header("impersonate-user", user),
             None => request,
         };
-        self.ask(asked, request, object).await
+        self.send(description, request, object).await
     }
 
     /// Changes an object by a JSON merge patch; `what` is its name, or `name/status`.
-    pub async fn changes(&self, kind: &str, what: &str, change: &Value) -> Said {
+    pub async fn changes(&self, kind: &str, what: &str, change: &Value) -> ApiResponse {
         self.change(kind, what, change, Mode::Real).await
     }
 
-    /// What the API server would say to a change.
-    pub async fn would_change(&self, kind: &str, what: &str, change: &Value) -> Said {
+    /// The response to a dry run of a change.
+    pub async fn would_change(&self, kind: &str, what: &str, change: &Value) -> ApiResponse {
         self.change(kind, what, change, Mode::Dry).await
     }
 
-    async fn change(&self, kind: &str, what: &str, change: &Value, mode: Mode) -> Said {
+    async fn change(&self, kind: &str, what: &str, change: &Value, mode: Mode) -> ApiResponse {
         let url = format!("{}/{what}{}", self.api(kind).resource_url(), mode.query());
-        let asked = format!("patch {kind} {what} {change}");
+        let description = format!("patch {kind} {what} {change}");
         let request = request("PATCH", &url, "application/merge-patch+json");
-        self.ask(asked, request, change).await
+        self.send(description, request, change).await
     }
 
     /// Deletes an object.
-    pub async fn deletes(&self, kind: &str, name: &str) -> Said {
+    pub async fn deletes(&self, kind: &str, name: &str) -> ApiResponse {
         self.remove(kind, name, Mode::Real).await
     }
 
-    /// What the API server would say to a deletion.
-    pub async fn would_delete(&self, kind: &str, name: &str) -> Said {
+    /// The response to a dry run of a deletion.
+    pub async fn would_delete(&self, kind: &str, name: &str) -> ApiResponse {
         self.remove(kind, name, Mode::Dry).await
     }
 
-    async fn remove(&self, kind: &str, name: &str, mode: Mode) -> Said {
+    async fn remove(&self, kind: &str, name: &str, mode: Mode) -> ApiResponse {
         let url = format!("{}/{name}{}", self.api(kind).resource_url(), mode.query());
-        let asked = format!("delete {kind} {name}");
+        let description = format!("delete {kind} {name}");
         let request = request("DELETE", &url, "application/json");
-        self.ask(asked, request, &json!({})).await
+        self.send(description, request, &json!({})).await
     }
 
-    async fn ask(&self, asked: String, request: Builder, body: &Value) -> Said {
-        ask(&self.client, asked, request, body).await
+    async fn send(&self, description: String, request: Builder, body: &Value) -> ApiResponse {
+        send(&self.client, description, request, body).await
     }
 
-    /// A pod as it is written, which asks for what the annotation says, with changes (merged).
+    /// The manifest of a pod that asks for the IP in the annotation, with changes (merged).
     pub fn pod_asking(&self, name: &str, annotation: &str, changes: &Value) -> Value {
         let base = json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": self.name, "annotations": {IP: annotation}},
             "spec": {
-                // The token's volume has a random name, which would be all that differs between two pods.
+                // The volume of the token has a random name, so two equal pods would differ.
                 "automountServiceAccountToken": false,
                 "terminationGracePeriodSeconds": 0,
                 "containers": [{"name": "main", "image": "registry.example/main:1"}],
@@ -192,8 +189,8 @@ impl Scene {
         merged(base, changes)
     }
 
-    /// The API server guards our marks on pods no longer (`config/policies/pod_marks.yaml`), until
-    /// [`Scene::guard_marks`].
+    /// Deletes the policy that protects the labels and annotations of Mooring on pods
+    /// (`config/policies/pod_marks.yaml`), until [`Scene::guard_marks`].
     pub async fn unguard_marks(&self) {
         let policy = "delete validatingadmissionpolicybinding mooring-pod-marks";
         self.kubectl(policy).await.success();
@@ -204,10 +201,10 @@ impl Scene {
         .await;
     }
 
-    /// It does again: the next scene may be played in this cluster.
+    /// Restores the policy: another scene may use this cluster.
     pub async fn guard_marks(&self) {
         let file = mooring_cluster::repository().join("config/policies/pod_marks.yaml");
-        let policy = std::fs::read_to_string(file).expect("it is there");
+        let policy = std::fs::read_to_string(file).expect("the file exists");
         self.cluster().apply(&policy).await;
         self.eventually("the policy is back", SOON, async || {
             let said = self.would_create(&self.marked()).await;
@@ -216,18 +213,18 @@ impl Scene {
         .await;
     }
 
-    /// A pod with our label that asks for nothing.
+    /// A pod with the label of Mooring and without the annotation.
     fn marked(&self) -> Value {
         let marked = json!({"metadata": {"annotations": null, "labels": {IP: "nobody"}}});
         self.pod_asking("marked", "", &marked)
     }
 
-    /// Remembers an IP that the scene made in its own way, so that it is deleted at the end.
+    /// Registers an IP that the scene created itself, so that it is deleted at the end.
     pub fn remember_ip(&self, name: &str) {
         self.ips.lock().unwrap().push(name.to_owned());
     }
 
-    /// Remembers a block that the scene made in its own way, so that it is deleted at the end.
+    /// Registers a block that the scene created itself, so that it is deleted at the end.
     pub fn remember_block(&self, name: &str) {
         self.blocks.lock().unwrap().push(name.to_owned());
     }
@@ -242,7 +239,7 @@ impl Scene {
         .await;
     }
 
-    /// How many objects a list of a kind has, by a label selector.
+    /// The number of objects of a kind with a label selector.
     pub async fn count(&self, kind: &str, labels: &str) -> usize {
         let selected = ListParams::default().labels(labels);
         let list = self.api(kind).list(&selected).await;
@@ -252,35 +249,46 @@ impl Scene {
     }
 }
 
-async fn ask(client: &kube::Client, asked: String, request: Builder, body: &Value) -> Said {
+async fn send(
+    client: &kube::Client,
+    description: String,
+    request: Builder,
+    body: &Value,
+) -> ApiResponse {
     let request = request
         .body(Body::from(body.to_string().into_bytes()))
-        .expect("a path is a request");
+        .expect("the request is valid");
     let answer = client.send(request).await;
-    let answer = answer.unwrap_or_else(|error| panic!("{asked}: {error}"));
+    let answer = answer.unwrap_or_else(|error| panic!("{description}: {error}"));
     let code = answer.status().as_u16();
     let warnings = answer.headers().get_all("warning").iter();
     let warnings = warnings.filter_map(|value| text_of_warning(value.to_str().ok()?));
     let warnings = warnings.collect();
     let body = answer.into_body().collect_bytes().await;
-    let body = body.unwrap_or_else(|error| panic!("{asked}: {error}"));
-    Said {
-        asked,
+    let body = body.unwrap_or_else(|error| panic!("{description}: {error}"));
+    ApiResponse {
+        request: description,
         code,
         warnings,
         body: serde_json::from_slice(&body).unwrap_or_default(),
     }
 }
 
-/// Asks with credentials other than the scene's. A PATCH is a JSON patch if its body is a list, else a merge.
-pub async fn ask_as(client: &kube::Client, method: &str, url: &str, body: &Value) -> Said {
+/// Sends a request with other credentials. A PATCH is a JSON patch if its body is a list, else a merge patch.
+pub async fn send_as(client: &kube::Client, method: &str, url: &str, body: &Value) -> ApiResponse {
     let content_type = match (method, body.is_array()) {
         ("PATCH", true) => "application/json-patch+json",
         ("PATCH", false) => "application/merge-patch+json",
         _ => "application/json",
     };
-    let asked = format!("{method} {url} {body}");
-    ask(client, asked, request(method, url, content_type), body).await
+    let description = format!("{method} {url} {body}");
+    send(
+        client,
+        description,
+        request(method, url, content_type),
+        body,
+    )
+    .await
 }
 
 fn request(method: &str, url: &str, content_type: &str) -> Builder {
@@ -290,19 +298,19 @@ fn request(method: &str, url: &str, content_type: &str) -> Builder {
         .header("content-type", content_type)
 }
 
-/// An IP as it is written, by its full name; for every namespace, unless its spec says otherwise.
+/// The manifest of an IP with this full name; for every namespace, unless its spec says otherwise.
 pub fn ip_named(name: &str, spec: &Value) -> Value {
     let spec = open(spec);
     json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP", "metadata": {"name": name}, "spec": spec})
 }
 
-/// A block as it is written, by its full name; for every namespace, unless its spec says otherwise.
+/// The manifest of a block with this full name; for every namespace, unless its spec says otherwise.
 pub fn block_named(name: &str, spec: &Value) -> Value {
     let spec = open(spec);
     json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name}, "spec": spec})
 }
 
-/// The spec, with every namespace allowed where it says nothing of namespaces.
+/// The spec; if it has no field for namespaces, every namespace is allowed.
 pub fn open(spec: &Value) -> Value {
     let mut spec = spec.clone();
     if let Some(fields) = spec.as_object_mut() {
