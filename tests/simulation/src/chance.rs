@@ -1,4 +1,4 @@
-//! Chance of our own: one seed, and the same numbers on every machine and with every version of a library.
+//! A random number generator that gives the same numbers for a seed on every machine and with every library version.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct Chance(u64);
 
 impl Chance {
-    /// The stream of a seed for one purpose: a number more that one part draws changes nothing for the others.
+    /// The stream of a seed for one purpose: the numbers of one part do not depend on those of other parts. Another
+    /// text for the purpose gives other numbers.
     #[must_use]
     pub fn new(seed: u64, purpose: &str) -> Self {
         let mixed = purpose
@@ -34,23 +35,23 @@ impl Chance {
         from + self.draw() % to.saturating_sub(from).max(1)
     }
 
-    /// So often in a thousand.
+    /// True with a probability of `often` per thousand.
     pub fn permille(&mut self, often: u64) -> bool {
         self.draw() % 1000 < often
     }
 
-    /// One time in `n`.
+    /// True with a probability of one in `n`.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.draw().is_multiple_of(n.max(1))
     }
 
-    /// One of them.
+    /// A random element.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         let index = usize::try_from(self.between(0, of.len() as u64)).unwrap_or_default();
         of.get(index)
     }
 
-    /// A length of time, in milliseconds.
+    /// A random length of time in milliseconds.
     pub fn millis(&mut self, from: u64, to: u64) -> Duration {
         Duration::from_millis(self.between(from, to))
     }

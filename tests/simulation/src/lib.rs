@@ -1,4 +1,4 @@
-//! The real controller in a world that one number decides.
+//! The real controller in a simulated world: a seed determines everything that happens.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -7,7 +7,7 @@
     clippy::missing_panics_doc,
     clippy::needless_pass_by_value,
     clippy::struct_excessive_bools,
-    reason = "this is a test: what cannot go on ends, a JSON value without a field is null, and a pod is what it shows"
+    reason = "this is a test: an unexpected condition ends it, a JSON value without a field is null, and a pod has many flags"
 )]
 
 pub mod api_server;
@@ -16,6 +16,6 @@ pub mod cloud;
 pub mod decisions;
 pub mod judge;
 pub mod log;
-pub mod play;
 pub mod replicas;
+pub mod scenarios;
 pub mod world;

@@ -1,4 +1,4 @@
-//! What happened beside the API server, in one order with it.
+//! The log of everything that happens outside of the API server, in one order with its requests.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use crate::api_server::ApiServer;
 
-/// A moment in the order of everything that happens: after which of the API server's writes, and when.
+/// A moment in the order of everything that happens: after which write of the API server, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
-    /// The API server's order by then.
+    /// The number of the last write of the API server.
     pub after: u64,
-    /// The how many-th moment it is that was asked for.
+    /// The number of this moment.
     pub count: u64,
     /// Simulated time since the start.
     pub at: Duration,
@@ -21,9 +21,9 @@ pub struct Moment {
 /// A line of the trace.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// When.
+    /// The time of the line.
     pub moment: Moment,
-    /// What.
+    /// The text of the line.
     pub text: String,
 }
 
@@ -33,10 +33,10 @@ struct Inside {
     took_effect: u64,
     crashes: u64,
     moments: u64,
-    by_hand: u64,
+    manual_changes: u64,
 }
 
-/// The lines, and the count of faults. Clones write to the same one.
+/// The lines, and the number of faults. Clones share the same log.
 #[derive(Clone)]
 pub struct Log {
     api: ApiServer,
@@ -45,7 +45,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Nothing has happened yet.
+    /// An empty log.
     #[must_use]
     pub fn new(api: ApiServer) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Log {
         self.start.elapsed()
     }
 
-    /// Now, in the order of everything.
+    /// The present moment.
     #[must_use]
     pub fn moment(&self) -> Moment {
         let (after, at) = (self.api.order(), self.now());
@@ -80,37 +80,37 @@ impl Log {
         self.lock().lines.push(line);
     }
 
-    /// A fault met something.
+    /// Writes a line, and counts a fault that took effect.
     pub fn fault(&self, text: impl Into<String>) {
         self.say(text);
         self.lock().took_effect += 1;
     }
 
-    /// A controller was killed.
+    /// Writes a line, and counts a killed controller.
     pub fn crash(&self, text: impl Into<String>) {
         self.fault(text);
         self.lock().crashes += 1;
     }
 
-    /// A person has to set something right that is not promised to be set right.
-    pub fn by_hand(&self, text: impl Into<String>) {
+    /// Writes a line, and counts a manual correction.
+    pub fn manual_change(&self, text: impl Into<String>) {
         self.say(text);
-        self.lock().by_hand += 1;
+        self.lock().manual_changes += 1;
     }
 
-    /// How often that was.
+    /// The number of manual corrections.
     #[must_use]
-    pub fn hands(&self) -> u64 {
-        self.lock().by_hand
+    pub fn manual_changes(&self) -> u64 {
+        self.lock().manual_changes
     }
 
-    /// How many faults took effect.
+    /// The number of faults that took effect.
     #[must_use]
     pub fn faults(&self) -> u64 {
         self.lock().took_effect
     }
 
-    /// How many crashes there were.
+    /// The number of killed controllers.
     #[must_use]
     pub fn crashes(&self) -> u64 {
         self.lock().crashes

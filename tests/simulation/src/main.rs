@@ -1,19 +1,19 @@
-//! `mooring-simulation`: the real controller in a world that one number decides, many numbers long.
+//! `mooring-simulation`: runs the real controller in a simulated world. A seed determines everything that happens.
 #![allow(
     clippy::expect_used,
     clippy::panic,
-    reason = "this is a test: what cannot go on ends"
+    reason = "this is a test: an unexpected condition ends it"
 )]
 
-mod orchestra;
-mod tamed;
+mod determinism;
+mod runner;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use mooring_simulation::play::Scenario;
+use mooring_simulation::scenarios::Scenario;
 
-/// Plays seeds, each in a process of its own, and judges them.
+/// Runs seeds, each in a process of its own, and judges them.
 #[derive(Debug, Parser)]
 struct Args {
     /// How many seeds
@@ -22,43 +22,43 @@ struct Args {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     from: u64,
-    /// This seed alone
+    /// Only this seed
     #[arg(long)]
     seed: Option<u64>,
-    /// Write down everything that happens in the one seed
+    /// Print the trace of the one seed
     #[arg(long, requires = "seed")]
     trace: bool,
-    /// What is played
+    /// The scenario
     #[arg(long, default_value = "storm", value_parser = scenario)]
     scenario: Scenario,
-    /// So many of the seeds, or all, are played twice, and their traces compared
+    /// The number of seeds that run twice; their traces must be equal
     #[arg(long, default_value_t = 100)]
     twice: u64,
-    /// How many seeds are played at once
+    /// How many seeds run at the same time
     #[arg(long, default_value_t = 2)]
     at_once: usize,
-    /// Go on after a seed has failed
+    /// Continue after a seed has failed
     #[arg(long)]
     go_on: bool,
-    /// Plays the seed here, for the process that has started this one
+    /// Run the seed in this process, for the parent process
     #[arg(long, hide = true)]
     child: bool,
 }
 
 fn scenario(name: &str) -> Result<Scenario, String> {
     let names: Vec<&str> = Scenario::ALL.iter().map(|(name, _)| *name).collect();
-    Scenario::named(name).ok_or_else(|| format!("there are {}", names.join(", ")))
+    Scenario::named(name).ok_or_else(|| format!("the scenarios are {}", names.join(", ")))
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
     match args.seed {
         Some(seed) if args.child => {
-            tamed::play(args.scenario, seed, args.trace);
+            determinism::run(args.scenario, seed, args.trace);
             ExitCode::SUCCESS
         }
-        Some(seed) => orchestra::one(args.scenario, seed, args.trace),
-        None => orchestra::many(&orchestra::Order {
+        Some(seed) => runner::one(args.scenario, seed, args.trace),
+        None => runner::many(&runner::Batch {
             scenario: args.scenario,
             from: args.from,
             seeds: args.seeds,

@@ -20,7 +20,7 @@ pub const NAMESPACE: &str = "mooring-system";
 
 /// How the processes are run.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct Settings {
     /// How many there are.
     pub processes: usize,
     /// Do they elect a leader?
@@ -43,7 +43,7 @@ pub struct Replicas {
     api: ApiServer,
     cloud: Cloud,
     log: Log,
-    manner: Manner,
+    settings: Settings,
     processes: Vec<Option<Process>>,
     /// How often one was started.
     started: u64,
@@ -66,13 +66,13 @@ pub fn is_ours(user: &str) -> bool {
 impl Replicas {
     /// None is started yet.
     #[must_use]
-    pub fn new(api: ApiServer, cloud: Cloud, log: Log, manner: Manner) -> Self {
+    pub fn new(api: ApiServer, cloud: Cloud, log: Log, settings: Settings) -> Self {
         Self {
             api,
             cloud,
             log,
-            manner,
-            processes: (0..manner.processes).map(|_| None).collect(),
+            settings,
+            processes: (0..settings.processes).map(|_| None).collect(),
             started: 0,
             died: Arc::default(),
         }
@@ -80,8 +80,8 @@ impl Replicas {
 
     /// How they are run.
     #[must_use]
-    pub const fn manner(&self) -> Manner {
-        self.manner
+    pub const fn settings(&self) -> Settings {
+        self.settings
     }
 
     /// Starts those that do not run.
@@ -111,12 +111,12 @@ impl Replicas {
             namespace: NAMESPACE.to_owned(),
             identity: identity.clone(),
             election: self
-                .manner
+                .settings
                 .leases
                 .get(index)
                 .copied()
-                .filter(|_| self.manner.election),
-            inventory_interval: self.manner.interval,
+                .filter(|_| self.settings.election),
+            inventory_interval: self.settings.interval,
             on_synced: Box::new(|| ()),
         };
         self.log.say(format!("process  {identity} starts"));
@@ -142,7 +142,7 @@ impl Replicas {
         }
     }
 
-    /// kill -9: nothing of it goes on, but what it has sent is on its way.
+    /// kill -9: nothing of it goes on, but what it has sent is on its link.
     pub async fn kill(&mut self, index: usize) {
         let Some(process) = self.processes.get_mut(index).and_then(Option::take) else {
             return;

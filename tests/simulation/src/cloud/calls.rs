@@ -1,4 +1,4 @@
-//! What EC2 was told, and what it did.
+//! The calls of EC2, and their executions.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::log::Moment;
 /// A mutating call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Whose.
+    /// The client that sent it.
     pub client: String,
-    /// `AssignPrivateIpAddresses` or its contrary.
+    /// `AssignPrivateIpAddresses` or `UnassignPrivateIpAddresses`.
     pub action: Action,
     /// The interface that it names.
     pub interface: String,
@@ -24,14 +24,14 @@ pub struct Call {
     pub sent: Moment,
     /// Each time that it was executed.
     pub executed: Vec<Execution>,
-    /// When its answer reached whoever waited for it; none: nobody waited, or none came.
+    /// When its sender received the answer; `None` if it received none.
     pub answered: Option<Moment>,
 }
 
 impl Call {
-    /// Was it on its way for longer than any call is? A process stood still, which is seen and repaired.
+    /// Was it executed later than any normal call? Then its process was paused.
     #[must_use]
-    pub fn stood_still(&self, execution: &Execution) -> bool {
+    pub fn was_paused(&self, execution: &Execution) -> bool {
         execution.moment.at > self.sent.at + Duration::from_secs(10)
     }
 }
@@ -41,12 +41,12 @@ impl Call {
 pub struct Execution {
     /// When.
     pub moment: Moment,
-    /// Did whoever sent it still wait for it?
+    /// Did its sender still wait for the answer?
     pub awaited: bool,
     /// The other interface that had the address.
     pub found_on: Option<String>,
-    /// Something is where it was not before.
+    /// The execution has moved an address.
     pub effective: bool,
-    /// EC2's code, of a refusal.
+    /// The code of a refusal.
     pub refused: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What the SDK takes for HTTP.
+//! The connector that the SDK uses in place of HTTP.
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
@@ -15,14 +15,14 @@ use aws_smithy_types::body::SdkBody;
 use super::Cloud;
 use super::execute::Answer;
 
-/// One process's way to EC2.
+/// The connection of one process to EC2.
 #[derive(Clone, Debug)]
 struct Connector {
     cloud: Cloud,
     client: String,
 }
 
-/// Somebody waits, until this is dropped.
+/// A sender waits for an answer until this is dropped.
 struct Waits(Cloud);
 
 impl Waits {
@@ -70,7 +70,7 @@ impl HttpClient for Connector {
     }
 }
 
-/// The SDK's configuration for one process.
+/// The configuration of the SDK for one process.
 #[must_use]
 pub fn configuration(cloud: &Cloud, client: &str) -> SdkConfig {
     let credentials = Credentials::new("simulated", "simulated", None, None, "simulation");

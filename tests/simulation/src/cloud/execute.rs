@@ -21,7 +21,7 @@ pub(super) enum Answer {
     Broken,
 }
 
-/// A call on its way.
+/// A call on its link.
 struct Incoming {
     client: String,
     action: Action,
@@ -94,8 +94,8 @@ impl Cloud {
         let (fate, latency) = {
             let mut guard = self.lock();
             let inside = &mut *guard;
-            let fate = inside.weather.fate(call.action, &mut inside.chance);
-            let (from, to) = inside.weather.latency;
+            let fate = inside.faults.fate(call.action, &mut inside.chance);
+            let (from, to) = inside.faults.latency;
             (fate, inside.chance.millis(from, to))
         };
         if fate != Fate::Served {
@@ -215,7 +215,7 @@ impl Cloud {
         };
         match asked.request {
             Request::Read(read) => {
-                let lag = inside.weather.lag;
+                let lag = inside.faults.lag;
                 let ec2 = inside.seen.seen(moment.at, lag);
                 write(&ec2, Response::Seen(ec2.read(&read)?))
             }

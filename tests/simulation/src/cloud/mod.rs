@@ -1,9 +1,9 @@
-//! EC2 in this process: the emulator's rules, reached by the real SDK through a connector of ours.
+//! EC2 in this process: the rules of the emulator, and a connector for the real SDK.
 
 mod calls;
 mod connector;
+mod ec2_faults;
 mod execute;
-mod weather;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,32 +19,32 @@ use crate::log::{Log, Moment};
 
 pub use calls::{Call, Execution};
 pub use connector::configuration;
-pub use weather::{BEYOND, Fate, LATEST, Weather};
+pub use ec2_faults::{BEYOND, Ec2Faults, Fate, LATEST};
 
-/// The past is kept for so long.
+/// Old states of EC2 are kept for this time.
 const LONGEST_LAG: Duration = Duration::from_mins(1);
 
-/// Everything that changes.
+/// The mutable state.
 struct Inside {
     ec2: Ec2,
     seen: Snapshots,
     buckets: TokenBuckets,
     chance: Chance,
-    weather: Weather,
+    faults: Ec2Faults,
     calls: Vec<Call>,
-    /// Calls of these clients wait until then: their process stands still.
+    /// The paused clients: their calls wait until this time.
     paused: Vec<(String, Duration)>,
-    /// What a hand that is not ours has put somewhere, in order.
+    /// The changes by foreign clients, in order.
     foreign: Vec<(Moment, Change)>,
-    /// Calls whose senders wait for an answer.
+    /// The number of calls whose senders wait for an answer.
     waiting: usize,
-    /// So many interfaces are on a page at most.
+    /// The maximum number of interfaces on a page.
     page: Option<usize>,
-    /// Calls of any kind, so far.
+    /// The number of calls of any kind.
     begun: usize,
 }
 
-/// EC2. Clones are the same one.
+/// EC2. Clones share the same state.
 #[derive(Clone)]
 pub struct Cloud {
     inside: Arc<Mutex<Inside>>,
@@ -67,7 +67,7 @@ impl Cloud {
                 seen: Snapshots::default(),
                 buckets: TokenBuckets::default(),
                 chance: Chance::new(seed, "cloud"),
-                weather: Weather::default(),
+                faults: Ec2Faults::default(),
                 calls: Vec::new(),
                 paused: Vec::new(),
                 foreign: Vec::new(),
@@ -79,20 +79,20 @@ impl Cloud {
         }
     }
 
-    /// Changes how EC2 behaves.
-    pub fn weather(&self, change: impl FnOnce(&mut Weather)) {
-        change(&mut self.lock().weather);
+    /// Changes the faults of EC2.
+    pub fn set_faults(&self, change: impl FnOnce(&mut Ec2Faults)) {
+        change(&mut self.lock().faults);
     }
 
-    /// Calls of this client are held back until then, whatever the client thinks by then.
+    /// Delays the calls of this client until then, also after the client stopped waiting for them.
     pub fn pause(&self, client: &str, until: Duration) {
         self.lock().paused.push((client.to_owned(), until));
     }
 
-    /// Changes something by a hand that is not Mooring's.
+    /// Changes EC2 as a foreign client.
     ///
     /// # Errors
-    /// EC2's refusal.
+    /// The refusal of EC2.
     pub fn change(&self, change: Change) -> Result<Changed, Ec2Error> {
         let moment = self.log.moment();
         let mut inside = self.lock();
@@ -105,41 +105,41 @@ impl Cloud {
         Ok(changed)
     }
 
-    /// An answer shows so many interfaces at most, whatever is asked for.
+    /// Sets the maximum number of interfaces on a page, for all requests.
     pub fn set_page(&self, count: Option<usize>) {
         self.lock().page = count;
     }
 
-    /// Looks at everything, as it is.
+    /// Reads the present state.
     pub fn look<T>(&self, look: impl FnOnce(&Ec2) -> T) -> T {
         look(&self.lock().ec2)
     }
 
-    /// Every mutating call, in the order in which they were sent.
+    /// All mutating calls, in the order in which they were sent.
     #[must_use]
     pub fn calls(&self) -> Vec<Call> {
         self.lock().calls.clone()
     }
 
-    /// How many mutating calls were sent.
+    /// The number of mutating calls that were sent.
     #[must_use]
     pub fn sent(&self) -> usize {
         self.lock().calls.len()
     }
 
-    /// For how many calls, of any kind, somebody waits.
+    /// The number of calls of any kind that wait for an answer.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.lock().waiting
     }
 
-    /// How many calls of any kind there were.
+    /// The number of calls of any kind.
     #[must_use]
     pub fn begun(&self) -> usize {
         self.lock().begun
     }
 
-    /// What others have changed, in order.
+    /// The changes by foreign clients, in order.
     #[must_use]
     pub fn foreign(&self) -> Vec<(Moment, Change)> {
         self.lock().foreign.clone()
@@ -152,8 +152,8 @@ impl Cloud {
 
 impl Inside {
     fn record(&mut self, now: Duration) {
-        // Never less than the longest lag, so that one that begins can look back at once.
-        let lag = self.weather.lag.max(LONGEST_LAG);
+        // At least the longest lag, so that a lag that starts now can show old states at once.
+        let lag = self.faults.lag.max(LONGEST_LAG);
         self.seen.record(now, lag, &self.ec2);
     }
 }

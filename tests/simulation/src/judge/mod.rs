@@ -66,7 +66,7 @@ pub struct Broken {
     pub sentence: String,
 }
 
-/// What was seen on the way.
+/// What was seen on the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// An address was recorded at another place, or for another pod, without having been free between.

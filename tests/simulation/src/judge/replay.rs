@@ -189,7 +189,7 @@ impl<'a> Replay<'a> {
         }
         // Of one that is executed late, or twice, nobody can know in time.
         let first = call.executed.first().map(|first| first.moment);
-        let expected = first == Some(execution.moment) && !call.stood_still(execution);
+        let expected = first == Some(execution.moment) && !call.was_paused(execution);
         for address in &call.addresses {
             if call.action == Action::AssignPrivateIpAddresses && expected {
                 let put = (call.interface.as_str(), execution.moment);

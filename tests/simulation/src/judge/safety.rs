@@ -211,7 +211,7 @@ pub(super) fn executed(
     if execution.refused.is_some() {
         return Ok(());
     }
-    let paused = call.stood_still(execution);
+    let paused = call.was_paused(execution);
     for address in &call.addresses {
         if !paused && !explained(replay, *address, &call.interface) {
             return Err(format!(

@@ -1,38 +1,38 @@
-//! One seed in this process, with time and chance taken over: clocks are the simulation's, and whatever
-//! asks the system for random numbers gets the seed's. Tokio seeds its own choices from those too.
+//! Runs one seed in this process, deterministically: all clocks show simulated time, and all random numbers of the
+//! system come from the seed. Tokio seeds its own choices from them too.
 
 use std::io::Write as _;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use mooring_simulation::play::{self, Report, Scenario};
+use mooring_simulation::scenarios::{self, Report, Scenario};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use serde::{Deserialize, Serialize};
 
-/// No seed takes so long, whatever else the machine does.
-const ENDLESS: Duration = Duration::from_mins(3);
-/// Each step of turmoil's; within one, time goes from timer to timer.
+/// The time limit of a seed in real time.
+const LIMIT: Duration = Duration::from_mins(3);
+/// The length of a step of turmoil. Within a step, time advances from timer to timer.
 const STEP: Duration = Duration::from_secs(1);
 
-/// The first line that a child says.
+/// The first line of the output of a child process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Milliseconds.
+    /// The simulated time in milliseconds.
     pub simulated: u64,
-    /// How many took effect.
+    /// The number of faults that took effect.
     pub faults: u64,
-    /// How many processes were killed.
+    /// The number of killed processes.
     pub crashes: u64,
-    /// How often a person had to set something right.
-    pub by_hand: u64,
-    /// How many requests were made.
+    /// The number of manual corrections.
+    pub manual_changes: u64,
+    /// The number of requests.
     pub requests: u64,
-    /// How many moves were completed.
+    /// The number of completed moves.
     pub moves: u64,
-    /// What went wrong.
+    /// The failure.
     pub failed: Option<String>,
-    /// When, in seconds.
+    /// The time of the failure in seconds.
     pub failed_at: f64,
 }
 
@@ -42,7 +42,7 @@ impl From<&Report> for Outcome {
             simulated: u64::try_from(report.simulated.as_millis()).unwrap_or(u64::MAX),
             faults: report.faults,
             crashes: report.crashes,
-            by_hand: report.by_hand,
+            manual_changes: report.manual_changes,
             requests: report.requests,
             moves: report.seen.moves,
             failed: report.failed.as_ref().map(|(_, why)| why.clone()),
@@ -54,36 +54,36 @@ impl From<&Report> for Outcome {
     }
 }
 
-/// Plays it, and says what came of it: a line, and then the trace.
-pub fn play(scenario: Scenario, seed: u64, traced: bool) {
+/// Runs the seed, and prints the outcome in one line, then the trace.
+pub fn run(scenario: Scenario, seed: u64, traced: bool) {
     mad_turmoil::rand::set_rng(StdRng::seed_from_u64(seed));
     let clocks = mad_turmoil::time::SimClocksGuard::init();
-    // Real time passes for this thread alone.
+    // Only this thread has real time.
     std::thread::spawn(|| {
-        std::thread::sleep(ENDLESS);
+        std::thread::sleep(LIMIT);
         std::process::exit(9);
     });
-    let (told, report) = mpsc::channel();
+    let (sender, report) = mpsc::channel();
     let mut world = turmoil::Builder::new()
         .tick_duration(STEP)
         .simulation_duration(Duration::from_secs(1 << 32))
         .build();
     world.client("world", async move {
-        let report = play::play(scenario, seed, traced).await;
-        told.send(report).expect("somebody waits for it");
+        let report = scenarios::run(scenario, seed, traced).await;
+        sender.send(report).expect("the receiver exists");
         Ok(())
     });
     world.run().expect("the seed ends");
-    let report: Report = report.recv().expect("the seed was played");
+    let report: Report = report.recv().expect("the seed has a report");
     drop(world);
     drop(clocks);
     let mut out = std::io::stdout().lock();
-    let first = serde_json::to_string(&Outcome::from(&report)).expect("it is text");
-    let said = writeln!(out, "{first}").and_then(|()| {
+    let first = serde_json::to_string(&Outcome::from(&report)).expect("an outcome is JSON");
+    let written = writeln!(out, "{first}").and_then(|()| {
         report
             .trace
             .iter()
             .try_for_each(|line| writeln!(out, "{line}"))
     });
-    said.expect("whoever started this listens");
+    written.expect("the parent process reads the output");
 }

@@ -1,8 +1,8 @@
-//! Real time. The clocks of this program are the simulation's, so the system's files are read instead.
+//! Real time, read from files of the system, because the clocks of this program show simulated time.
 
 use std::fs::read_to_string;
 
-/// Ticks a second in the system's files (proc(5): always 100 for programs).
+/// Ticks per second in these files (proc(5): always 100 for programs).
 const TICKS: f64 = 100.0;
 
 /// Seconds since the machine started.
@@ -12,7 +12,7 @@ pub fn real() -> f64 {
     first.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Seconds of CPU that this process's children have taken.
+/// Seconds of CPU time of the children of this process.
 pub fn cpu() -> f64 {
     let stat = read_to_string("/proc/self/stat").unwrap_or_default();
     // The name may have spaces, and ends with the last bracket; cutime and cstime are fields 16 and 17.

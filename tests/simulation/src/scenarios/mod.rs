@@ -1,18 +1,18 @@
-//! One seed, from the first object to the last rest.
+//! The scenarios, and the run of one seed.
 
-mod by_hand;
-mod crowd;
-mod deeds;
+mod actions;
+mod faults;
+mod goal;
 mod late;
+mod manual_changes;
 mod many;
 mod outage;
-mod rest;
 mod restored;
+mod settle;
+mod setup;
 mod storm;
 mod succession;
 mod trace;
-mod troubles;
-mod wish;
 
 use std::time::Duration;
 
@@ -24,25 +24,25 @@ use crate::cloud::Cloud;
 use crate::decisions::Decisions;
 use crate::judge::{Broken, Case, Restored, Seen, judge};
 use crate::log::Log;
-use crate::replicas::{Manner, Replicas};
+use crate::replicas::{Replicas, Settings};
 use crate::world::{Shape, World};
-use troubles::Troubles;
+use faults::Faults;
 
-/// Of a `Lease`, in seconds: its duration, the deadline of its renewal, and how often it is tried.
+/// The times of a `Lease` in seconds: its duration, the deadline of a renewal, and the interval of the tries.
 const LEASES: [(u64, u64, u64); 3] = [(15, 10, 2), (30, 20, 5), (9, 6, 1)];
 
-/// What is played.
+/// A scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
-    /// Everything at once, for minutes; then rest.
+    /// All actions and faults at once for minutes; then no more faults.
     Storm,
-    /// EC2 is away for half an hour.
+    /// EC2 is unreachable for half an hour.
     Outage,
-    /// A backup of the API server's is restored that has no pods.
+    /// A backup of the API server without pods is restored.
     Restored,
-    /// Holders come and go, while everything else works.
+    /// Holders change often; there are no other faults.
     Succession,
-    /// Calls land, and a Describe lags, for longer than Mooring counts on.
+    /// Calls are later, and a Describe lags longer, than the limits that Mooring relies on.
     Late,
     /// Two hundred IPs.
     Many,
@@ -67,52 +67,52 @@ impl Scenario {
     }
 }
 
-/// What came of a seed.
+/// The result of a seed.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// How much time passed in it.
+    /// The simulated time.
     pub simulated: Duration,
-    /// How many faults took effect.
+    /// The number of faults that took effect.
     pub faults: u64,
-    /// How many processes were killed.
+    /// The number of killed processes.
     pub crashes: u64,
-    /// How often a person had to set something right.
-    pub by_hand: u64,
-    /// How many requests and calls were made.
+    /// The number of manual corrections.
+    pub manual_changes: u64,
+    /// The number of requests and calls.
     pub requests: u64,
-    /// What the judge saw.
+    /// The counts of the judge.
     pub seen: Seen,
-    /// What went wrong, and when.
+    /// The failure, and its time.
     pub failed: Option<(Duration, String)>,
-    /// Everything that happened, if it was asked for or something went wrong.
+    /// The trace, if it was requested or the seed failed.
     pub trace: Vec<String>,
 }
 
-/// Everything there is.
-struct Stage {
+/// All parts of the simulated world.
+struct Simulation {
     api: ApiServer,
     cloud: Cloud,
     log: Log,
     decisions: Decisions,
     world: World,
     replicas: Replicas,
-    troubles: Troubles,
+    faults: Faults,
     chance: Chance,
-    /// Each backup that was restored.
+    /// The backups that were restored.
     restored: Vec<Restored>,
-    /// EC2 was beyond the bounds that Mooring counts on.
+    /// EC2 was beyond the limits that Mooring relies on.
     beyond_bounds: bool,
 }
 
-impl Stage {
-    fn new(seed: u64, manner: Manner, shape: Shape) -> Self {
+impl Simulation {
+    fn new(seed: u64, settings: Settings, shape: Shape) -> Self {
         let api = ApiServer::new();
         let log = Log::new(api.clone());
         let cloud = Cloud::new(seed, log.clone());
         Self {
             world: World::new(seed, shape, api.clone(), cloud.clone(), log.clone()),
-            replicas: Replicas::new(api.clone(), cloud.clone(), log.clone(), manner),
-            troubles: Troubles::new(seed, api.clone(), cloud.clone(), log.clone()),
+            replicas: Replicas::new(api.clone(), cloud.clone(), log.clone(), settings),
+            faults: Faults::new(seed, api.clone(), cloud.clone(), log.clone()),
             chance: Chance::new(seed, "stage"),
             decisions: Decisions::listen(log.clone()),
             restored: Vec::new(),
@@ -123,17 +123,17 @@ impl Stage {
         }
     }
 
-    /// Time passes, and everybody does what is due.
+    /// Time passes, and the simulated world does what is due.
     async fn pass(&mut self, length: Duration) {
         tokio::time::sleep(length).await;
         self.world.turn();
     }
 }
 
-/// Plays one seed.
-pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
+/// Runs one seed.
+pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
     let mut chance = Chance::new(seed, "manner");
-    // Two that lead at once are safe, which is all that is promised of them.
+    // Two leaders at once must be safe; nothing more is promised.
     let (processes, election) = match chance.between(0, 10) {
         6 | 7 if scenario == Scenario::Storm => (2, false),
         0..=7 => (2, true),
@@ -152,12 +152,12 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
         }
     };
     let alike = chance.one_in(2);
-    let manner = Manner {
+    let settings = Settings {
         processes,
         election,
         leases: [lease(&mut chance, alike), lease(&mut chance, alike)],
         interval: Duration::from_secs(match scenario {
-            // So that one falls between what Mooring counts on and what is.
+            // Then an inventory happens between the limit that Mooring relies on and the real lag.
             Scenario::Late => 15,
             _ => *chance.pick(&[15, 20, 30, 60]).expect("four"),
         }),
@@ -167,40 +167,40 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
         Scenario::Many => Shape::large(),
         Scenario::Outage | Scenario::Restored | Scenario::Succession => Shape::plain(),
     };
-    let mut stage = Stage::new(seed, manner, shape.clone());
-    stage.log.say(format!(
-        "seed     {seed}: {scenario:?}, {manner:?}, {shape:?}"
+    let mut simulation = Simulation::new(seed, settings, shape.clone());
+    simulation.log.say(format!(
+        "seed     {seed}: {scenario:?}, {settings:?}, {shape:?}"
     ));
     let story = match scenario {
-        Scenario::Storm => storm::play(&mut stage, seed).await,
-        Scenario::Outage => outage::play(&mut stage, seed).await,
-        Scenario::Restored => restored::play(&mut stage, seed).await,
-        Scenario::Succession => succession::play(&mut stage, seed).await,
-        Scenario::Late => late::play(&mut stage, seed).await,
-        Scenario::Many => many::play(&mut stage, seed).await,
+        Scenario::Storm => storm::run(&mut simulation, seed).await,
+        Scenario::Outage => outage::run(&mut simulation, seed).await,
+        Scenario::Restored => restored::run(&mut simulation, seed).await,
+        Scenario::Succession => succession::run(&mut simulation, seed).await,
+        Scenario::Late => late::run(&mut simulation, seed).await,
+        Scenario::Many => many::run(&mut simulation, seed).await,
     };
-    let history = stage.api.history();
-    let (calls, foreign) = (stage.cloud.calls(), stage.cloud.foreign());
-    let decided = stage.decisions.all();
+    let history = simulation.api.history();
+    let (calls, foreign) = (simulation.cloud.calls(), simulation.cloud.foreign());
+    let decided = simulation.decisions.all();
     let case = Case {
         history: &history,
         calls: &calls,
         decided: &decided,
         foreign: &foreign,
-        one_at_a_time: manner.election || manner.processes == 1,
-        interval: manner.interval,
-        restored: &stage.restored,
+        one_at_a_time: settings.election || settings.processes == 1,
+        interval: settings.interval,
+        restored: &simulation.restored,
         within_bounds: scenario != Scenario::Late,
         news_within: (scenario == Scenario::Succession).then_some(succession::NEWS),
     };
     let judged = judge(&case);
-    let simulated = stage.log.now();
+    let simulated = simulation.log.now();
     let broken = judged
         .as_ref()
         .err()
         .map(|Broken { at, sentence }| (*at, format!("at {at:?}: {sentence}")));
     let ended = || {
-        stage
+        simulation
             .replicas
             .died()
             .or(story.err())
@@ -208,15 +208,15 @@ pub async fn play(scenario: Scenario, seed: u64, traced: bool) -> Report {
     };
     let failed = broken.or_else(ended);
     let trace = if traced || failed.is_some() {
-        trace::lines(&history, &stage.log.lines())
+        trace::lines(&history, &simulation.log.lines())
     } else {
         Vec::new()
     };
     Report {
         simulated,
-        faults: stage.log.faults(),
-        crashes: stage.log.crashes(),
-        by_hand: stage.log.hands(),
+        faults: simulation.log.faults(),
+        crashes: simulation.log.crashes(),
+        manual_changes: simulation.log.manual_changes(),
         requests: history.len() as u64,
         seen: judged.unwrap_or_default(),
         failed,

@@ -1,16 +1,17 @@
-//! A seed in a fresh process: no hasher's seed, thread's name or generator's state comes from another.
+//! Runs a seed in a new process: the seeds of hashers, the names of threads and the states of generators do not
+//! depend on other seeds.
 
 use std::process::{Command, Stdio};
 
-use mooring_simulation::play::Scenario;
+use mooring_simulation::scenarios::Scenario;
 
-use crate::tamed::Outcome;
+use crate::determinism::Outcome;
 
-/// The allocator's settings. No answer of a seed depends on them.
+/// The settings of the allocator. They have no influence on the result of a seed.
 const ALLOCATOR: &str = "glibc.malloc.tcache_count=2000:glibc.malloc.top_pad=67108864:\
     glibc.malloc.trim_threshold=1073741824:glibc.malloc.hugetlb=1";
 
-/// What a process said.
+/// The output of a process.
 #[derive(Clone, Debug)]
 pub struct Child {
     /// Its first line.
@@ -19,10 +20,10 @@ pub struct Child {
     pub trace: String,
 }
 
-/// Plays a seed in a process of its own.
+/// Runs a seed in a process of its own.
 ///
 /// # Errors
-/// It did not say what came of it.
+/// The process printed no outcome.
 pub fn run(scenario: Scenario, seed: u64, traced: bool) -> Result<Child, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
@@ -30,7 +31,7 @@ pub fn run(scenario: Scenario, seed: u64, traced: bool) -> Result<Child, String>
         .args(["--child", "--seed", &seed.to_string()])
         .args(["--scenario", super::name(scenario)])
         .env_clear()
-        // A seed is short and allocates all the time: what it has had is kept at hand.
+        // A seed is short and allocates often: the allocator keeps freed memory.
         .env("GLIBC_TUNABLES", ALLOCATOR)
         .stdin(Stdio::null())
         .stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Is the state what is wished for?
+//! The goal: the state that the objects ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -11,38 +11,44 @@ use crate::cloud::Cloud;
 use crate::replicas::is_ours;
 use crate::world::{Kind, PLUGINS, World};
 
-/// Is the state what is wished for? If not, what is missing.
+/// Is the goal reached? If not, what is missing.
 ///
 /// # Errors
-/// The first thing that is not as it is to be.
-pub fn as_wished(world: &World) -> Result<(), String> {
+/// The first difference from the goal.
+pub fn goal_reached(world: &World) -> Result<(), String> {
     let ips = world.cluster.list("ips");
     let pods = world.living();
     let mut placed: BTreeMap<String, String> = BTreeMap::new();
     let mut reserved = BTreeSet::new();
     if let Some(block) = world.leaving.first() {
-        return Err(format!("block {block} is still to go and to be made again"));
+        return Err(format!("block {block} must be deleted and created again"));
     }
     for ip in &ips {
         let name = text(ip, "/metadata/name");
-        let told = || format!("IP {name}: {}", ip["status"]);
+        let shown = || format!("IP {name}: {}", ip["status"]);
         if !ip["metadata"]["deletionTimestamp"].is_null() {
-            return Err(format!("IP {name} is still there: {ip}"));
+            return Err(format!("IP {name} still exists: {ip}"));
         }
         let address = text(ip, "/status/address");
         if address.is_empty() {
             if taken(world, &ips, ip) {
                 continue;
             }
-            return Err(format!("nothing is reserved for {}", told()));
+            return Err(format!("nothing is reserved for {}", shown()));
         }
         reserved.insert(address.to_owned());
         if is_kept(world, address) {
             if ip["status"]["assigned"] == true {
-                return Err(format!("an interface keeps it: {}", told()));
+                return Err(format!(
+                    "the address is primary or in a prefix: {}",
+                    shown()
+                ));
             }
             if ip["spec"]["address"].is_null() {
-                return Err(format!("an interface keeps what was chosen for {}", told()));
+                return Err(format!(
+                    "an allocated address is primary or in a prefix: {}",
+                    shown()
+                ));
             }
             continue;
         }
@@ -58,7 +64,7 @@ pub fn as_wished(world: &World) -> Result<(), String> {
             .collect();
         if asking.is_empty() {
             if ip["status"]["claimed"] == true {
-                return Err(format!("nobody asks for {}", told()));
+                return Err(format!("no pod asks for {}", shown()));
             }
             continue;
         }
@@ -66,15 +72,15 @@ pub fn as_wished(world: &World) -> Result<(), String> {
             .iter()
             .find(|pod| pod["metadata"]["uid"] == ip["status"]["podUID"]);
         let Some(holder) = holder else {
-            return Err(format!("{} pods ask for {}", asking.len(), told()));
+            return Err(format!("{} pods ask for {}", asking.len(), shown()));
         };
         let node = text(holder, "/spec/nodeName");
         let interface = text(ip, "/status/networkInterfaceID").to_owned();
         if ip["status"]["assigned"] != true || !is_of(world, node, ip, &interface) {
-            return Err(format!("its pod is on {node}: {}", told()));
+            return Err(format!("its pod is on {node}: {}", shown()));
         }
         if saying != [text(holder, "/metadata/name")] {
-            return Err(format!("{saying:?} say True for {}", told()));
+            return Err(format!("{saying:?} say True for {}", shown()));
         }
         placed.insert(address.to_owned(), interface);
     }
@@ -89,7 +95,7 @@ pub fn as_wished(world: &World) -> Result<(), String> {
         interfaces.collect::<BTreeMap<String, String>>()
     });
     if there != placed {
-        return Err(format!("EC2 has {there:?}, and it should be {placed:?}"));
+        return Err(format!("EC2 has {there:?}, expected {placed:?}"));
     }
     let left = world.cluster.list("ipaddresses");
     let left: BTreeSet<String> = left
@@ -97,19 +103,17 @@ pub fn as_wished(world: &World) -> Result<(), String> {
         .map(|one| text(one, "/metadata/name").to_owned())
         .collect();
     if left != reserved {
-        return Err(format!(
-            "reserved is {left:?}, and it should be {reserved:?}"
-        ));
+        return Err(format!("reserved is {left:?}, expected {reserved:?}"));
     }
     rolled_out(world)
 }
 
-/// Is the state what is wished for, and does no IP name a place that is empty? (Two inventories have to show that.)
+/// Is the goal reached, and has no IP a previous place? (Two inventories prove that a place is empty.)
 ///
 /// # Errors
-/// The first thing that is not as it is to be.
-pub fn tidied(world: &World) -> Result<(), String> {
-    as_wished(world)?;
+/// The first difference from the goal.
+pub fn goal_reached_and_clean(world: &World) -> Result<(), String> {
+    goal_reached(world)?;
     let ips = world.cluster.list("ips");
     let named = ips.iter().find(|ip| {
         let address = text(ip, "/status/address");
@@ -119,12 +123,12 @@ pub fn tidied(world: &World) -> Result<(), String> {
             && places.is_some_and(|places| !places.is_empty())
     });
     match named {
-        Some(ip) => Err(format!("places are named that are empty: {ip}")),
+        Some(ip) => Err(format!("an IP still has previous places: {ip}")),
         None => Ok(()),
     }
 }
 
-/// Does somebody else have what the IP is to have: its address, or all of its block?
+/// Is the address of the IP in use elsewhere, or are all addresses of its block in use?
 fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
     let wished = &ip["spec"]["address"];
     let had = |address: &Value| {
@@ -149,7 +153,7 @@ fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
         .all(|address| had(&json!(address)) || on_an_interface(address))
 }
 
-/// Is it an interface of the node, in the subnet of the IP's block?
+/// Is it an interface of the node, in the subnet of the block of the IP?
 fn is_of(world: &World, node: &str, ip: &Value, interface: &str) -> bool {
     let machine = world.machines.get(node);
     let range = world.blocks.get(text(ip, "/spec/block"));
@@ -167,7 +171,7 @@ fn is_of(world: &World, node: &str, ip: &Value, interface: &str) -> bool {
     })
 }
 
-/// Does an interface keep it: is it its first address, or in a prefix that is delegated to it?
+/// Is it the primary address of an interface, or in a prefix that is delegated to an interface?
 fn is_kept(world: &World, address: &str) -> bool {
     let Ok(address) = address.parse::<Ipv4Addr>() else {
         return false;
@@ -178,7 +182,7 @@ fn is_kept(world: &World, address: &str) -> bool {
     })
 }
 
-/// Each workload whose pods have the address for themselves runs as its template says, and only so.
+/// Checks that each workload whose IP no other workload uses has a ready pod of its newest template.
 fn rolled_out(world: &World) -> Result<(), String> {
     for (index, workload) in world.workloads.iter().enumerate() {
         let alone = world
@@ -194,7 +198,7 @@ fn rolled_out(world: &World) -> Result<(), String> {
         else {
             continue;
         };
-        // Another may have what it was to have.
+        // The address may be in use elsewhere.
         let address = world.address_of(&workload.ip);
         if address.is_none_or(|address| is_kept(world, &address)) {
             continue;
@@ -219,7 +223,7 @@ fn rolled_out(world: &World) -> Result<(), String> {
     Ok(())
 }
 
-/// What Mooring wrote since then, the `Lease` aside.
+/// The writes and calls of Mooring since then, without the `Lease`.
 #[must_use]
 pub fn written_since(api: &ApiServer, cloud: &Cloud, sequence: u64, sent: usize) -> Vec<String> {
     let mut written: Vec<String> = api
@@ -241,7 +245,7 @@ pub fn written_since(api: &ApiServer, cloud: &Cloud, sequence: u64, sent: usize)
     written
 }
 
-/// Does the pod ask for the IP, and can it have it?
+/// Does the pod ask for the IP, and can it hold the address?
 fn asks(world: &World, pod: &Value, ip: &Value) -> bool {
     let annotations = &pod["metadata"]["annotations"];
     let known = world.pods.get(text(pod, "/metadata/uid"));
@@ -266,7 +270,7 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-/// Blocks whose brake waits for a person.
+/// The blocks whose brake is engaged.
 #[must_use]
 pub fn braked(world: &World) -> Vec<String> {
     let engaged = |block: &Value| {

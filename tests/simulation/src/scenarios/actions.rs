@@ -1,4 +1,4 @@
-//! What users, machines and strangers do while it storms.
+//! Random actions of users, machines and foreign clients in the scenarios.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -8,34 +8,34 @@ use crate::world::{Health, Kind, Wish, World};
 
 /// The block that is always there.
 pub(super) const PUBLIC: &str = "public";
-/// The block that is smaller than what is asked of it.
+/// The block with fewer addresses than the IPs that ask for them.
 pub(super) const FULL: &str = "full";
 
-/// What comes of a deed later.
+/// A later effect of an action.
 #[derive(Clone, Debug)]
 enum Later {
-    /// A machine joins, perhaps under the name of one that is gone.
+    /// A machine joins, possibly with the name of a machine that is gone.
     Join(String),
-    /// A machine is well again.
+    /// A machine is healthy again.
     Wake(String),
-    /// Pods may come to a machine again.
+    /// A machine is schedulable again.
     Open(String),
-    /// Strangers take theirs away.
+    /// Foreign clients remove their addresses.
     StrangersLeave,
-    /// Users want nothing of this block any more.
+    /// Users delete all IPs of this block.
     Empty(String),
     /// This block is deleted.
     Delete(String),
 }
 
-/// Deeds, and what is still to come of them.
-pub struct Deeds {
+/// The random actions, and their later effects.
+pub struct Actions {
     chance: Chance,
     later: Vec<(Duration, Later)>,
 }
 
-impl Deeds {
-    /// Those of a seed.
+impl Actions {
+    /// The actions of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -44,8 +44,8 @@ impl Deeds {
         }
     }
 
-    /// What was to come by now, comes.
-    pub fn follow(&mut self, world: &mut World) {
+    /// Carries out the later effects that are due.
+    pub fn carry_out_due(&mut self, world: &mut World) {
         let now = world.log.now();
         self.renew(world);
         let due = self.later.extract_if(.., |(at, _)| *at <= now);
@@ -68,7 +68,7 @@ impl Deeds {
         }
     }
 
-    /// An IP that was told to go and has gone is made again, and its pods with it: they mean the old one.
+    /// Creates deleted IPs again, and restarts their pods, which still refer to the old IP.
     fn renew(&mut self, world: &mut World) {
         world.renew_blocks();
         for (name, block) in world.gone() {
@@ -84,7 +84,7 @@ impl Deeds {
         self.later.push((at, later));
     }
 
-    /// Something is done.
+    /// Carries out a random action.
     pub fn act(&mut self, world: &mut World) {
         match self.chance.between(0, 29) {
             0..=3 => self.roll_out(world),
@@ -144,19 +144,19 @@ impl Deeds {
         }
     }
 
-    /// One of a block's addresses.
+    /// A random address of a block.
     fn address(&mut self, world: &World, block: &str) -> Ipv4Addr {
         let addresses: Vec<Ipv4Addr> = world.blocks[block].addresses().collect();
         *self.chance.pick(&addresses).expect("a block has some")
     }
 
-    /// One of a block's addresses, or any.
+    /// A random address of a block, or none.
     pub(super) fn wished(&mut self, world: &World, block: &str) -> Option<Ipv4Addr> {
-        // In one that is smaller than what is asked of it, nobody has a wish for long.
+        // In the block with too few addresses, no IP asks for a specific address.
         (block != FULL && self.chance.one_in(2)).then(|| self.address(world, block))
     }
 
-    /// A block is deleted with what is in it, or what is in it and then the block.
+    /// Deletes a block before its IPs, or its IPs before the block.
     fn end_block(&mut self, world: &mut World) {
         let blocks = world.blocks.keys();
         let others = blocks.filter(|block| *block != PUBLIC && !world.leaving.contains(*block));
@@ -215,7 +215,7 @@ impl Deeds {
             .iter()
             .filter(|(_, machine)| machine.health == Health::Well);
         let names: Vec<String> = well.map(|(name, _)| name.clone()).collect();
-        // One is left, so that something can go on.
+        // One machine stays healthy.
         if names.len() < 2 {
             None
         } else {
@@ -266,7 +266,7 @@ impl Deeds {
         self.then(world, 10, 60, Later::Open(name));
     }
 
-    /// Everything that was broken is whole again, and everybody has what they wish for.
+    /// Ends all disturbances, so that the goal can be reached.
     pub fn heal(&mut self, world: &mut World) {
         self.later.retain(|(_, later)| {
             matches!(later, Later::Join(_) | Later::Empty(_) | Later::Delete(_))

@@ -1,27 +1,27 @@
-//! What came of all seeds.
+//! The sums over all seeds.
 
-pub use crate::tamed::Outcome;
+pub use crate::determinism::Outcome;
 
-/// A seed counts with so much time, so many faults and so many moves.
+/// A seed counts if it has at least this simulated time (in milliseconds), and this number of faults and of moves.
 const LEAST: (u64, u64, u64) = (600_000, 5, 1);
 
 /// The sums.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// How many were played.
+    /// The number of seeds that ran.
     pub seeds: u64,
     counting: u64,
     twice: u64,
     faults: u64,
     moves: u64,
     crashes: u64,
-    by_hand: u64,
+    manual_changes: u64,
     requests: u64,
     simulated: u64,
 }
 
 impl Tally {
-    /// One more.
+    /// Adds a seed.
     pub fn add(&mut self, outcome: &Outcome, twice: bool) {
         let (time, faults, moves) = LEAST;
         let counts =
@@ -32,13 +32,13 @@ impl Tally {
         self.faults += outcome.faults;
         self.moves += outcome.moves;
         self.crashes += outcome.crashes;
-        self.by_hand += outcome.by_hand;
+        self.manual_changes += outcome.manual_changes;
         self.requests += outcome.requests;
         self.simulated += outcome.simulated;
     }
 
-    /// In a line.
-    pub fn say(&self, scenario: &str, seconds: f64, cpu: f64) -> String {
+    /// The summary in one line.
+    pub fn summary(&self, scenario: &str, seconds: f64, cpu: f64) -> String {
         let Self {
             seeds,
             counting,
@@ -46,12 +46,12 @@ impl Tally {
             faults,
             moves,
             crashes,
-            by_hand,
+            manual_changes,
             requests,
             simulated,
         } = self;
         let hours = simulated / 3_600_000;
-        #[allow(clippy::cast_precision_loss, reason = "these are for people")]
+        #[allow(clippy::cast_precision_loss, reason = "the numbers are for a report")]
         let (a_minute, each) = (
             *counting as f64 * 60.0 / seconds.max(0.01),
             cpu / ((seeds + twice).max(1)) as f64,
@@ -59,7 +59,7 @@ impl Tally {
         format!(
             "verified: {seeds} seeds of {scenario}, {counting} of them with 10 simulated minutes, 5 faults and a move; \
              {hours} simulated hours, {requests} requests, {faults} faults that took effect, {moves} moves, \
-             {crashes} crashes, {by_hand} things set right by hand; {twice} seeds played twice were equal; {a_minute:.0} seeds a minute, {each:.3} s of \
+             {crashes} crashes, {manual_changes} manual corrections; {twice} seeds that ran twice were equal; {a_minute:.0} seeds a minute, {each:.3} s of \
              CPU each"
         )
     }

@@ -1,11 +1,11 @@
-//! Everything that happened, a line each.
+//! The trace: everything that happened, one line each.
 
 use std::time::Duration;
 
 use crate::api_server::Entry;
 use crate::log::Line;
 
-/// The lines of the API server's history and of all the rest, in one order.
+/// The lines of the history of the API server and of the log, in one order.
 pub(super) fn lines(history: &[Entry], log: &[Line]) -> Vec<String> {
     let mut all: Vec<((Duration, u64, u8, u64), String)> = Vec::new();
     for entry in history {

@@ -1,4 +1,4 @@
-//! Many seeds: each in a fresh process, a few at once, some twice.
+//! Runs many seeds: each in a new process, some at the same time, some twice.
 
 mod child;
 mod clock;
@@ -8,36 +8,36 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, mpsc};
 
-use mooring_simulation::play::Scenario;
+use mooring_simulation::scenarios::Scenario;
 
 use child::{Child, run};
 use clock::{cpu, real};
 use tally::Tally;
 
-/// So many lines of a trace are shown when something went wrong.
+/// The number of lines of a trace that are shown after a failure.
 const SHOWN: usize = 60;
 
-/// What is to be played.
+/// The seeds to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Order {
-    /// What.
+pub struct Batch {
+    /// The scenario.
     pub scenario: Scenario,
     /// The first seed.
     pub from: u64,
-    /// How many.
+    /// The number of seeds.
     pub seeds: u64,
-    /// How many of them twice.
+    /// The number of seeds that run twice.
     pub twice: u64,
-    /// How many at once.
+    /// The number of seeds at the same time.
     pub at_once: usize,
-    /// Also after one has failed.
+    /// Continue after a seed has failed?
     pub go_on: bool,
 }
 
-/// Plays one seed, and shows all of it or its end.
+/// Runs one seed, and shows its whole trace or the end of it.
 pub fn one(scenario: Scenario, seed: u64, trace: bool) -> ExitCode {
-    let played = run(scenario, seed, trace);
-    match played {
+    let result = run(scenario, seed, trace);
+    match result {
         Ok(child) => {
             if trace {
                 println!("{}", child.trace);
@@ -64,7 +64,7 @@ fn short(text: &str) -> String {
     text.chars().take(600).collect()
 }
 
-/// Shows what came before the fault, without what comes and goes all the time.
+/// Shows the trace before the failure, without regular requests such as watches.
 fn fail(scenario: Scenario, seed: u64, child: &Child) -> ExitCode {
     let at = child.outcome.failed_at;
     let time = |line: &str| {
@@ -101,29 +101,29 @@ fn repeat(scenario: Scenario, seed: u64) {
     );
 }
 
-/// Plays many.
-pub fn many(order: &Order) -> ExitCode {
+/// Runs many seeds.
+pub fn many(batch: &Batch) -> ExitCode {
     let begun = real();
-    // A build that ended in this process has children of its own.
+    // A build in this process can have used CPU time before.
     let used = cpu();
     let next = AtomicU64::new(0);
     let failed: Mutex<Vec<(u64, Result<Child, String>)>> = Mutex::new(Vec::new());
-    let (sender, played) = mpsc::channel();
+    let (sender, results) = mpsc::channel();
     let mut tally = Tally::default();
     std::thread::scope(|scope| {
-        for _ in 0..order.at_once.max(1) {
+        for _ in 0..batch.at_once.max(1) {
             let (sender, next, failed) = (sender.clone(), &next, &failed);
             scope.spawn(move || {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let ended =
-                        !order.go_on && failed.lock().is_ok_and(|failed| !failed.is_empty());
-                    if number >= order.seeds || ended {
+                        !batch.go_on && failed.lock().is_ok_and(|failed| !failed.is_empty());
+                    if number >= batch.seeds || ended {
                         return;
                     }
-                    let seed = order.from + number;
-                    match play(order, seed, number < order.twice) {
-                        Ok(outcome) => sender.send(outcome).expect("the tally is kept"),
+                    let seed = batch.from + number;
+                    match run_seed(batch, seed, number < batch.twice) {
+                        Ok(outcome) => sender.send(outcome).expect("the receiver exists"),
                         Err(failure) => failed
                             .lock()
                             .expect("no thread panics")
@@ -133,10 +133,10 @@ pub fn many(order: &Order) -> ExitCode {
             });
         }
         drop(sender);
-        for (outcome, twice) in played {
+        for (outcome, twice) in results {
             tally.add(&outcome, twice);
             if tally.seeds.is_multiple_of(50) {
-                println!("{} of {} seeds", tally.seeds, order.seeds);
+                println!("{} of {} seeds", tally.seeds, batch.seeds);
             }
         }
     });
@@ -144,7 +144,7 @@ pub fn many(order: &Order) -> ExitCode {
     failed.sort_by_key(|(seed, _)| *seed);
     println!(
         "{}",
-        tally.say(name(order.scenario), real() - begun, cpu() - used)
+        tally.summary(name(batch.scenario), real() - begun, cpu() - used)
     );
     for (seed, failure) in &failed {
         let why = match failure {
@@ -157,27 +157,27 @@ pub fn many(order: &Order) -> ExitCode {
         return ExitCode::SUCCESS;
     };
     match failure {
-        Ok(child) => fail(order.scenario, seed, &child),
+        Ok(child) => fail(batch.scenario, seed, &child),
         Err(why) => {
-            eprintln!("seed {seed} of {}: {why}", name(order.scenario));
-            repeat(order.scenario, seed);
+            eprintln!("seed {seed} of {}: {why}", name(batch.scenario));
+            repeat(batch.scenario, seed);
             ExitCode::FAILURE
         }
     }
 }
 
-/// Plays a seed once or twice.
-fn play(
-    order: &Order,
+/// Runs a seed once or twice.
+fn run_seed(
+    batch: &Batch,
     seed: u64,
     twice: bool,
 ) -> Result<(tally::Outcome, bool), Result<Child, String>> {
-    let first = run(order.scenario, seed, twice).map_err(Err)?;
+    let first = run(batch.scenario, seed, twice).map_err(Err)?;
     if first.outcome.failed.is_some() {
         return Err(Ok(first));
     }
     if twice {
-        let second = run(order.scenario, seed, twice).map_err(Err)?;
+        let second = run(batch.scenario, seed, twice).map_err(Err)?;
         if first.trace != second.trace {
             return Err(Err(difference(&first.trace, &second.trace)));
         }
@@ -195,12 +195,12 @@ fn difference(first: &str, second: &str) -> String {
     match differing {
         Some((number, (one, other))) => {
             format!(
-                "played twice, it differs first in line {}:\n  {one}\n  {other}",
+                "the traces of two runs differ first in line {}:\n  {one}\n  {other}",
                 number + 1
             )
         }
         None => format!(
-            "played twice, it has {} and {} lines",
+            "the traces of two runs have {} and {} lines",
             first.lines().count(),
             second.lines().count()
         ),

@@ -1,4 +1,4 @@
-//! What goes wrong between Mooring, the API server and EC2, and when.
+//! Random faults between Mooring, the API server and EC2.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,70 +11,70 @@ use crate::cloud::{BEYOND, Cloud};
 use crate::log::Log;
 use crate::replicas::is_ours;
 
-/// How the way to the API server is today.
+/// The state of the connection to the API server.
 #[derive(Clone, Debug, Default)]
-struct Way {
-    /// So often in a thousand something happens to a request.
-    trouble: u64,
-    /// How long a request takes, in milliseconds, from and to.
+struct Link {
+    /// The rate of faults per thousand requests.
+    fault_rate: u64,
+    /// The duration of a request in milliseconds, from and to.
     latency: (u64, u64),
-    /// Nothing comes through.
-    away: bool,
-    /// Requests of these wait until then: their process stands still.
+    /// No request arrives.
+    unreachable: bool,
+    /// The paused processes: their requests wait until this time.
     paused: Vec<(String, Duration)>,
 }
 
-/// All troubles.
+/// The faults of the connections to the API server and to EC2.
 #[derive(Clone)]
-pub struct Troubles {
+pub struct Faults {
     api: ApiServer,
     cloud: Cloud,
     log: Log,
-    way: Arc<Mutex<Way>>,
+    link: Arc<Mutex<Link>>,
 }
 
-impl Troubles {
-    /// None yet; from now on each request goes by here.
+impl Faults {
+    /// No fault at first. From now on each request passes through here.
     #[must_use]
     pub fn new(seed: u64, api: ApiServer, cloud: Cloud, log: Log) -> Self {
-        let way = Arc::new(Mutex::new(Way {
+        let link = Arc::new(Mutex::new(Link {
             latency: (1, 20),
-            ..Way::default()
+            ..Link::default()
         }));
-        let (at_gate, gate_log) = (Arc::clone(&way), log.clone());
+        let (at_gate, gate_log) = (Arc::clone(&link), log.clone());
         let mut chance = Chance::new(seed, "gate");
         api.set_gate(Box::new(move |request: &RequestInfo| {
             if !is_ours(&request.user) {
                 return Fate::Serve;
             }
-            let mut way = at_gate.lock().unwrap_or_else(PoisonError::into_inner);
-            way.fate(request, &mut chance, &gate_log)
+            let mut link = at_gate.lock().unwrap_or_else(PoisonError::into_inner);
+            link.fate(request, &mut chance, &gate_log)
         }));
         Self {
             api,
             cloud,
             log,
-            way,
+            link,
         }
     }
 
-    /// Something begins to go wrong, or stops to.
+    /// Replaces the present faults by random ones.
     pub fn change(&self, chance: &mut Chance) {
         self.end();
         match chance.between(0, 18) {
-            0 | 1 => self.way(|way| way.trouble = 120),
-            2 => self.way(|way| (way.trouble, way.latency) = (40, (200, 3000))),
-            3 => self.way(|way| way.away = true),
-            4 => self.cloud.weather(|weather| weather.trouble = 400),
+            0 | 1 => self.set_link(|link| link.fault_rate = 120),
+            2 => self.set_link(|link| (link.fault_rate, link.latency) = (40, (200, 3000))),
+            3 => self.set_link(|link| link.unreachable = true),
+            4 => self.cloud.set_faults(|faults| faults.fault_rate = 400),
             5 => self
                 .cloud
-                .weather(|weather| (weather.trouble, weather.latency) = (100, (500, 2500))),
-            6 => self.cloud.weather(|weather| weather.away = true),
-            7 => self.cloud.weather(|weather| weather.throttled = 600),
+                .set_faults(|faults| (faults.fault_rate, faults.latency) = (100, (500, 2500))),
+            6 => self.cloud.set_faults(|faults| faults.unreachable = true),
+            7 => self.cloud.set_faults(|faults| faults.throttle_rate = 600),
             8 => {
                 let lag = chance.millis(1000, 9000);
                 self.cloud
-                    .weather(|weather| (weather.lag, weather.trouble) = (lag, 100));
+                    .set_faults(|faults| (faults.lag, faults.fault_rate) = (lag, 100));
             }
             9 => self.deny(Action::AssignPrivateIpAddresses),
             10 => self.deny(Action::UnassignPrivateIpAddresses),
@@ -90,87 +90,89 @@ impl Troubles {
             }
             13 => {
                 self.api.hang_watches();
-                self.log.fault("trouble  all watches fall silent");
+                self.log.fault("trouble  all watches send no more events");
             }
             14 => self.api.set_staleness(chance.between(1, 30)),
             15 => self.api.set_watch_delay(chance.millis(500, 9000)),
             16 => self.server_errors(),
             _ => {
-                self.way(|way| way.trouble = 60);
-                self.cloud.weather(|weather| weather.trouble = 200);
+                self.set_link(|link| link.fault_rate = 60);
+                self.cloud.set_faults(|faults| faults.fault_rate = 200);
             }
         }
-        let way = self
-            .way
+        let link = self
+            .link
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        self.log.say(format!("trouble  API: {way:?}"));
+        self.log.say(format!("trouble  API: {link:?}"));
     }
 
-    /// EC2 is beyond the bounds that Mooring counts on: calls land later, and a Describe lags for longer.
+    /// Lets EC2 go beyond the limits that Mooring relies on: calls are later, and a Describe lags longer.
     pub fn beyond_bounds(&self, chance: &mut Chance) -> Duration {
         let lag = chance.millis(25_000, 45_000);
         let longest = u64::try_from(BEYOND.as_millis()).unwrap_or_default();
-        self.cloud.weather(|weather| {
-            (weather.lag, weather.late, weather.trouble) = (lag, (11_000, longest), 300);
+        self.cloud.set_faults(|faults| {
+            (faults.lag, faults.late, faults.fault_rate) = (lag, (11_000, longest), 300);
         });
         self.log.fault(format!(
-            "trouble  calls land late, and a Describe lags for {lag:?}"
+            "trouble  calls are executed late, and a Describe lags for {lag:?}"
         ));
         lag
     }
 
-    /// EC2 says that it has failed, whether it has or not.
+    /// EC2 answers with server errors, whether the call was executed or not.
     pub fn server_errors(&self) {
-        self.cloud.weather(|weather| weather.errors = 500);
+        self.cloud.set_faults(|faults| faults.error_rate = 500);
         self.log.say("trouble  EC2 answers with server errors");
     }
 
     fn deny(&self, action: Action) {
-        self.cloud.weather(|weather| {
-            weather.denied.insert(action);
+        self.cloud.set_faults(|faults| {
+            faults.denied.insert(action);
         });
         self.log.say(format!("trouble  {action} is not allowed"));
     }
 
-    /// Everything works.
+    /// Ends all faults.
     pub fn end(&self) {
         self.api.set_staleness(0);
         self.api.set_watch_delay(Duration::ZERO);
-        self.way(|way| {
-            let paused = std::mem::take(&mut way.paused);
-            *way = Way {
+        self.set_link(|link| {
+            let paused = std::mem::take(&mut link.paused);
+            *link = Link {
                 latency: (1, 20),
                 paused,
-                ..Way::default()
+                ..Link::default()
             };
         });
         self.cloud
-            .weather(|weather| *weather = crate::cloud::Weather::default());
+            .set_faults(|faults| *faults = crate::cloud::Ec2Faults::default());
         self.log.say("trouble  none");
     }
 
-    /// EC2 is away, or back.
-    pub fn cloud_away(&self, away: bool) {
-        self.cloud.weather(|weather| weather.away = away);
-        self.log.fault(format!("trouble  EC2 is away: {away}"));
+    /// Makes EC2 unreachable, or reachable again.
+    pub fn set_ec2_unreachable(&self, unreachable: bool) {
+        self.cloud
+            .set_faults(|faults| faults.unreachable = unreachable);
+        self.log
+            .fault(format!("trouble  EC2 is unreachable: {unreachable}"));
     }
 
-    /// A process stands still until then: what it sends is on its way until then, and no answer reaches it.
+    /// Pauses a process until then: its requests do not arrive before, and it receives no answer.
     pub fn pause(&self, user: &str, until: Duration) {
         self.cloud.pause(user, until);
-        self.way(|way| way.paused.push((user.to_owned(), until)));
+        self.set_link(|link| link.paused.push((user.to_owned(), until)));
         self.log
-            .fault(format!("process  {user} stands still until {until:?}"));
+            .fault(format!("process  {user} is paused until {until:?}"));
     }
 
-    fn way(&self, change: impl FnOnce(&mut Way)) {
-        change(&mut self.way.lock().unwrap_or_else(PoisonError::into_inner));
+    fn set_link(&self, change: impl FnOnce(&mut Link)) {
+        change(&mut self.link.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl Way {
+impl Link {
     fn fate(&mut self, request: &RequestInfo, chance: &mut Chance, log: &Log) -> Fate {
         let now = log.now();
         self.paused.retain(|(_, until)| *until > now);
@@ -180,13 +182,13 @@ impl Way {
         }
         let (from, to) = self.latency;
         let latency = chance.millis(from, to);
-        let fate = if self.away {
+        let fate = if self.unreachable {
             match chance.between(0, 3) {
                 0 => Fate::Hang,
                 1 => Fate::Fail(503),
                 _ => Fate::LoseRequest,
             }
-        } else if chance.permille(self.trouble) {
+        } else if chance.permille(self.fault_rate) {
             match chance.between(0, 10) {
                 0 => Fate::Fail(500),
                 1 => Fate::Fail(429),

@@ -1,4 +1,4 @@
-//! What EC2 does to the calls that reach it.
+//! The faults of EC2.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,43 +7,43 @@ use ec2_emulator::wire::Action;
 
 use crate::chance::Chance;
 
-/// How EC2 is today.
+/// The present faults of EC2.
 #[derive(Clone, Debug)]
-pub struct Weather {
-    /// So often in a thousand something happens to a call.
-    pub trouble: u64,
-    /// How long a call takes before it is executed, in milliseconds, from and to.
+pub struct Ec2Faults {
+    /// The rate of faults per thousand calls.
+    pub fault_rate: u64,
+    /// The time before a call is executed in milliseconds, from and to.
     pub latency: (u64, u64),
-    /// How old a Describe's answer is.
+    /// The age of the answer of a Describe.
     pub lag: Duration,
-    /// How late a call lands that is late, in milliseconds, from and to.
+    /// The delay of a late call in milliseconds, from and to.
     pub late: (u64, u64),
-    /// Nothing comes through.
-    pub away: bool,
-    /// Not allowed at present.
+    /// No call arrives.
+    pub unreachable: bool,
+    /// The actions that are not allowed.
     pub denied: BTreeSet<Action>,
-    /// Every call is throttled so often in a thousand.
-    pub throttled: u64,
-    /// Every call is answered with a server error so often in a thousand, and half of those are executed.
-    pub errors: u64,
+    /// The rate of throttled calls per thousand.
+    pub throttle_rate: u64,
+    /// The rate of server errors per thousand calls; half of these calls are executed.
+    pub error_rate: u64,
 }
 
-impl Default for Weather {
+impl Default for Ec2Faults {
     fn default() -> Self {
         Self {
-            trouble: 0,
+            fault_rate: 0,
             latency: (20, 200),
             lag: Duration::ZERO,
             late: (1000, 7500),
-            away: false,
+            unreachable: false,
             denied: BTreeSet::new(),
-            throttled: 0,
-            errors: 0,
+            throttle_rate: 0,
+            error_rate: 0,
         }
     }
 }
 
-/// What becomes of a call.
+/// The handling of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is executed and answered.
@@ -52,17 +52,17 @@ pub enum Fate {
     LostBefore,
     /// It is executed; the connection breaks.
     LostAfter,
-    /// It never arrives, and nobody says so.
+    /// It never arrives, and there is no answer.
     Silence,
     /// It is answered with a server error; nothing was executed.
     ErrorBefore,
     /// It is answered with a server error, and was executed.
     ErrorAfter,
-    /// It is executed so much later.
+    /// It is executed with this delay.
     Late(Duration),
-    /// It is executed, and the answer comes so much later.
+    /// It is executed, and the answer has this delay.
     LateAnswer(Duration),
-    /// It is executed again so much later.
+    /// It is executed, and executed again after this time.
     Twice(Duration),
     /// `RequestLimitExceeded`
     Throttled,
@@ -70,16 +70,16 @@ pub enum Fate {
     Denied,
 }
 
-/// The longest that a call is on its way, beside what a paused process holds back.
+/// The longest delay of a call, except for paused processes.
 pub const LATEST: Duration = Duration::from_secs(8);
-/// The same where EC2 is beyond the bounds that Mooring counts on.
+/// The same while EC2 is beyond the limits that Mooring relies on.
 pub const BEYOND: Duration = Duration::from_secs(45);
 
-impl Weather {
-    /// What becomes of a call of this action.
+impl Ec2Faults {
+    /// Chooses the handling of a call of this action.
     #[must_use]
     pub fn fate(&self, action: Action, chance: &mut Chance) -> Fate {
-        if self.away {
+        if self.unreachable {
             return if chance.one_in(2) {
                 Fate::Silence
             } else {
@@ -89,17 +89,17 @@ impl Weather {
         if self.denied.contains(&action) {
             return Fate::Denied;
         }
-        if chance.permille(self.throttled) {
+        if chance.permille(self.throttle_rate) {
             return Fate::Throttled;
         }
-        if chance.permille(self.errors) {
+        if chance.permille(self.error_rate) {
             return if chance.one_in(2) {
                 Fate::ErrorBefore
             } else {
                 Fate::ErrorAfter
             };
         }
-        if !chance.permille(self.trouble) {
+        if !chance.permille(self.fault_rate) {
             return Fate::Served;
         }
         let late = |chance: &mut Chance| chance.millis(self.late.0, self.late.1);
