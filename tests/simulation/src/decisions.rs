@@ -14,7 +14,7 @@ use crate::log::Log;
 
 /// Where Mooring traces it.
 const DECIDED: &str = "mooring::decided";
-/// The span of a process, by which its traces are told from another's.
+/// The span of a process, which identifies its traces.
 pub const PROCESS: &str = "process of mooring";
 
 /// A write that was decided upon.
@@ -22,7 +22,7 @@ pub const PROCESS: &str = "process of mooring";
 pub struct Decided {
     /// By which process.
     pub user: String,
-    /// The plural name of what is to be written.
+    /// The plural name of the resource.
     pub resource: String,
     /// Empty: none.
     pub namespace: String,
@@ -49,10 +49,10 @@ struct Inside {
 }
 
 impl Decisions {
-    /// Listens from now on: to whatever this process traces, once in its life.
+    /// Collects all traces of this process from now on. It can be called once.
     ///
     /// # Panics
-    /// Somebody listens already.
+    /// A collector is installed already.
     #[must_use]
     pub fn listen(log: Log) -> Self {
         let decisions = Self {
@@ -63,7 +63,7 @@ impl Decisions {
         decisions
     }
 
-    /// Everything so far.
+    /// All decisions until now.
     #[must_use]
     pub fn all(&self) -> Vec<Decided> {
         self.lock().decided.clone()
@@ -74,7 +74,7 @@ impl Decisions {
     }
 }
 
-/// A field's text.
+/// The text of a field.
 fn set(of: &mut Decided, field: &Field, text: String) {
     match field.name() {
         "user" => of.user = text,

@@ -142,7 +142,7 @@ impl Replicas {
         }
     }
 
-    /// kill -9: nothing of it goes on, but what it has sent is on its link.
+    /// `kill -9`: the process ends at once; its requests are still in progress.
     pub async fn kill(&mut self, index: usize) {
         let Some(process) = self.processes.get_mut(index).and_then(Option::take) else {
             return;
@@ -153,7 +153,7 @@ impl Replicas {
         let _ = process.task.await;
     }
 
-    /// SIGTERM: it ends in order, and meanwhile the world goes on.
+    /// SIGTERM: the process shuts down in order, in parallel with the world.
     pub fn stop(&mut self, index: usize) {
         let Some(process) = self.processes.get_mut(index).and_then(Option::take) else {
             return;
@@ -179,7 +179,7 @@ impl Replicas {
         died.clone()
     }
 
-    /// What each that runs counts.
+    /// The metrics of each running process.
     pub fn metrics(&self) -> impl Iterator<Item = &Metrics> {
         self.processes
             .iter()

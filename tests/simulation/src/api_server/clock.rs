@@ -1,11 +1,11 @@
-//! The server's clock: the runtime's, which a simulation owns.
+//! The clock of the server: it is the clock of the runtime, which a simulation controls.
 
 use std::time::Duration;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// What the clock shows at the start: 2026-01-01T00:00:00Z.
+/// The time at the start: 2026-01-01T00:00:00Z.
 const START: i64 = 1_767_225_600;
 
 /// A clock that runs with the runtime's.
@@ -28,12 +28,12 @@ impl Clock {
         self.begun.elapsed()
     }
 
-    /// As an object's metadata tells it.
+    /// The time in the format of metadata.
     pub(super) fn now(self) -> String {
         self.after(0)
     }
 
-    /// So many seconds from now.
+    /// The time after this number of seconds.
     pub(super) fn after(self, seconds: u64) -> String {
         let passed = self.elapsed() + Duration::from_secs(seconds);
         let whole = i64::try_from(passed.as_secs()).unwrap_or(i64::MAX);

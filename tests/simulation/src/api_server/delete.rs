@@ -37,7 +37,7 @@ impl Objects {
             self.store.put(place.key(), after)
         };
         if goes {
-            // What ends in its own time is shown once more, as it ends.
+            // An object with a grace period is shown once more when it ends.
             self.store.remove(&place.key());
             return Ok(Written::Object(after.at(self.store.version())));
         }
@@ -64,7 +64,7 @@ fn preconditions(place: Place<'_>, meta: &Value, wanted: &Value) -> Result<(), R
     Ok(())
 }
 
-/// Whoever deletes it may want its dependents to go first, or to stay.
+/// Adds the finalizer of the propagation policy of a delete: dependents are deleted first, later, or never.
 fn hold(object: &mut Value, options: &Value) {
     let finalizer = match options["propagationPolicy"].as_str() {
         Some("Foreground") => "foregroundDeletion",
@@ -78,7 +78,7 @@ fn hold(object: &mut Value, options: &Value) {
     }
 }
 
-/// How long a pod may take to end; everything else ends at once.
+/// The grace period of a pod; other objects have none.
 fn grace(kind: &Kind, object: &Value, options: &Value) -> u64 {
     let phase = object["status"]["phase"].as_str();
     let ended = matches!(phase, Some("Succeeded" | "Failed"));

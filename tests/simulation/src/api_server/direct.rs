@@ -1,4 +1,4 @@
-//! What the world does to the objects: by the rules of the server, but past its gate.
+//! Changes of objects by the simulated world: with the rules of the server, but without its faults.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub struct Target<'a> {
     pub resource: &'a str,
     /// Empty for kinds without.
     pub namespace: &'a str,
-    /// The object's name.
+    /// The name of the object.
     pub name: &'a str,
     /// Such as `status`; empty: the object itself.
     pub subresource: &'a str,

@@ -1,4 +1,4 @@
-//! What is asked, what happens to it, and what came of it.
+//! A request, its handling, and its outcome.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// What is to be done.
+/// The verb of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
     /// GET of one.
     Get,
     /// GET of many.
     List,
-    /// GET of what changes.
+    /// A GET with `watch`.
     Watch,
     /// POST.
     Create,
@@ -50,7 +50,7 @@ impl fmt::Display for Verb {
 /// A request, as it arrives.
 #[derive(Clone, Debug)]
 pub struct RequestInfo {
-    /// The how many-th of this server's life, from 0.
+    /// The sequence number of the request, from 0.
     pub sequence: u64,
     /// Who asks.
     pub user: String,
@@ -72,15 +72,15 @@ pub struct RequestInfo {
     pub body: Arc<Value>,
 }
 
-/// What happens to a request.
+/// The handling of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     /// It is done and answered at once.
     #[default]
     Serve,
-    /// It is on its way so long. It arrives although its sender may have given up.
+    /// It arrives after this time, also if its sender has stopped waiting.
     ServeAfter(Duration),
-    /// It is done at once, and the answer is on its way so long.
+    /// It is executed at once, and the answer arrives after this time.
     AnswerAfter(Duration),
     /// It is not done, and the answer is this code.
     Fail(u16),
@@ -94,17 +94,17 @@ pub enum Fate {
     Hang,
 }
 
-/// Decides for each request what happens to it.
+/// Chooses the handling of each request.
 pub type Gate = Box<dyn FnMut(&RequestInfo) -> Fate + Send>;
 
 /// A request in the history.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What was asked.
+    /// The request.
     pub request: RequestInfo,
-    /// What happened to it.
+    /// Its handling.
     pub fate: Fate,
-    /// What the server made of it; None: it was not carried out (yet).
+    /// Its outcome; `None` if it is not executed (yet).
     pub outcome: Option<Outcome>,
     /// When it was sent, since the start.
     pub arrived: Duration,
@@ -112,17 +112,17 @@ pub struct Entry {
     pub answered: Option<Duration>,
 }
 
-/// What was done about a request.
+/// The outcome of a request.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The HTTP code, although the sender may have been told another.
+    /// The HTTP code; a fault may give another code to the sender.
     pub code: u16,
-    /// The answer's body; of a list which objects at which version, of a watch nothing.
+    /// The body of the answer. For a list: the objects with their versions; for a watch: nothing.
     pub body: Arc<Value>,
     /// When, since the start.
     pub at: Duration,
     /// The newest version of all when it was done.
     pub version: u64,
-    /// Its place in the order of everything: a backup sets versions back, but not this.
+    /// Its place in the order of all writes. A restored backup sets versions back, but not this.
     pub order: u64,
 }

@@ -1,4 +1,4 @@
-//! The kinds that are served, and what sets the API server's treatment of one apart from another's.
+//! The kinds that are served, and the differences between them.
 
 use std::sync::LazyLock;
 
@@ -16,11 +16,11 @@ pub(super) struct Kind {
     traits: &'static [Trait],
     /// Of its custom resource definition; None: a kind of Kubernetes' own.
     pub(super) schema: Option<&'static Value>,
-    /// What a field selector may name, beside metadata.
+    /// The fields for field selectors, in addition to metadata.
     pub(super) fields: &'static [&'static str],
 }
 
-/// What is not the same for all kinds.
+/// The properties of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trait {
     Namespaced,
@@ -30,7 +30,7 @@ pub(super) enum Trait {
     Generation,
     /// A PUT without a version is refused.
     VersionNeeded,
-    /// A PUT makes what is not there.
+    /// A PUT creates an object that does not exist.
     MadeByPut,
     /// A kubelet has the last word on its end, and a DELETE answers with the object.
     EndsGracefully,
@@ -125,7 +125,7 @@ static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
     kinds
 });
 
-/// What `config/crd` holds.
+/// The CRDs in `config/crd`.
 static DEFINITIONS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let texts = [
         include_str!("../../../../config/crd/ips.yaml"),

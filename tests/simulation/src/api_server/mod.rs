@@ -46,7 +46,7 @@ use request::Request;
 use state::{Answer, State};
 pub use store::Snapshot;
 
-/// A connection on which nothing comes for so long is given up, as Mooring's clients are set.
+/// A connection without data for this time is closed, as in the clients of Mooring.
 const SILENCE: Duration = Duration::from_secs(55);
 
 /// The server; cheap to clone, all clones are one.
@@ -57,7 +57,7 @@ pub struct ApiServer {
 
 struct Inner {
     state: Mutex<State>,
-    /// Told of whatever a watch may have to look at.
+    /// Notifies the watches of each change.
     news: news::Sender<()>,
 }
 
@@ -79,13 +79,13 @@ impl ApiServer {
         }
     }
 
-    /// A client of a user. It gives a silent connection up as late as Mooring's own.
+    /// A client of a user. It closes a silent connection after the same time as Mooring.
     #[must_use]
     pub fn client(&self, user: &str) -> kube::Client {
         self.client_with_silence(user, SILENCE)
     }
 
-    /// A client that gives a connection up on which nothing came for so long.
+    /// A client that closes a connection without data for this time.
     #[must_use]
     pub fn client_with_silence(&self, user: &str, silence: Duration) -> kube::Client {
         let (server, user) = (self.clone(), user.to_owned());
@@ -95,18 +95,18 @@ impl ApiServer {
         kube::Client::new(service, "default")
     }
 
-    /// Decides from now on what happens to each request of a client. It may not ask this server.
+    /// Sets the function that chooses the handling of each request. It must not call this server.
     pub fn set_gate(&self, gate: Gate) {
         unlocked(&self.inner.state).gate = Some(gate);
     }
 
-    /// Everything that was asked, in order.
+    /// All requests, in order.
     #[must_use]
     pub fn history(&self) -> Vec<Entry> {
         self.history_since(0)
     }
 
-    /// Everything that was asked from this sequence number on.
+    /// All requests from this sequence number on.
     #[must_use]
     pub fn history_since(&self, sequence: u64) -> Vec<Entry> {
         let start = usize::try_from(sequence).unwrap_or(usize::MAX);
@@ -126,7 +126,7 @@ impl ApiServer {
         unlocked(&self.inner.state).objects.store.version()
     }
 
-    /// The place of now in the order of everything, as outcomes tell theirs.
+    /// The present place in the order of all writes.
     #[must_use]
     pub fn order(&self) -> u64 {
         unlocked(&self.inner.state).objects.store.order()
@@ -153,12 +153,12 @@ impl ApiServer {
         self.compact_to(0);
     }
 
-    /// Forgets all but so many of the last changes.
+    /// Drops the history of changes except the last ones.
     pub fn compact_to(&self, changes: usize) {
         self.change(|state| state.objects.store.compact(changes));
     }
 
-    /// Reads of any version (`resourceVersion=0`) are so many versions old from now on.
+    /// Reads of any version (`resourceVersion=0`) have this age in versions from now on.
     pub fn set_staleness(&self, versions: u64) {
         self.change(|state| state.staleness = versions);
     }
@@ -174,7 +174,7 @@ impl ApiServer {
         unlocked(&self.inner.state).objects.store.snapshot()
     }
 
-    /// Goes back to a backup, versions and all; watches end, and the past is forgotten.
+    /// Restores a backup with its versions. All watches end, and the history of changes is dropped.
     pub fn restore(&self, snapshot: Snapshot) {
         self.change(|state| {
             state.objects.store.restore(snapshot);
@@ -227,5 +227,5 @@ impl ApiServer {
 }
 
 fn unlocked(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().expect("nobody panics with the lock held")
+    state.lock().expect("no panic while the lock is held")
 }

@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::store::{Key, Object, Store};
 use super::write::{Part, created, finalizers, updated};
 
-/// What a write answers with.
+/// The answer to a write.
 #[derive(Debug)]
 pub(super) enum Written {
     /// It was made.
@@ -27,7 +27,7 @@ pub(super) enum Written {
 pub(super) struct Objects {
     pub(super) store: Store,
     pub(super) clock: Clock,
-    /// Never goes back, unlike versions: no UID is given twice.
+    /// It is never set back, unlike versions: no UID is used twice.
     identities: u64,
 }
 

@@ -71,7 +71,7 @@ pub(super) fn unknown_format() -> Refusal {
     Refusal::new(415, message)
 }
 
-/// The key that the items of a list are told apart by, for the lists that are merged.
+/// The key that identifies the items of a list, for the lists that are merged.
 fn merge_key(list: &str) -> Option<&'static str> {
     match list {
         "conditions" | "addresses" => Some("type"),

@@ -171,7 +171,7 @@ impl List {
         }
         text.push_str("]}");
         if metadata_only && self.items.is_empty() {
-            // Go's way to say that there are none.
+            // In Go this means that there are none.
             return text.replace("\"items\":[]", "\"items\":null");
         }
         text

@@ -1,4 +1,4 @@
-//! What the API server says when it does not do something: a `Status`.
+//! The refusals of the API server: a `Status`.
 
 use serde_json::{Value, json};
 
@@ -160,7 +160,7 @@ fn invalid(what: &str, name: &str, field: &str, why: &str) -> Refusal {
     Refusal::new(422, format!("{what} \"{name}\" is invalid: {field}: {why}"))
 }
 
-/// The word that goes with a code.
+/// The reason for a code.
 const fn reason(code: u16) -> &'static str {
     match code {
         400 => "BadRequest",

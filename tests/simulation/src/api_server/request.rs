@@ -1,4 +1,4 @@
-//! What an HTTP request asks for.
+//! Parses an HTTP request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -47,7 +47,7 @@ async fn handle(server: &ApiServer, request: Request, silence: Duration) -> io::
             let server = server.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;
-                // Whoever sent it may have given up; it is done all the same.
+                // It is executed also if its sender has stopped waiting.
                 let _ = sender.send(server.execute(&request));
             });
             executed.await.map_err(io::Error::other)?

@@ -1,4 +1,4 @@
-//! The server's state, and how a request changes it.
+//! The state of the server, and the effect of requests.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use super::refusal::Refusal;
 use super::request::Request;
 use super::write::Part;
 
-/// Everything behind the lock.
+/// The state behind the lock.
 pub(super) struct State {
     pub(super) objects: Objects,
     pub(super) gate: Option<Gate>,
     pub(super) history: Vec<Entry>,
-    /// A list or a read of any version may be so many versions old.
+    /// The maximum age, in versions, of a list or a read of any version.
     pub(super) staleness: u64,
     /// News of a change reaches watches so late.
     pub(super) watch_delay: std::time::Duration,
@@ -29,14 +29,14 @@ pub(super) struct State {
     pub(super) silent: u64,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug)]
 pub(super) enum Answer {
     Text { code: u16, text: String },
     Watch(Start),
 }
 
-/// Where a watch begins.
+/// The start of a watch.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) kind: &'static Kind,
@@ -89,7 +89,7 @@ impl State {
         }
     }
 
-    /// Carries a request out, and notes in the history what came of it.
+    /// Executes a request, and writes its outcome into the history.
     pub(super) fn carry_out(&mut self, request: &Request) -> Result<(Answer, Arc<Value>), Refusal> {
         let done = self.attempt(request);
         let (code, body) = match &done {

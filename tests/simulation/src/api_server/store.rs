@@ -44,7 +44,7 @@ impl Object {
         })
     }
 
-    /// The same at a later version: what a watch shows of an object that it shows no more.
+    /// The same with a later version: a watch shows it when an object does not match any more.
     pub(super) fn at(&self, version: u64) -> Arc<Self> {
         let mut value = Value::clone(&self.value);
         value["metadata"]["resourceVersion"] = json!(version.to_string());
@@ -92,7 +92,7 @@ pub(super) struct Store {
     version: u64,
     objects: BTreeMap<Key, Arc<Object>>,
     changes: Vec<Change>,
-    /// What was at an earlier version is no longer known.
+    /// The oldest version in the history.
     oldest: u64,
     /// By how much versions were set back.
     set_back: u64,
@@ -106,7 +106,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The same without what there is of a resource. That they are gone is a change, which nobody is shown.
+    /// The same without the objects of a resource. Watches do not show this change.
     #[must_use]
     pub fn without(mut self, resource: &str) -> Self {
         self.objects.retain(|key, _| key.resource.1 != resource);
@@ -121,7 +121,7 @@ impl Snapshot {
         self
     }
 
-    /// What there is of a resource.
+    /// The objects of a resource.
     #[must_use]
     pub fn list(&self, resource: &str) -> Vec<Value> {
         let of = self.objects.iter();
@@ -147,7 +147,7 @@ impl Store {
         self.version
     }
 
-    /// The place of now in the order of everything: unlike a version it is never set back.
+    /// The present place in the order of all writes. Unlike a version it is never set back.
     pub(super) const fn order(&self) -> u64 {
         self.version + self.set_back
     }
@@ -249,7 +249,7 @@ impl Store {
         }
     }
 
-    /// Goes back: versions that were given since will be given again.
+    /// Restores an old state: later versions will be used again.
     pub(super) fn restore(&mut self, snapshot: Snapshot) {
         self.set_back += (self.version + 1).saturating_sub(snapshot.version);
         self.version = snapshot.version;

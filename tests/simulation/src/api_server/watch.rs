@@ -16,32 +16,32 @@ use super::state::{Start, State};
 use super::store::{Change, Object};
 use super::{ApiServer, unlocked};
 
-/// How often a watch is told at which version it stands.
+/// The interval of the bookmarks of a watch.
 const BOOKMARKS: Duration = Duration::from_mins(1);
-/// The last such news comes so long before the end.
+/// The last bookmark comes this time before the end of the watch.
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 /// How long a watch lasts that does not say.
 const LASTS: u64 = 30 * 60;
 
-/// One watch, on the server's side.
+/// One watch on the server.
 pub(super) struct Watch {
     server: ApiServer,
     news: watch::Receiver<()>,
     start: Start,
     number: u64,
     era: u64,
-    /// What came after it has not been shown.
+    /// The version of the last event.
     version: u64,
     queue: VecDeque<String>,
     ends: Instant,
     bookmark: Option<Instant>,
-    /// A connection on which nothing comes for so long is given up by its client.
+    /// The client closes a connection without data for this time.
     silence: Duration,
     last: Instant,
     over: bool,
 }
 
-/// What a look at the state has brought.
+/// The result of reading the state.
 enum Turn {
     Send,
     End,
@@ -104,7 +104,7 @@ impl Watch {
         self.over = true;
     }
 
-    /// What comes next; None: it has ended.
+    /// The next event; `None` if the watch has ended.
     pub(super) async fn next(&mut self) -> Option<io::Result<Bytes>> {
         loop {
             if let Some(text) = self.queue.pop_front() {

@@ -1,4 +1,4 @@
-//! What a create or an update makes of an object.
+//! The effect of a create or an update on an object.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::kinds::{Kind, Trait};
 use super::refusal::Refusal;
 use super::schema;
 
-/// What only the server sets.
+/// The fields that only the server sets.
 const KEPT: [&str; 5] = [
     "uid",
     "creationTimestamp",
@@ -153,7 +153,7 @@ fn no_new_finalizers(
     Err(Refusal::invalid(kind, name, "metadata.finalizers", &why))
 }
 
-/// What holds an object that is being deleted.
+/// The finalizers of an object that is being deleted.
 pub(super) fn finalizers(object: &Value) -> Vec<&str> {
     let list = object["metadata"]["finalizers"].as_array();
     list.into_iter()
@@ -170,7 +170,7 @@ pub(super) fn count(object: &mut Value) {
     }
 }
 
-/// What a generation counts the changes of.
+/// The fields whose changes increase the generation.
 fn specified(object: &Value) -> Map<String, Value> {
     let fields = object.as_object().into_iter().flatten();
     fields

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::{Call, Cloud, Execution, Fate};
 
-/// What comes back.
+/// The answer of EC2.
 #[derive(Debug)]
 pub(super) enum Answer {
     Xml(u16, String),
@@ -26,7 +26,7 @@ struct Incoming {
     client: String,
     action: Action,
     form: Form,
-    /// Where it stands among the mutating ones.
+    /// Its index in the mutating calls.
     entry: Option<usize>,
     /// In words.
     text: String,
@@ -42,7 +42,7 @@ impl Cloud {
         let form = Form::parse(body);
         let action = form.required("Action").map(str::parse::<Action>);
         let Ok(Ok(action)) = action else {
-            panic!("the SDK sent what EC2 does not know: {form:?}");
+            panic!("the SDK sent an unknown call: {form:?}");
         };
         let incoming = self.arrive(client, action, form);
         self.lock().begun += 1;
@@ -162,7 +162,7 @@ impl Cloud {
         answer
     }
 
-    /// A process that stands still neither sends nor hears.
+    /// A paused process neither sends nor receives.
     async fn hold_back(&self, client: &str) {
         loop {
             let now = self.log.now();
@@ -277,7 +277,7 @@ impl Incoming {
     }
 }
 
-/// The other interface that has what an Assign asks for.
+/// The other interface that has an address of an Assign.
 fn found_on(ec2: &ec2_emulator::state::Ec2, change: &Change) -> Option<String> {
     let Change::AssignPrivateIpAddresses {
         interface, wanted, ..

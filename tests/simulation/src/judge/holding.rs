@@ -24,7 +24,7 @@ const LATELY: Duration = Duration::from_mins(1);
 /// What is so for so long is shown by a Describe that lags, and by one that was begun when an edit was seen.
 const SEEN: Duration = Duration::from_secs(30);
 
-/// What an IP's status says of who has the address.
+/// The holder and the place in the status of an IP.
 struct Hold<'a> {
     claimed: bool,
     recorded: bool,
@@ -52,7 +52,7 @@ impl<'a> Hold<'a> {
     }
 }
 
-/// A write of ours, and what was before it.
+/// A write of Mooring, and the object before it.
 pub(super) fn written(
     case: &Case<'_>,
     replay: &Replay<'_>,
@@ -181,7 +181,7 @@ fn given(
     }
 }
 
-/// Whoever lets an address go has seen it off wherever they put it.
+/// An address is released only after it was seen off every place of the IP.
 fn nowhere(
     case: &Case<'_>,
     replay: &Replay<'_>,
@@ -206,7 +206,7 @@ fn nowhere(
     }
 }
 
-/// Has somebody else had their hands on it since?
+/// Has a foreign client changed the address since then?
 fn was_touched(case: &Case<'_>, address: Ipv4Addr, interface: &str, put: &Moment) -> bool {
     let mut later = case.foreign.iter().filter(|(at, _)| at.at >= put.at);
     later.any(|(_, change)| match change {

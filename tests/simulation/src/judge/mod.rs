@@ -23,30 +23,30 @@ use crate::log::Moment;
 pub use objects::explains;
 pub use replay::{Event, in_order};
 
-/// What is judged.
+/// The input of the judge.
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
-    /// What the API server was asked, and answered.
+    /// The requests of the API server, and its answers.
     pub history: &'a [Entry],
-    /// What EC2 was told, and did.
+    /// The calls of EC2, and their executions.
     pub calls: &'a [Call],
-    /// What each write was decided from.
+    /// The version that each write was decided from.
     pub decided: &'a [Decided],
-    /// What others did to EC2.
+    /// The changes of EC2 by foreign clients.
     pub foreign: &'a [(Moment, Change)],
-    /// One of Mooring's processes at a time may act.
+    /// Only one process of Mooring at a time may act.
     pub one_at_a_time: bool,
-    /// How old a look at EC2 may be.
+    /// The inventory interval.
     pub interval: Duration,
     /// Each backup that was restored.
     pub restored: &'a [Restored],
     /// Calls landed, and a Describe lagged, for no longer than Mooring counts on (paused processes aside).
     pub within_bounds: bool,
-    /// Nothing stands between the API server and Mooring, so that it hears of everything by then.
+    /// The connection to the API server has no faults, and every event is received within this time.
     pub news_within: Option<Duration>,
 }
 
-/// A backup was restored: what the API server shows is what it held.
+/// A backup that was restored, and its objects.
 #[derive(Clone, Debug)]
 pub struct Restored {
     /// When.
@@ -66,12 +66,12 @@ pub struct Broken {
     pub sentence: String,
 }
 
-/// What was seen on the link.
+/// The counts of the judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// An address was recorded at another place, or for another pod, without having been free between.
     pub moves: u64,
-    /// Pods that were told that they have their address.
+    /// The number of gates that were set to `True`.
     pub attached: u64,
 }
 
@@ -98,7 +98,7 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
                 if entry.request.resource == "ips" {
                     seen.moves += u64::from(moved(&mut recorded, &outcome.body));
                 }
-                // Nothing else changes who says what.
+                // Other requests change no gate.
                 let speaks = matches!(entry.request.resource.as_str(), "ips" | "pods");
                 verdict.and_then(|()| {
                     if speaks {

@@ -1,4 +1,4 @@
-//! What an object says that the rules are about.
+//! The fields of objects that the rules use.
 
 use std::net::Ipv4Addr;
 
@@ -17,7 +17,7 @@ pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-/// The IP's address.
+/// The address of the IP.
 pub(super) fn address(ip: &Value) -> &str {
     text(ip, "/status/address")
 }
@@ -51,7 +51,7 @@ pub fn explains(ip: &Value, address: Ipv4Addr, interface: &str) -> bool {
             .is_some_and(|places| places.iter().any(at))
 }
 
-/// Is the object gone with this answer, not only told to go?
+/// Is the object gone with this answer, not only marked as deleted?
 pub(super) fn is_end(request: &RequestInfo, answer: &Value) -> bool {
     let deletes = request.verb == Verb::Delete;
     if answer["kind"] == "Status" {
@@ -65,7 +65,7 @@ pub(super) fn is_end(request: &RequestInfo, answer: &Value) -> bool {
         return false;
     }
     if request.resource == "pods" {
-        // Shown is what it was before.
+        // The answer shows the object before the deletion.
         return deletes && request.body["gracePeriodSeconds"] == 0;
     }
     deletes || !meta["deletionTimestamp"].is_null()

@@ -40,7 +40,7 @@ impl Event<'_> {
     }
 }
 
-/// Everything in the order in which it happened.
+/// All requests and executions, in order.
 #[must_use]
 pub fn in_order<'a>(case: &Case<'a>) -> Vec<Event<'a>> {
     let mut events = Vec::new();
@@ -68,7 +68,7 @@ pub fn in_order<'a>(case: &Case<'a>) -> Vec<Event<'a>> {
     events.into_iter().map(|(_, event)| event).collect()
 }
 
-/// What a claim said.
+/// The fields of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Claim<'a> {
     pub(super) address: &'a str,
@@ -78,7 +78,7 @@ pub(super) struct Claim<'a> {
     pub(super) pod: &'a str,
 }
 
-/// The objects as they were at one moment, and what has ever been.
+/// The objects at one moment, and the history that the rules need.
 #[derive(Default)]
 pub(super) struct Replay<'a> {
     /// By UID.
@@ -87,13 +87,13 @@ pub(super) struct Replay<'a> {
     pub(super) pods: BTreeMap<&'a str, &'a Value>,
     /// Every claim that was ever written.
     pub(super) claims: BTreeSet<Claim<'a>>,
-    /// The IPs that ever said `reassign: true`, by UID.
+    /// The IPs that ever had `reassign: true`, by UID.
     pub(super) reassignable: BTreeSet<&'a str>,
     /// The Nodes.
     pub(super) nodes: Nodes<'a>,
     /// The pods that a Record ever named.
     pub(super) recorded: BTreeSet<&'a str>,
-    /// Where our calls have put each address, and when, as far as it can be said.
+    /// The place and the time of the last execution of an own call for each address.
     pub(super) put: BTreeMap<Ipv4Addr, (&'a str, Moment)>,
     /// The Deployment of each `ReplicaSet`, by their UIDs.
     deployments: BTreeMap<&'a str, &'a str>,
@@ -160,7 +160,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What was is no more; what has ever been stays so.
+    /// A backup replaces the present objects; the history stays.
     pub(super) fn restore(&mut self, backup: &'a Restored) {
         self.names.clear();
         for (resource, of, objects) in [
@@ -177,7 +177,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Was the claim's pod ever bound to its node, and the node ever its instance's?
+    /// Was the pod of the claim ever bound to its node, and did the node ever name its instance?
     pub(super) fn is_where_its_pod_is(&self, claim: &Claim<'_>) -> bool {
         self.bound.contains(&(claim.pod, claim.node)) && self.nodes.was(claim.node, claim.instance)
     }
@@ -187,7 +187,7 @@ impl<'a> Replay<'a> {
         if execution.refused.is_some() {
             return;
         }
-        // Of one that is executed late, or twice, nobody can know in time.
+        // Mooring cannot detect in time that a call is executed late or twice.
         let first = call.executed.first().map(|first| first.moment);
         let expected = first == Some(execution.moment) && !call.was_paused(execution);
         for address in &call.addresses {

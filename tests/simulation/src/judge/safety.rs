@@ -17,7 +17,7 @@ use crate::replicas::is_ours;
 
 type Verdict = Result<(), String>;
 
-/// S1: at most one pod says True for an address, and for an IP.
+/// S1: at most one gate is `True` for an address, and for an IP.
 pub(super) fn one_holder(replay: &Replay<'_>) -> Verdict {
     let mut by_ip: BTreeMap<&str, &str> = BTreeMap::new();
     let mut by_address: BTreeMap<&str, &str> = BTreeMap::new();
@@ -97,7 +97,7 @@ pub(super) fn named(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Ve
     ))
 }
 
-/// S2: a block's label, which draws its pods, is not put on a Node that names the instance of an older one.
+/// S2: the label of a block is not put on a Node that names the instance of an older Node.
 pub(super) fn labelled(replay: &Replay<'_>, entry: &Entry) -> Verdict {
     let request = &entry.request;
     let labels = request.body["metadata"]["labels"].as_object();
@@ -138,7 +138,7 @@ fn may_take(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
     explain.peek().is_none() || explain.any(|(uid, _)| replay.reassignable.contains(uid))
 }
 
-/// S1: nobody says True for it.
+/// S1: no gate is `True` for it.
 fn silent(replay: &Replay<'_>, of: Ipv4Addr, call: &Call, when: &str) -> Verdict {
     let of = of.to_string();
     let speaks = replay.pods.iter().find(|(_, pod)| {
@@ -235,7 +235,7 @@ pub(super) fn executed(
     Ok(())
 }
 
-/// Did somebody put the address there so lately that nobody can have seen it?
+/// Was the address put there so recently that no inventory can show it?
 fn was_put_there(case: &Case<'_>, address: Ipv4Addr, interface: &str, call: &Call) -> bool {
     let beyond = if case.within_bounds {
         Duration::ZERO

@@ -1,4 +1,4 @@
-//! What users want of addresses, and what strangers do with them.
+//! The wishes of users, and the changes of addresses by foreign clients.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -15,7 +15,7 @@ use super::World;
 pub struct Wish {
     /// Its block.
     pub block: String,
-    /// It is told to go.
+    /// It is deleted.
     pub deleting: bool,
 }
 
@@ -24,9 +24,9 @@ pub struct Wish {
 pub struct Range {
     /// Which subnet's.
     pub third: u8,
-    /// The first one's last byte.
+    /// The last byte of the first address.
     pub first: u8,
-    /// As many as the length of the prefix says.
+    /// The length of the prefix, which determines the number of addresses.
     pub prefix: u8,
 }
 
@@ -64,7 +64,7 @@ impl World {
         self.say(format!("block {name} is made at {cidr}"));
     }
 
-    /// A user deletes a block, whatever is in it. It is made again when it is gone.
+    /// A user deletes a block, also if it has IPs. It is created again when it is gone.
     pub fn delete_block(&mut self, name: &str) {
         self.cluster.delete("ipblocks", "", name, None);
         self.leaving.insert(name.to_owned());
@@ -82,7 +82,7 @@ impl World {
         }
     }
 
-    /// Blocks that were told to go and are gone are made again.
+    /// Creates deleted blocks again when they are gone.
     pub fn renew_blocks(&mut self) {
         let gone = |name: &&String| self.cluster.get("ipblocks", "", name).is_none();
         let gone: Vec<String> = self.leaving.iter().filter(gone).cloned().collect();
@@ -140,7 +140,7 @@ impl World {
         self.say(format!("IP {name} is told to go"));
     }
 
-    /// An IP that is told to go and is gone can be made again, if its block is there: its name and block.
+    /// The deleted IPs that are gone and can be created again, because their block exists: name and block.
     pub fn gone(&mut self) -> Vec<(String, String)> {
         let gone = |name: &str, wish: &Wish| {
             wish.deleting
@@ -157,7 +157,7 @@ impl World {
         gone
     }
 
-    /// The pods that ask for an IP are made anew.
+    /// The pods that ask for an IP are created again.
     pub fn restart_pods_of(&mut self, name: &str) {
         let of = |pod: &super::Pod| {
             self.workloads
@@ -171,7 +171,7 @@ impl World {
         }
     }
 
-    /// A person looks at a block's brake, and lets it go.
+    /// A person releases the brake of a block.
     pub fn release_brake(&mut self, block: &str) {
         let patch = json!({"metadata": {"annotations": {"ip.wgtwo.com/release-brake": "yes"}}});
         self.cluster.merge("ipblocks", "", block, patch);
@@ -199,7 +199,7 @@ impl World {
         self.say(format!("pod {} wants no address any more", pod.name));
     }
 
-    /// Somebody takes our label off a live pod, past the webhook.
+    /// The label of a running pod is removed, without the webhook.
     pub fn unlabel(&mut self, uid: &str) {
         let Some(pod) = self.pods.get(uid) else {
             return;
@@ -211,14 +211,14 @@ impl World {
             .fault(format!("world    pod {} has no label any more", pod.name));
     }
 
-    /// Somebody deletes a reservation by hand.
+    /// A person deletes a reservation.
     pub fn delete_reservation(&mut self, address: &str) {
         self.cluster.delete("ipaddresses", "", address, None);
         self.log
             .fault(format!("world    IPAddress {address} is deleted by hand"));
     }
 
-    /// A stranger puts an address on an interface of theirs, if nothing has it.
+    /// A foreign client assigns an address to its interface, if no interface has it.
     pub fn occupy(&mut self, address: Ipv4Addr) {
         let subnet = self.subnets[&address.octets()[2]];
         if self.cloud.look(|ec2| ec2.holder(subnet, address).is_some()) {
@@ -241,7 +241,7 @@ impl World {
         ));
     }
 
-    /// A prefix of sixteen addresses is delegated to an interface of somebody else's, if nothing has one of them.
+    /// A prefix of sixteen addresses is delegated to a foreign interface, if no interface has one of them.
     pub fn delegate(&mut self, first: Ipv4Addr, for_good: bool) {
         let create = Change::CreateNetworkInterface {
             subnet: self.subnets[&first.octets()[2]],
@@ -270,7 +270,7 @@ impl World {
         ));
     }
 
-    /// A stranger fills a machine's interface with addresses of their own.
+    /// A foreign client fills the interface of a machine with other addresses.
     pub fn fill(&mut self, name: &str) {
         let machine = self.machines.get(name);
         let interfaces = machine
@@ -306,7 +306,7 @@ impl World {
         });
     }
 
-    /// Strangers take away what they have put anywhere.
+    /// Foreign clients remove all their addresses.
     pub fn strangers_leave(&mut self) {
         for (interface, address) in std::mem::take(&mut self.foreign) {
             if let Ok(interface) = interface.parse() {

@@ -1,4 +1,4 @@
-//! The API server, as everybody but Mooring uses it: no request of theirs is ever lost.
+//! The API server for all clients except Mooring: none of their requests is lost.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Cluster {
     /// Makes an object.
     ///
     /// # Errors
-    /// The API server's refusal.
+    /// The refusal of the API server.
     pub fn create(&self, resource: &str, object: Value) -> Result<Value, Refusal> {
         let namespace = object["metadata"]["namespace"]
             .as_str()
@@ -54,7 +54,7 @@ impl Cluster {
         let _ = self.0.patch(WORLD, target, PatchKind::Merge, patch);
     }
 
-    /// Merges something into an object's status.
+    /// Merges a change into the status of an object.
     pub fn merge_status(&self, resource: &str, namespace: &str, name: &str, status: Value) {
         let target = Target::new(resource, namespace, name).status();
         let _ = self
@@ -62,7 +62,7 @@ impl Cluster {
             .patch(WORLD, target, PatchKind::Merge, json!({"status": status}));
     }
 
-    /// Merges something into a pod's status, its conditions by their types: others write some too.
+    /// Merges a change into the status of a pod. Conditions are merged by type, because other clients write some too.
     pub fn merge_conditions(&self, namespace: &str, name: &str, uid: &str, status: Value) {
         let target = Target::new("pods", namespace, name).status();
         let patch = json!({"metadata": {"uid": uid}, "status": status});

@@ -1,4 +1,4 @@
-//! The garbage collectors: what belongs to nothing any more goes.
+//! The garbage collectors: they delete objects without an owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl World {
         }
     }
 
-    /// Everybody who lives in the cluster but Mooring's own objects.
+    /// All pods of the cluster.
     #[must_use]
     pub fn living(&self) -> Vec<Arc<Value>> {
         self.pods

@@ -53,13 +53,13 @@ impl World {
                         self.delete_pod(&uid, false);
                     }
                 }
-                // The sweeper's business.
+                // The garbage collector deletes it.
                 None => {}
             }
         }
     }
 
-    /// What the kubelet of a machine that is well does for a pod.
+    /// The work of the kubelet of a healthy machine for a pod.
     fn tend(&mut self, uid: &str, pod: Pod, now: Duration) {
         if let Some(end) = pod.ending {
             if now >= end {
@@ -98,7 +98,7 @@ impl World {
         }
     }
 
-    /// Writes what the kubelet sees.
+    /// Writes the status of the pod.
     fn show(&self, uid: &str, containers: bool, ready: bool) {
         let Some(pod) = self.pods.get(uid) else {
             return;
@@ -153,12 +153,12 @@ impl World {
         self.set(uid, |pod| {
             pod.stage = Stage::Ended;
             pod.ready = false;
-            // What has ended never runs again, whatever was known of it.
+            // A pod that has ended never runs again.
             pod.lost = None;
         });
     }
 
-    /// It is told to go; by force it is gone at once, although its containers may still run.
+    /// Deletes a pod. With force it is gone at once, although its containers may still run.
     pub fn delete_pod(&mut self, uid: &str, force: bool) {
         let Some(pod) = self.pods.get(uid).cloned() else {
             return;
@@ -178,7 +178,7 @@ impl World {
         self.say(format!("pod {} is told to go", pod.name));
     }
 
-    /// The object goes.
+    /// Removes the object.
     pub(super) fn remove_pod(&mut self, uid: &str, pod: &Pod) {
         self.cluster.delete("pods", NAMESPACE, &pod.name, Some(0));
         self.pods.remove(uid);

@@ -12,9 +12,9 @@ use serde_json::json;
 use super::World;
 use crate::cloud::Cloud;
 
-/// The node controller gives a silent kubelet so long (Kubernetes, `--node-monitor-grace-period`).
+/// The grace period of the node controller for a silent kubelet (Kubernetes, `--node-monitor-grace-period`).
 const GRACE: Duration = Duration::from_secs(40);
-/// The cloud's node controller takes the Node of an instance that is gone away after so long.
+/// After this time the node controller of the cloud deletes the Node of an instance that is gone.
 const FORGOTTEN: Duration = Duration::from_secs(20);
 /// The last bytes of the addresses that the network plugin gives to its interfaces.
 pub const PLUGINS: RangeInclusive<u8> = 140..=190;
@@ -53,9 +53,9 @@ pub struct Machine {
     pub health: Health,
     /// New pods do not come here.
     pub cordoned: bool,
-    /// Until when its kubelet says that it is not ready.
+    /// The time until which its kubelet reports that it is not ready.
     pub unready_until: Option<Duration>,
-    /// The Node says that it is not ready.
+    /// The status of the Node is not ready.
     pub marked: bool,
 }
 
@@ -160,7 +160,7 @@ impl World {
         description: &str,
         tags: BTreeMap<String, String>,
     ) -> NetworkInterfaceId {
-        // The first address of the first machine's interface may lie in a block: nobody else gets it.
+        // The primary address of the first machine may be in a block: no other interface gets it.
         let in_block = self.shape.full && self.machines.is_empty() && description.is_empty();
         let first = FIRST_ADDRESSES.into_iter().flatten();
         let lasts = in_block.then_some(KEPT).into_iter().chain(first);
@@ -229,7 +229,7 @@ impl World {
             "status": {"conditions": [{"type": "Ready", "status": "True"}]},
         });
         let _ = self.cluster.create("nodes", node);
-        // What a create says of the status does not count.
+        // The API server ignores the status in a create request.
         self.cluster.merge_status(
             "nodes",
             "",
@@ -267,7 +267,7 @@ impl World {
         self.log.fault(format!("world    node {name} is {after:?}"));
     }
 
-    /// The machine's kubelet restarts: it is not ready for a while, and keeps talking.
+    /// The kubelet of the machine restarts: it is not ready for some time, and still reports.
     pub fn blink(&mut self, name: &str, until: Duration) {
         if let Some(machine) = self
             .machines
@@ -323,7 +323,7 @@ impl World {
         }
     }
 
-    /// Says whether a Node is ready, and whether it is out of reach.
+    /// Writes whether a Node is ready, and whether it is unreachable.
     fn ready(&self, name: &str, status: &str, unreachable: bool) {
         self.cluster.merge_status(
             "nodes",
@@ -340,7 +340,7 @@ impl World {
             .merge("nodes", "", name, json!({"spec": {"taints": taints}}));
     }
 
-    /// The node controllers: what is silent for long is marked, what is gone for good is removed.
+    /// The node controllers: a Node that is silent for long is tainted, a Node whose instance is gone is deleted.
     pub(super) fn watch_machines(&mut self, now: Duration) {
         let names: Vec<String> = self.machines.keys().cloned().collect();
         for name in names {

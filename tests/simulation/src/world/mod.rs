@@ -1,6 +1,6 @@
-//! Everything around Mooring: users, scheduler, kubelets, the controllers of workloads, machines.
+//! The environment of Mooring: users, scheduler, kubelets, the controllers of workloads, machines.
 //!
-//! It knows what it has made itself, and asks the API server only for what others write: gates, labels.
+//! It stores its own objects, and reads from the API server only what other clients write: gates, labels.
 
 mod addresses;
 mod cluster;
@@ -34,34 +34,34 @@ pub const NAMESPACE: &str = "shop";
 
 /// The world.
 pub struct World {
-    /// The API server, as everybody but Mooring uses it.
+    /// The API server for all clients except Mooring.
     pub cluster: Cluster,
-    /// EC2, as everybody but Mooring uses it.
+    /// EC2 for all clients except Mooring.
     pub cloud: Cloud,
-    /// What happens.
+    /// The log.
     pub log: Log,
-    /// What decides.
+    /// The random choices.
     pub chance: Chance,
     /// Machines by the names of their Nodes.
     pub machines: BTreeMap<String, Machine>,
     /// Pods by UID.
     pub pods: BTreeMap<String, Pod>,
-    /// What users have deployed.
+    /// The workloads of the users.
     pub workloads: Vec<Workload>,
     /// The IPs that users want, by name.
     pub wishes: BTreeMap<String, Wish>,
     /// The blocks by name.
     pub blocks: BTreeMap<String, Range>,
-    /// Blocks that are told to go, and are to be made again.
+    /// The blocks that were deleted, and will be created again.
     pub leaving: BTreeSet<String>,
-    /// How large everything is.
+    /// The size of the world.
     pub shape: Shape,
     pub(crate) primary: SubnetId,
     /// By the third bytes of their addresses.
     pub(crate) subnets: BTreeMap<u8, SubnetId>,
     pub(crate) foreign: Vec<(String, std::net::Ipv4Addr)>,
     pub(crate) delegated: Vec<(NetworkInterfaceId, ipnet::Ipv4Net)>,
-    /// Nobody acts: the control plane is not back yet.
+    /// There are no actions: the control plane is not complete yet.
     pub frozen: bool,
     made: u64,
     next_sweep: Duration,
@@ -95,7 +95,7 @@ impl World {
         }
     }
 
-    /// Everybody does what is due.
+    /// All parts of the world do what is due.
     pub fn turn(&mut self) {
         if self.frozen {
             return;

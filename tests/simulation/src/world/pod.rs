@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How far a pod has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Nobody has chosen a node.
+    /// No node is chosen yet.
     Unbound,
     /// Its containers start, until then.
     Starting(Duration),

@@ -44,14 +44,14 @@ impl World {
         let machine = node["metadata"]["name"]
             .as_str()
             .and_then(|name| self.machines.get(name));
-        // A machine that has just gone silent still looks ready.
+        // The Node of a machine that is silent for a short time is still ready.
         machine.is_some_and(|machine| {
             !machine.cordoned && !machine.marked && !matches!(machine.health, Health::Gone(_))
         })
     }
 }
 
-/// Does the node have what the pod's node affinity asks for?
+/// Does the node match the node affinity of the pod?
 fn fits(pod: &Value, node: &Value) -> bool {
     let required = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
     let Some(terms) = pod.pointer(required).and_then(Value::as_array) else {

@@ -1,23 +1,23 @@
-//! How large a world is: a seed's choice, or the plain one.
+//! The size of a world: chosen by the seed, or the plain one.
 
 use ec2_emulator::state::instance_type::InstanceType;
 
 use crate::chance::Chance;
 
-/// The size of everything.
+/// The size of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The subnets of the addresses, by their third bytes. A machine has an interface in each.
     pub subnets: Vec<u8>,
-    /// A machine has an interface of the cluster's network plugin too, in the first of these subnets.
+    /// Each machine also has an interface of the network plugin, in the first of these subnets.
     pub plugin: bool,
-    /// So many interfaces are on a page of an inventory.
+    /// The number of interfaces on a page of an inventory.
     pub page: Option<usize>,
     /// The Deployments' selectors have expressions only.
     pub expressions: bool,
-    /// A block is smaller than what is asked of it.
+    /// A block has fewer addresses than the IPs that ask for them.
     pub full: bool,
-    /// A prefix of a block is delegated to somebody's interface for good.
+    /// A prefix of a block is permanently delegated to a foreign interface.
     pub prefix: bool,
     /// The machines' type.
     pub machine: InstanceType,

@@ -1,4 +1,4 @@
-//! What users deploy, and the controllers that keep it running.
+//! The workloads of users, and their controllers.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub enum Kind {
     Recreate,
     /// A `StatefulSet`: one name, again and again.
     Stateful,
-    /// A pod that nobody replaces.
+    /// A pod without a controller.
     Bare,
 }
 
@@ -25,11 +25,11 @@ pub enum Kind {
 pub struct Template {
     /// Its number, which names it.
     pub number: u32,
-    /// The Deployment's revision that it is.
+    /// The revision of the Deployment.
     pub revision: u32,
     /// Its pods' containers never become ready.
     pub broken: bool,
-    /// The `ReplicaSet`'s UID; empty: it is none.
+    /// The UID of the `ReplicaSet`; empty if it is none.
     pub uid: String,
     /// How many pods it is to have.
     pub replicas: usize,
@@ -102,7 +102,7 @@ impl World {
         ));
     }
 
-    /// A user goes back to the template before.
+    /// A user returns to the former template.
     pub fn undo(&mut self, index: usize) {
         let Some(workload) = self.workloads.get_mut(index) else {
             return;
@@ -211,7 +211,7 @@ impl World {
             .filter(move |(_, pod)| pod.workload == index)
     }
 
-    /// The Deployment's controller: how many pods each of its sets is to have.
+    /// The controller of the Deployment: the number of pods of each `ReplicaSet`.
     fn scale_sets(&mut self, index: usize) {
         let Some(workload) = self.workloads.get(index).cloned() else {
             return;
@@ -262,7 +262,7 @@ impl World {
             return;
         };
         if !workload.deployed() {
-            // A StatefulSet waits until its pod's name is free; a bare pod is made once.
+            // A StatefulSet waits until the name of its pod is free; a pod without a controller is created once.
             let Some(template) = workload.templates.last() else {
                 return;
             };
