@@ -1,4 +1,4 @@
-//! The API server's audit log: the history that safety is judged by.
+//! The audit log of the API server: the history for the judge.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +20,7 @@ pub struct AuditEvent {
     pub verb: String,
     /// Who: `system:serviceaccount:mooring-system:mooring` for Mooring, `kwok` for the kubelets.
     pub user: String,
-    /// The client program's User-Agent.
+    /// The User-Agent of the client.
     pub agent: String,
     /// API group, empty for core.
     pub group: String,
@@ -40,11 +40,11 @@ pub struct AuditEvent {
     pub received: Timestamp,
     /// When it was answered.
     pub answered: Timestamp,
-    /// What admission noted.
+    /// The audit annotations of admission.
     pub annotations: BTreeMap<String, String>,
-    /// What was sent; null where bodies are not recorded.
+    /// The body of the request; null if bodies are not recorded.
     pub request: Value,
-    /// What was answered; null where bodies are not recorded.
+    /// The body of the answer; null if bodies are not recorded.
     pub response: Value,
 }
 
@@ -128,7 +128,7 @@ struct Status {
 }
 
 impl Cluster {
-    /// Everything recorded until now, in the order of the answers.
+    /// All records until now, in the order of the answers.
     pub fn audit(&self) -> Vec<AuditEvent> {
         self.audit_since(0).0
     }

@@ -9,14 +9,14 @@ use crate::cluster::Cluster;
 use crate::paths::{control_plane_binary, target};
 use crate::process::Process;
 
-/// cert-manager's controller and CA injector. It has no webhook of its own here: objects are not defaulted.
+/// The controller and the CA injector of cert-manager. Its webhook does not run here: objects get no defaults.
 pub struct CertManager {
     controller: Process,
     injector: Process,
 }
 
 impl CertManager {
-    /// Applies cert-manager's CRDs and starts its controllers.
+    /// Applies the CRDs of cert-manager and starts its controllers.
     pub async fn start(cluster: &Cluster) -> Self {
         let definitions = target().join("control-plane/cert-manager/crds.yaml");
         let definitions = std::fs::read_to_string(&definitions).unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-//! The cluster: what is started together, and ended together.
+//! The cluster: all processes that start and end together.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,7 +35,7 @@ impl Default for ClusterOptions {
     }
 }
 
-/// A running cluster. Dropped: everything in it ends, and its folder goes (kept when a test is failing).
+/// A running cluster. When it is dropped, its processes end and its folder is deleted (kept if a test fails).
 pub struct Cluster {
     ec2: Ec2,
     control_plane: ControlPlane,
@@ -45,7 +45,7 @@ pub struct Cluster {
     pub(crate) counter: AtomicU32,
 }
 
-/// The namespace that Mooring lives in.
+/// The namespace of Mooring.
 pub(crate) const NAMESPACE: &str = "mooring-system";
 
 impl Cluster {
@@ -88,27 +88,27 @@ impl Cluster {
         cluster
     }
 
-    /// A client with the administrator's rights. It belongs to the runtime it is made on.
+    /// A client with the rights of the administrator. It belongs to the runtime that created it.
     pub async fn client(&self) -> kube::Client {
         control_plane::client(&self.kubeconfig()).await
     }
 
-    /// The administrator's kubeconfig.
+    /// The kubeconfig of the administrator.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
 
-    /// The API server's URL.
+    /// The URL of the API server.
     pub fn url(&self) -> &str {
         &self.control_plane.url
     }
 
-    /// The certificate of the authority that the API server's own certificate comes from, PEM.
+    /// The certificate of the authority that signed the certificate of the API server, PEM.
     pub fn authority(&self) -> &str {
         &self.control_plane.authority
     }
 
-    /// The authority of the webhook's certificates.
+    /// The authority of the certificates of the webhook.
     pub fn webhook_authority(&self) -> &Authority {
         &self.webhook_authority
     }

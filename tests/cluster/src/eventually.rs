@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use crate::cluster::Cluster;
 use crate::process::tail;
 
-/// The answer of a look at the world: not yet, or a value.
+/// The result of a probe: not yet, or a value.
 pub trait Probe {
-    /// What is there once the condition holds.
+    /// The value when the condition holds.
     type Value;
-    /// The value, or what was seen instead.
+    /// The value, or the present state.
     fn outcome(self) -> Result<Self::Value, String>;
 }
 
@@ -41,7 +41,7 @@ impl<T, E: Debug> Probe for Result<T, E> {
 
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits until `look` finds something; after `limit`, what was seen instead.
+/// Waits until `look` succeeds. After `limit`, returns the last state.
 ///
 /// # Errors
 /// The last thing seen.
@@ -59,7 +59,7 @@ pub async fn wait<P: Probe, F: Future<Output = P>>(
     }
 }
 
-/// Waits until `look` finds what `sentence` promises.
+/// Waits until `look` finds what `sentence` says.
 ///
 /// # Panics
 /// After `limit`, with the last thing seen.
@@ -76,14 +76,14 @@ pub async fn eventually<P: Probe, F: Future<Output = P>>(
     found
 }
 
-/// Says what took more than half of its limit, before a slower machine makes a failure of it.
+/// Prints expectations that took more than half of their limit; they could fail on a slower machine.
 pub fn tell_if_close(sentence: &str, took: Duration, limit: Duration) {
     if took > limit / 2 {
         println!("close: {took:.1?} of {limit:?}: {sentence}");
     }
 }
 
-/// Watches that `look` keeps finding what `sentence` promises, for as long as `period`.
+/// Checks that `look` finds what `sentence` says during the whole `period`.
 ///
 /// # Panics
 /// As soon as it does not.
@@ -105,7 +105,7 @@ pub async fn remains<P: Probe, F: Future<Output = P>>(
 }
 
 impl Cluster {
-    /// As [`eventually`]; a failure also shows the objects, the events, what EC2 was asked, and Mooring's log.
+    /// The same as [`eventually`]; a failure also shows objects, Events, calls of EC2, and the log of Mooring.
     ///
     /// # Panics
     /// After `limit`.
@@ -128,7 +128,7 @@ impl Cluster {
         }
     }
 
-    /// What somebody needs to see when a test failed.
+    /// The diagnostics of a failed test.
     pub async fn evidence(&self) -> String {
         let mut parts = Vec::new();
         for arguments in [

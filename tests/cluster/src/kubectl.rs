@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::cluster::Cluster;
 use crate::paths::control_plane_binary;
 
-/// What a kubectl command said.
+/// The output of a kubectl command.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Exit code 0.
@@ -42,7 +42,7 @@ impl Output {
 }
 
 impl Cluster {
-    /// Runs kubectl as the cluster's administrator.
+    /// Runs kubectl as the administrator of the cluster.
     pub async fn kubectl<I, S>(&self, arguments: I) -> Output
     where
         I: IntoIterator<Item = S>,
@@ -71,7 +71,7 @@ impl Cluster {
         tokio::task::spawn_blocking(move || {
             let mut child = command.spawn().expect("kubectl can be started");
             let mut stdin = child.stdin.take().expect("stdin is piped");
-            // kubectl may fail before it has read everything; its message says more than a broken pipe.
+            // kubectl may fail before it has read all input; its message is better than the error of the pipe.
             let _ = stdin.write_all(input.as_bytes());
             drop(stdin);
             let output = child.wait_with_output().expect("kubectl can be waited for");
@@ -82,6 +82,6 @@ impl Cluster {
             }
         })
         .await
-        .expect("kubectl's thread does not panic")
+        .expect("the thread of kubectl does not panic")
     }
 }

@@ -35,7 +35,7 @@ pub struct MooringOptions {
     pub register_webhooks: bool,
     /// Wait for `/readyz`; default true.
     pub wait: bool,
-    /// The API server's URL in its kubeconfig, such as a [`Proxy`](crate::Proxy)'s; default: the server's own.
+    /// The URL of the API server in its kubeconfig, for example of a [`Proxy`](crate::Proxy); default: the API server.
     pub api_server: Option<String>,
     /// Where its webhook listens; default: a free port of 127.0.0.1.
     pub webhook: Option<SocketAddr>,
@@ -86,7 +86,7 @@ impl Mooring {
             .unwrap_or_else(|| format!("mooring-{number}"));
         let folder = cluster.folder().join(format!("mooring-{number}"));
         let certificates = folder.join("certificates");
-        std::fs::create_dir_all(&certificates).expect("the cluster's folder can be written");
+        std::fs::create_dir_all(&certificates).expect("the folder of the cluster is writable");
 
         let leaf = cluster
             .webhook_authority()

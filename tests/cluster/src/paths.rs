@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// The repository's root.
+/// The root of the repository.
 pub fn repository() -> PathBuf {
-    // The binary may run on the machine it was built on only: what it starts lies beside it.
+    // The binary only runs on the machine where it was built, because it starts other files of the build.
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)

@@ -36,12 +36,12 @@ impl Authority {
         }
     }
 
-    /// The authority's certificate, PEM.
+    /// The certificate of the authority, PEM.
     pub fn certificate(&self) -> String {
         self.issuer.pem()
     }
 
-    /// A server's certificate for those names and addresses.
+    /// A server certificate for these names and addresses.
     pub fn leaf(&self, names: &[&str]) -> Leaf {
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
         let mut parameters = CertificateParams::new(names).expect("the names are valid");
@@ -49,7 +49,7 @@ impl Authority {
         self.sign(&parameters)
     }
 
-    /// A client's certificate.
+    /// A client certificate.
     pub fn client(&self, name: &str) -> Leaf {
         let mut parameters = CertificateParams::default();
         parameters.distinguished_name.push(DnType::CommonName, name);

@@ -3,14 +3,14 @@
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// First port that is handed out. Ports from 32768 on are the kernel's own for outgoing connections, and could
-/// be taken between our look and the server's bind.
+/// The first port. The kernel uses ports from 32768 on for outgoing connections, so they could
+/// be taken between this check and the bind of the server.
 const FIRST: u32 = 12_000;
 const COUNT: u32 = 20_000;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A port of 127.0.0.1 on which nobody listens, and which this process has not handed out before.
+/// A free port of 127.0.0.1 that this process has not returned before.
 pub fn free_port() -> u16 {
     // Test processes that run side by side begin at different places.
     let offset = std::process::id().wrapping_mul(97) % COUNT;

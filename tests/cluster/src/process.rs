@@ -1,4 +1,4 @@
-//! A process that a test started, and that never outlives it.
+//! A process that a test starts, and that ends with it at the latest.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Process {
     child: Mutex<Child>,
 }
 
-/// What is started, and where its output goes.
+/// A command, and the file of its output.
 #[derive(Debug)]
 struct Program {
     name: String,
@@ -36,7 +36,7 @@ fn spawn(command: Command) -> std::io::Result<Child> {
             .name("spawner".to_owned())
             .spawn(move || {
                 for (mut command, reply) in inbox {
-                    // Nobody waits any more: the child is dropped, and dies with us.
+                    // The receiver is gone: the child is dropped, and ends.
                     let _ = reply.send(command.spawn());
                 }
             })
@@ -46,7 +46,7 @@ fn spawn(command: Command) -> std::io::Result<Child> {
     let (reply, answer) = channel();
     spawner
         .send((command, reply))
-        .expect("the spawner lives as long as the process");
+        .expect("the spawner exists until the process ends");
     answer.recv().expect("the spawner answers every order")
 }
 
@@ -56,7 +56,7 @@ impl Program {
             let file = File::options().create(true).append(true).open(&self.log);
             Stdio::from(file.expect("a log file can be opened"))
         };
-        // setpriv asks the kernel to kill the child when we die, also by SIGKILL, and then becomes it.
+        // setpriv lets the kernel kill the child when this process ends, also by SIGKILL, and executes the command.
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "KILL", "--"])
@@ -133,7 +133,7 @@ impl Process {
         self.lock().id()
     }
 
-    /// The file that its output goes to.
+    /// The file of its output.
     pub fn log_path(&self) -> &Path {
         &self.program.log
     }

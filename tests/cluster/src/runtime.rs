@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-/// Runs a future on a runtime that lives as long as the process.
+/// Runs a future on a runtime that exists until the process ends.
 ///
 /// A `kube::Client` dies with the runtime it was made on, so tests that share a cluster share the runtime too:
 ///

@@ -1,4 +1,4 @@
-//! toxiproxy: a network that fails. It sees bytes and no requests; what knows requests is [`Proxy`](crate::Proxy).
+//! toxiproxy: a network that can fail. It works on bytes; [`Proxy`](crate::Proxy) works on requests.
 //!
 //! ```no_run
 //! # use mooring_cluster::{Cluster, Mooring, MooringOptions, Toxic, Toxiproxy};
@@ -9,7 +9,7 @@
 //!     ..MooringOptions::default()
 //! };
 //! let mooring = Mooring::start(&cluster, options).await;
-//! network.poison(Toxiproxy::API_SERVER, Toxic::BlackHole).await; // connections stay, and nobody answers
+//! network.poison(Toxiproxy::API_SERVER, Toxic::BlackHole).await; // connections stay, without answers
 //! network.heal(Toxiproxy::API_SERVER).await;
 //! # }
 //! ```
@@ -31,7 +31,7 @@ pub enum Toxic {
     BlackHole,
     /// Every connection is reset, old and new.
     Reset,
-    /// Whatever comes through is late by so much.
+    /// All data is delayed by this time.
     Latency(Duration),
 }
 
@@ -76,7 +76,7 @@ impl Toxiproxy {
         Self { process, door }
     }
 
-    /// A link to this cluster's API server: its URL, for [`MooringOptions::api_server`]. TLS goes through it.
+    /// A link to the API server of this cluster: its URL, for [`MooringOptions::api_server`]. TLS goes through it.
     ///
     /// [`MooringOptions::api_server`]: crate::MooringOptions::api_server
     pub async fn to_api_server(&self, cluster: &Cluster) -> String {
@@ -84,7 +84,7 @@ impl Toxiproxy {
         format!("https://{listen}")
     }
 
-    /// A link to this cluster's EC2: its URL, for `AWS_ENDPOINT_URL_EC2`.
+    /// A link to the EC2 of this cluster: its URL, for `AWS_ENDPOINT_URL_EC2`.
     pub async fn to_ec2(&self, cluster: &Cluster) -> String {
         let endpoint = authority(cluster.ec2().endpoint());
         format!("http://{}", self.link(Self::EC2, endpoint).await)

@@ -41,7 +41,7 @@ impl Cluster {
             if kind != "MutatingWebhookConfiguration" && kind != "ValidatingWebhookConfiguration" {
                 continue;
             }
-            // What cert-manager would inject would fight with ours.
+            // Without annotations cert-manager does not replace the CA bundle.
             if let Some(metadata) = object["metadata"].as_object_mut() {
                 metadata.remove("annotations");
             }
@@ -124,7 +124,7 @@ impl Cluster {
     }
 }
 
-/// A webhook that refuses objects with that label: nobody listens where it is.
+/// A webhook that makes the API server refuse objects with this label: no process listens on its port.
 fn refusing(probe: &str) -> Value {
     json!({
         "name": "registration.test.mooring",

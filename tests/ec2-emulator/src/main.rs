@@ -10,14 +10,14 @@ use ec2_emulator::front::{Emulator, serve};
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
-/// EC2's address rules behind the EC2 Query protocol, for tests.
+/// The address rules of EC2 behind the EC2 Query protocol, for tests.
 #[derive(Debug, Parser)]
 #[command(name = "ec2-emulator")]
 struct Arguments {
     /// Address and port; port 0 takes a free one, which is printed.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// How old a Describe's answer is, in milliseconds.
+    /// The age of the answer of a Describe in milliseconds.
     #[arg(long, default_value_t = 0)]
     lag_ms: u64,
     /// How long each call takes before it is executed, in milliseconds.

@@ -12,13 +12,13 @@ pub(crate) use api_server::start;
 
 use crate::process::Process;
 
-/// The administrator's token.
+/// The token of the administrator.
 const ADMIN: &str = "admin-token";
 /// The user that KWOK, in place of the kubelets, acts as.
 const KWOK: &str = "kwok";
 
 pub(crate) struct ControlPlane {
-    // Dropped in this order: who asks goes before who answers.
+    // Dropped in this order: clients end before servers.
     pub kwok: Process,
     pub scheduler: Process,
     pub controllers: Process,
@@ -106,7 +106,7 @@ async fn wait(process: &Process, name: &str, mut ask: impl AsyncFnMut() -> Resul
     }
 }
 
-/// Waits until the API server says that it is ready.
+/// Waits until the API server is ready.
 async fn wait_until_ready(api_server: &Process, client: &kube::Client) {
     wait(api_server, "kube-apiserver", async || {
         let request = hyper::Request::get("/readyz")

@@ -1,4 +1,4 @@
-//! What watches the API server: the controllers, the scheduler, and KWOK in place of the kubelets.
+//! The clients of the API server: the controllers, the scheduler, and KWOK in place of the kubelets.
 
 use std::path::{Path, PathBuf};
 

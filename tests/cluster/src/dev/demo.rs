@@ -1,4 +1,4 @@
-//! `mooring-dev demo`: what Mooring does, with real kubectl output.
+//! `mooring-dev demo`: shows the work of Mooring with real kubectl output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::screen::Screen;
 use crate::world::World;
 
-/// The address in `config/samples/ip.yaml`, and who asks for it.
+/// The address in `config/samples/ip.yaml`, and the pod that asks for it.
 const ADDRESS: &str = "203.0.113.10";
 const NAME: &str = "sms-gateway";
 const BLOCK: &str = "partners";
@@ -269,7 +269,7 @@ async fn holder(
         .await
 }
 
-/// An object as JSON; null when kubectl says nothing.
+/// An object as JSON; null if kubectl prints nothing.
 async fn get(cluster: &Cluster, what: &str) -> Result<Value, String> {
     let output = cluster
         .kubectl(format!("get {what} -o json").split(' '))

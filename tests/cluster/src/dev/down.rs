@@ -9,7 +9,7 @@ use mooring_cluster::run;
 use crate::screen::Screen;
 use crate::serve::{environment_file, pid_file};
 
-/// The supervisor's process id, if it runs.
+/// The process id of the supervisor, if it runs.
 pub(crate) fn running() -> Option<u32> {
     let pid: u32 = std::fs::read_to_string(pid_file())
         .ok()?

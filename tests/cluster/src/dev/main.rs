@@ -1,4 +1,4 @@
-//! `mooring-dev`: a cluster to look at Mooring in.
+//! `mooring-dev`: a cluster to try Mooring.
 
 #![allow(clippy::doc_markdown)]
 
@@ -23,19 +23,19 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start everything and leave it running; writes target/dev/env, to be sourced
+    /// Start a cluster and leave it running; writes target/dev/env, to be sourced
     Up,
-    /// End what `up` started
+    /// End the cluster of `up`
     Down,
-    /// Start everything, show what Mooring does, end everything
+    /// Start a cluster, show the work of Mooring, end the cluster
     Demo,
-    /// What `up` leaves running
+    /// The supervisor of `up`
     #[command(hide = true)]
     Serve,
 }
 
 fn main() -> ExitCode {
-    // What does not start panics with its log: that is what a person wants to read, not our stack.
+    // A process that does not start panics with its log; a backtrace would not help.
     std::panic::set_hook(Box::new(|panic| {
         eprintln!(
             "{}",

@@ -1,16 +1,16 @@
-//! What a person reads: steps, commands and their output, and that something is still being waited for.
+//! The output for a person: steps, commands with their output, and progress while waiting.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use mooring_cluster::{Cluster, Output, Probe, wait};
 
-/// Waiting is silent for so long.
+/// The time before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two signs of life where there is no line to write over.
 const SIGN: Duration = Duration::from_secs(5);
 
-/// Where steps are told.
+/// The screen.
 pub(crate) struct Screen {
     begin: Instant,
     terminal: bool,
@@ -34,7 +34,7 @@ impl Screen {
         }
     }
 
-    /// The next step begins.
+    /// Starts the next step.
     pub(crate) fn step(&mut self, title: &str) {
         self.steps += 1;
         let at = self.begin.elapsed().as_secs();
@@ -51,17 +51,17 @@ impl Screen {
         }
     }
 
-    /// A file's content.
+    /// Shows the content of a file.
     pub(crate) fn file(&self, path: &str, text: &str) {
         println!("{}\n{text}", self.styled("1", &format!("$ cat {path}")));
     }
 
-    /// How long everything has taken.
+    /// The time since the start.
     pub(crate) fn elapsed(&self) -> Duration {
         self.begin.elapsed()
     }
 
-    /// Runs kubectl and shows the command and what it says.
+    /// Runs kubectl, and shows the command and its output.
     pub(crate) async fn kubectl(
         &self,
         cluster: &Cluster,
@@ -71,7 +71,7 @@ impl Screen {
         let work = cluster.kubectl(arguments.split(' '));
         let output = self.during(&format!("kubectl {arguments}"), work).await;
         print!("{}{}", output.stdout, output.stderr);
-        // Where stdout is a pipe that nobody reads any more, there is nobody to tell.
+        // If stdout is a closed pipe, the output is lost.
         let _ = std::io::stdout().flush();
         if output.ok {
             Ok(output)
@@ -92,7 +92,7 @@ impl Screen {
             .map_err(|seen| format!("not within {limit:?}: {sentence}\nlast seen: {seen}"))
     }
 
-    /// Does something, and shows that it goes on when it takes more than two seconds.
+    /// Waits for a future, and shows progress if it takes more than two seconds.
     pub(crate) async fn during<F: Future>(&self, sentence: &str, work: F) -> F::Output {
         let begin = Instant::now();
         let mut work = std::pin::pin!(work);

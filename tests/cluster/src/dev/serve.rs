@@ -1,4 +1,4 @@
-//! What `up` leaves running: the parent of every process, until it is told to end.
+//! The supervisor that `up` leaves running: the parent of all processes, until it receives a signal.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub(crate) fn folder() -> PathBuf {
     std::env::var_os("MOORING_DEV").map_or_else(|| target().join("dev"), PathBuf::from)
 }
 
-/// Where the environment is written once everything is ready.
+/// The file of the environment, written when the cluster is ready.
 pub(crate) fn environment_file() -> PathBuf {
     folder().join("env")
 }
@@ -22,12 +22,12 @@ pub(crate) fn pid_file() -> PathBuf {
     folder().join("pid")
 }
 
-/// Where it is written what was started again.
+/// The file with the restarted processes.
 pub(crate) fn revived_file() -> PathBuf {
     folder().join("revived")
 }
 
-/// What was started again, or why not all of it could be.
+/// The restarted processes, or the error.
 pub(crate) type Revived = Result<Vec<String>, String>;
 
 pub(crate) async fn serve() -> Result<(), String> {
@@ -59,13 +59,13 @@ pub(crate) async fn serve() -> Result<(), String> {
     }
     world.stop().await;
     for file in [environment_file(), pid_file(), revived_file()] {
-        // Somebody may have been quicker.
+        // Another process may have done it already.
         let _ = std::fs::remove_file(file);
     }
     Ok(())
 }
 
-/// What a shell needs to look around.
+/// The environment for a shell.
 fn environment(world: &World) -> String {
     let kubectl = control_plane_binary("kubernetes", "kubectl");
     let folders: Vec<String> = [kubectl.parent(), Some(target().join("debug").as_path())]
@@ -92,7 +92,7 @@ fn environment(world: &World) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Writes a file in one piece: whoever sees it sees all of it.
+/// Writes a file atomically.
 fn write_whole(path: &Path, text: &str) -> Result<(), String> {
     let draft = path.with_extension("draft");
     std::fs::write(&draft, text)

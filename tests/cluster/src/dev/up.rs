@@ -10,12 +10,12 @@ use crate::down::running;
 use crate::screen::Screen;
 use crate::serve::{Revived, environment_file, folder, pid_file, revived_file};
 
-/// How long the supervisor may take to start again what has ended.
+/// The time limit for the supervisor to restart processes.
 const REVIVAL: Duration = Duration::from_mins(2);
 
-/// Has the supervisor start again what has ended: it alone knows, being the parent of all.
+/// Lets the supervisor restart the processes that have ended: it is the parent of all of them.
 fn revive(supervisor: u32) -> Result<(), String> {
-    // It is told only when it listens.
+    // The signal is sent only when the supervisor handles it.
     if !environment_file().exists() {
         println!("being started already (process {supervisor})");
         return Ok(());
@@ -94,7 +94,7 @@ pub(crate) fn up() -> Result<(), String> {
         },
     ));
     if let Err(error) = started.and_then(|started| started) {
-        // It may hang: what it has started dies with it.
+        // It may hang; its child processes end with it.
         let _ = supervisor.kill();
         let _ = std::fs::remove_file(pid_file());
         let log = std::fs::read_to_string(&log).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What `up` and `demo` start.
+//! The cluster of `up` and `demo`.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use mooring_cluster::{
     Cluster, ClusterOptions, Mooring, MooringOptions, NodeSpec, Subnet, http_get, repository, wait,
 };
 
-/// How long what was started again may take until it is ready.
+/// The time limit until a restarted process is ready.
 const READY: Duration = Duration::from_mins(1);
 
 /// A cluster with three nodes on emulated instances, and Mooring in it.
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// Starts again what has ended, and waits until Mooring is ready; what that was, in a sentence each.
+    /// Restarts the processes that have ended, and waits until Mooring is ready. Returns one sentence for each.
     pub(crate) async fn revive(&self) -> Result<Vec<String>, String> {
         if let Some(status) = self.cluster.ec2().process().ended() {
             return Err(format!(
@@ -81,7 +81,7 @@ impl World {
         Ok(revived)
     }
 
-    /// Ends everything, Mooring first.
+    /// Ends all processes, Mooring first.
     pub(crate) async fn stop(self) {
         let Self {
             mooring, cluster, ..

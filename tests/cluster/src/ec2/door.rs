@@ -1,4 +1,4 @@
-//! The emulator's own door: what it was asked, what it did, how it is, and how it shall fail.
+//! The control API of the emulator: counters, history, state and faults.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +14,7 @@ impl Ec2 {
         self.door("calls").await
     }
 
-    /// Begins to count anew.
+    /// Resets the counters.
     pub async fn reset_counters(&self) {
         self.post_door("reset-counters", &json!({})).await;
     }
@@ -99,14 +99,14 @@ impl Ec2 {
         self.post_door("release", &json!({"all": true})).await;
     }
 
-    /// Closes the connection of the calls that a fault holds; what was not executed never is.
+    /// Closes the connections of the held calls. A call that was not executed is never executed.
     pub async fn drop_held(&self, fault: FaultId) {
         self.post_door("release", &json!({"fault": fault.0, "drop": true}))
             .await;
     }
 
     /// Changes how it behaves: `lag_ms` (of Describes), `latency_ms` (`{"default": 5}`), `token_buckets`
-    /// (`false`: no throttling), `bucket_sizes`. What is left out stays as it is.
+    /// (`false`: no throttling), `bucket_sizes`. Omitted fields do not change.
     pub async fn settings(&self, changes: &Value) {
         self.post_door("settings", changes).await;
     }

@@ -29,7 +29,7 @@ impl Fault {
         Self::kind("drop_after")
     }
 
-    /// Refused with EC2's error code, such as `UnauthorizedOperation`; nothing is executed.
+    /// Refused with this error code, such as `UnauthorizedOperation`; the call is not executed.
     pub fn error(code: &str) -> Self {
         Self::kind("error").with("code", code)
     }
@@ -96,7 +96,7 @@ impl Fault {
         self.with("allow_reassignment", allowed)
     }
 
-    /// So many calls in place of one.
+    /// The fault affects this number of calls instead of one.
     #[must_use]
     pub fn times(self, count: u64) -> Self {
         self.with("times", count)
@@ -108,7 +108,7 @@ impl Fault {
         self.with("forever", true)
     }
 
-    /// So many matching calls pass before.
+    /// The number of matching calls before the fault.
     #[must_use]
     pub fn skip(self, count: u64) -> Self {
         self.with("skip", count)

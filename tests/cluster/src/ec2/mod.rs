@@ -1,4 +1,4 @@
-//! EC2 as the emulator plays it: its API (the Query protocol), and the emulator's own door.
+//! The EC2 emulator: the API of EC2 (the Query protocol), and the control API of the emulator.
 
 mod door;
 mod fault;
@@ -15,7 +15,7 @@ use crate::process::Process;
 pub use fault::{Fault, FaultId};
 pub use records::{Calls, EmulatorState, HeldCall, Instance, Interface, Mutation};
 
-/// The region that everything plays in.
+/// The region of all clusters.
 pub const REGION: &str = "eu-central-1";
 
 /// The emulator.
@@ -60,7 +60,7 @@ impl Ec2 {
         &self.endpoint
     }
 
-    /// The emulator's process.
+    /// The process of the emulator.
     pub fn process(&self) -> &Process {
         &self.process
     }
@@ -79,10 +79,10 @@ impl Ec2 {
         .to_vec()
     }
 
-    /// Calls an action as somebody else than Mooring would; the answer is XML.
+    /// Calls an action as a foreign client; the answer is XML.
     ///
     /// # Errors
-    /// The answer's body, when the action was refused.
+    /// The body of the answer, if the action was refused.
     pub async fn try_call(
         &self,
         action: &str,
@@ -111,7 +111,7 @@ impl Ec2 {
     }
 }
 
-/// Form-encodes what an EC2 parameter may contain.
+/// Form-encodes the value of a parameter of EC2.
 fn escape(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     for byte in value.bytes() {

@@ -1,16 +1,16 @@
-//! What the emulator tells of itself.
+//! The records of the emulator: counters, history and state.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// How often each action was called, by outcome: `Success`, EC2's error code, `DroppedBefore`, `DroppedAfter`.
+/// The number of calls of each action by outcome: `Success`, the error code, `DroppedBefore`, `DroppedAfter`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Calls(pub BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Calls {
-    /// Calls of an action, whatever became of them.
+    /// The number of calls of an action, with any outcome.
     pub fn of(&self, action: &str) -> u64 {
         self.0
             .get(action)
@@ -18,7 +18,7 @@ impl Calls {
             .unwrap_or_default()
     }
 
-    /// Calls that only look.
+    /// The number of Describe calls.
     pub fn describes(&self) -> u64 {
         self.0
             .keys()
@@ -61,9 +61,9 @@ pub struct Mutation {
     /// The other interface that had an address when an Assign was executed.
     #[serde(default)]
     pub found_on: BTreeMap<String, String>,
-    /// `Success`, or EC2's error code.
+    /// `Success`, or the error code.
     pub result: String,
-    /// EC2's sentence, of a refusal.
+    /// The message of a refusal.
     #[serde(default)]
     pub message: Option<String>,
     /// The second execution of a call that a fault had executed twice.
@@ -96,7 +96,7 @@ impl std::fmt::Display for Mutation {
     }
 }
 
-/// What EC2 is, without lag.
+/// The present state of EC2, without lag.
 #[derive(Clone, Debug, Deserialize)]
 pub struct EmulatorState {
     /// All interfaces.
@@ -114,7 +114,7 @@ pub struct Interface {
     pub subnet_id: String,
     /// Its primary address.
     pub primary: String,
-    /// Its secondary addresses: what Mooring puts there.
+    /// Its secondary addresses, which Mooring assigns.
     pub secondary: Vec<String>,
     /// The instance it is attached to.
     pub instance_id: Option<String>,

@@ -1,4 +1,4 @@
-//! A proxy in front of the API server that knows what a request is: it records every write that comes through,
+//! A proxy in front of the API server that parses requests: it records every write,
 //! and lets a chosen one fail as a network or a crash would have it.
 //!
 //! ```no_run
@@ -40,7 +40,7 @@ pub struct Proxy {
     task: JoinHandle<()>,
 }
 
-/// What every connection shares.
+/// The state that all connections share.
 #[derive(Clone, Debug, Default)]
 struct Shared(Arc<Mutex<State>>);
 
@@ -57,7 +57,7 @@ impl Shared {
 }
 
 impl Proxy {
-    /// Starts a proxy in front of this cluster's API server.
+    /// Starts a proxy in front of the API server of this cluster.
     ///
     /// # Panics
     /// When it cannot listen on loopback.
@@ -76,7 +76,7 @@ impl Proxy {
         }
     }
 
-    /// Its URL, for a kubeconfig's `server`.
+    /// Its URL, for the field `server` of a kubeconfig.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -92,7 +92,7 @@ impl Proxy {
         state.writes.iter().skip(count).cloned().collect()
     }
 
-    /// So many writes have come.
+    /// The number of writes.
     pub fn count(&self) -> usize {
         self.shared.lock().writes.len()
     }
@@ -119,12 +119,12 @@ impl Proxy {
         self.all_struck(id).into_iter().next()
     }
 
-    /// Lets what a rule holds go on, also when its client waits no longer; the rule strikes no more.
+    /// Lets the held request continue, also if its client has stopped waiting. The rule has no more effect.
     pub fn release(&self, id: RuleId) {
         self.end(id, Release::GoOn);
     }
 
-    /// Closes the connection of what a rule holds; what was not carried out never is. The rule strikes no more.
+    /// Closes the connection of the held request. It is never executed if it was not before. The rule has no more effect.
     pub fn drop_held(&self, id: RuleId) {
         self.end(id, Release::Drop);
     }

@@ -1,4 +1,4 @@
-//! What shall befall a write.
+//! Rules for the handling of writes.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::write::ProxiedWrite;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleId(pub(super) usize);
 
-/// What a rule does to the write that it strikes.
+/// The effect of a rule on a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
     /// Waits before it is carried out.
@@ -90,7 +90,7 @@ impl Rule {
         Self::new(Fault::Twice(Copy::First), matches)
     }
 
-    /// Is carried out twice, and answered as the second was: what a retry below HTTP would see.
+    /// Is executed twice, with the answer of the second execution, as after a retry below HTTP.
     pub fn twice_answered_last(matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static) -> Self {
         Self::new(Fault::Twice(Copy::Second), matches)
     }
@@ -100,7 +100,7 @@ impl Rule {
         Self::new(Fault::Refuse(code), matches)
     }
 
-    /// So many matching writes pass before.
+    /// The number of matching writes before the rule has an effect.
     #[must_use]
     pub fn skip(self, count: usize) -> Self {
         Self {
@@ -119,14 +119,14 @@ impl Rule {
     }
 }
 
-/// How what is held goes on.
+/// How a held request continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Release {
     GoOn,
     Drop,
 }
 
-/// A rule, and what became of it.
+/// A rule, and its state.
 #[derive(Debug)]
 pub(super) struct Ordered {
     rule: Rule,
@@ -159,7 +159,7 @@ impl Ordered {
         Some(self.rule.fault)
     }
 
-    /// When what it holds may go on.
+    /// The signal for the held request to continue.
     pub(super) fn released(&self) -> watch::Receiver<Option<Release>> {
         self.release.subscribe()
     }

@@ -42,10 +42,10 @@ pub(super) async fn serve(listener: TcpListener, upstream: kube::Client, shared:
 }
 
 async fn connection(stream: TcpStream, upstream: kube::Client, shared: Shared) {
-    // Small writes shall not wait for each other's acknowledgements.
+    // Small writes must not wait for acknowledgements.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| answer(request, upstream.clone(), shared.clone()));
-    // The client went away, or a rule has closed it: both are what was wanted.
+    // The client has closed the connection, or a rule has: both are expected.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -65,7 +65,7 @@ async fn answer(
     let Some(arrival) = arrival else {
         return send(&upstream, &parts, &body).await;
     };
-    // A task of its own: a request goes on when its client has given up waiting.
+    // A task of its own: a request continues after its client has stopped waiting.
     let task = tokio::spawn(async move {
         let exchange = Exchange {
             upstream,
@@ -92,7 +92,7 @@ struct Strike {
     released: watch::Receiver<Option<Release>>,
 }
 
-/// Records a write, and looks whether a rule is meant for it; `None`: it only reads.
+/// Records a write, and finds the rule for it; `None` if the request only reads.
 fn arrive(parts: &Parts, body: &[u8], shared: &Shared) -> Option<Arrival> {
     let mut state = shared.lock();
     let write = ProxiedWrite::of(state.writes.len(), parts, body)?;
@@ -188,7 +188,7 @@ impl Exchange {
 }
 
 impl Strike {
-    /// Waits until what is held may go on.
+    /// Waits until the held request may continue.
     async fn go_on(&mut self) -> Result<(), Closed> {
         let released = self.released.wait_for(Option::is_some).await;
         match released.as_deref() {
@@ -198,7 +198,7 @@ impl Strike {
     }
 }
 
-/// One request to the API server, under the client's own credentials.
+/// One request to the API server, with the credentials of the client.
 async fn send(
     upstream: &kube::Client,
     parts: &Parts,
@@ -215,7 +215,7 @@ async fn send(
     Ok(answer)
 }
 
-/// Takes off what is said to the next hop only.
+/// Removes the hop-by-hop headers.
 fn end_to_end(headers: &mut HeaderMap) {
     headers.remove(CONNECTION);
     headers.remove(TRANSFER_ENCODING);

@@ -1,4 +1,4 @@
-//! What a request is.
+//! The properties of a write request.
 
 use hyper::Method;
 use hyper::http::request::Parts;
@@ -22,16 +22,16 @@ pub struct ProxiedWrite {
     pub subresource: String,
     /// Empty for cluster-scoped objects.
     pub namespace: String,
-    /// Of a create: what its body says.
+    /// For a create: the name in the body.
     pub name: String,
-    /// What is sent; null when it is not JSON.
+    /// The body; null if it is not JSON.
     pub body: Value,
     /// The HTTP status of every time that it was carried out; none: never.
     pub answers: Vec<u16>,
 }
 
 impl ProxiedWrite {
-    /// What it would write; `None` for a request that only reads.
+    /// The write; `None` for a request that only reads.
     pub(super) fn of(number: usize, parts: &Parts, body: &[u8]) -> Option<Self> {
         if matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS) {
             return None;

@@ -20,9 +20,9 @@ impl Cluster {
     /// `Ready=Unknown` and has the unreachable taints.
     pub async fn fail_node(&self, name: &str) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
-        // KWOK leaves nodes alone whose Lease somebody else holds.
+        // KWOK ignores a node whose Lease has another holder.
         let patch = json!({"spec": {"holderIdentity": "nobody", "leaseDurationSeconds": 86_400}});
-        // A kubelet says that its node is ready before it first writes the lease.
+        // A kubelet reports that its node is ready before it writes the Lease for the first time.
         self.eventually(
             &format!("the lease of node {name} is taken from its kubelet"),
             LEASE,
@@ -43,7 +43,7 @@ impl Cluster {
             .unwrap_or_else(|error| panic!("giving back the lease of node {name}: {error}"));
     }
 
-    /// The kubelet says that its node is not ready (`true`), or that it is again.
+    /// The kubelet reports that its node is not ready (`true`), or ready again.
     pub async fn node_says_not_ready(&self, name: &str, not_ready: bool) {
         let value = not_ready.then_some("true");
         let patch = json!({"metadata": {"annotations": {"test.mooring/not-ready": value}}});

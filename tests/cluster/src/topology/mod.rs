@@ -20,13 +20,13 @@ use crate::ec2::{REGION, element};
 /// A node that was added.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// The Node's name.
+    /// The name of the Node.
     pub name: String,
     /// `i-...`, also in its `spec.providerID`.
     pub instance_id: String,
     /// Its primary interface.
     pub primary_interface: String,
-    /// The primary address of that, which is the Node's `InternalIP`.
+    /// Its primary address, which is the `InternalIP` of the Node.
     pub address: String,
     /// The interfaces asked for, in that order: `eni-...`
     pub interfaces: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a node shall be.
+//! The specification of a node.
 
 use std::collections::BTreeMap;
 
@@ -41,14 +41,14 @@ impl InterfaceSpec {
     }
 }
 
-/// What a node shall be.
+/// The specification of a node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
-    /// The Node's name.
+    /// The name of the Node.
     pub name: String,
     /// The instance type, which says how many addresses an interface has room for. Default `m5.large`: 10.
     pub instance_type: String,
-    /// The subnet of the primary interface; left out: one that no block knows.
+    /// The subnet of the primary interface; by default a subnet without a block.
     pub primary_subnet: Option<Subnet>,
     /// Interfaces beside the primary one, from device index 1 on.
     pub interfaces: Vec<InterfaceSpec>,
@@ -61,7 +61,7 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// A node without an interface in any block's subnet.
+    /// A node without an interface in the subnet of a block.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),

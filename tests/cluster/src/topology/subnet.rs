@@ -41,7 +41,7 @@ impl Cluster {
         let (network, length) = cidr.split_once('/').expect("a CIDR");
         let network: u32 = network.parse::<Ipv4Addr>().expect("a CIDR").into();
         let size = 1_u32 << (32 - length.parse::<u32>().expect("a CIDR"));
-        // The last address of a subnet is AWS's own.
+        // AWS reserves the last address of a subnet.
         Subnet {
             id,
             cidr: cidr.to_owned(),

@@ -49,7 +49,7 @@ impl Bucket {
     }
 }
 
-/// What is left in a bucket, in thousandths of a call, so that nothing is lost by rounding.
+/// The tokens of a bucket in thousandths of a call, to avoid rounding errors.
 #[derive(Debug, Clone, Copy)]
 struct Level {
     thousandths: u64,
@@ -64,7 +64,7 @@ pub struct TokenBuckets {
 }
 
 impl TokenBuckets {
-    /// Gives an action's buckets another size, and fills them.
+    /// Changes the size of the buckets of an action, and fills them.
     pub fn resize(&mut self, action: Action, size: Size) {
         self.sizes.insert(action, size);
         self.levels.retain(|bucket, _| bucket.action != action);

@@ -14,7 +14,7 @@ use super::faults::{Effect, HeldCall, Release, Struck, When};
 use super::history::{History, Moment};
 use super::{Emulator, millis, unix_ms};
 
-/// What goes back over the connection.
+/// The response on the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// XML.
@@ -28,7 +28,7 @@ pub enum Answer {
     Closed,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 enum Fate {
     Answered(Result<String, Refusal>),
     DroppedBefore,
@@ -94,7 +94,7 @@ impl Emulator {
         format!("00000000-0000-4000-8000-{:012x}", inside.requests)
     }
 
-    /// What becomes of a call of a known action.
+    /// Executes a call of a known action.
     async fn decide(&self, call: &Incoming) -> Fate {
         let action = call.action;
         let bucket = Bucket {
@@ -126,7 +126,7 @@ impl Emulator {
         match effect {
             Effect::Drop { when: When::Before } => Fate::DroppedBefore,
             Effect::Drop { when: When::After } => {
-                // The outcome is what nobody is to hear.
+                // The client must not receive the outcome.
                 let _ = self.execute(call, Turn::First);
                 Fate::DroppedAfter
             }

@@ -1,4 +1,4 @@
-//! How often each action was called, and with what outcome.
+//! The number of calls of each action, by outcome.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// Outcomes that are not an error code of EC2.
 pub mod outcome {
-    /// EC2 did it and said so.
+    /// The call was executed and answered.
     pub const SUCCESS: &str = "Success";
     /// The connection was closed; nothing was done.
     pub const DROPPED_BEFORE: &str = "DroppedBefore";

@@ -49,7 +49,7 @@ async fn reset_counters(State(emulator): State<Emulator>) -> Json<Value> {
     Json(json!({}))
 }
 
-/// `?since=N`: only what has a higher sequence number.
+/// `?since=N`: only entries with a higher sequence number.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Since {

@@ -40,9 +40,9 @@ pub struct Entry {
     /// The attachment that the call names, or that it created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attachment_id: Option<String>,
-    /// `Success`, or EC2's error code.
+    /// `Success`, or the error code.
     pub result: String,
-    /// EC2's sentence, of a refusal.
+    /// The message of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Whether this is the second execution of a call that a fault had executed twice.

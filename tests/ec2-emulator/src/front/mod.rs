@@ -32,7 +32,7 @@ pub struct Emulator {
     started: Instant,
 }
 
-/// Everything that changes, under one lock that is never held across a wait.
+/// The mutable state, behind one lock that is never held across a wait.
 #[derive(Debug, Default)]
 struct Inside {
     ec2: Ec2,

@@ -61,7 +61,7 @@ where
     TokioIo<T>: hyper::rt::Read + hyper::rt::Write + Unpin,
 {
     let service = TowerToHyperService::new(router);
-    // hyper closes a connection without a word when its service fails: just what a fault wants.
+    // hyper closes the connection without a response if its service fails, as the fault needs.
     let closing = service_fn(move |request: Request<Incoming>| {
         let answer = service.call(request);
         async move {
@@ -77,7 +77,7 @@ where
 
 /// The EC2 Query protocol.
 async fn query(State(emulator): State<Emulator>, body: Bytes) -> Response<Body> {
-    // A task of its own: a call goes on when its client has given up waiting, as in EC2.
+    // A task of its own: a call continues after its client has stopped waiting, as in EC2.
     let call = tokio::spawn(async move { emulator.call(&body).await });
     match call.await {
         Ok(Answer::Xml { status, body }) => {

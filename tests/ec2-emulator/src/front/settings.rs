@@ -1,4 +1,4 @@
-//! What can be set while it runs.
+//! The settings that can change at run time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::buckets::Size;
 /// How EC2 behaves when no fault is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settings {
-    /// How old a Describe's answer is, in milliseconds.
+    /// The age of the answer of a Describe in milliseconds.
     pub lag_ms: u64,
     /// How long each call takes before it is executed.
     pub latency_ms: Latency,
@@ -43,7 +43,7 @@ pub struct Latency {
 }
 
 impl Settings {
-    /// How old a Describe's answer is.
+    /// The age of the answer of a Describe.
     #[must_use]
     pub const fn lag(&self) -> Duration {
         Duration::from_millis(self.lag_ms)
@@ -57,7 +57,7 @@ impl Settings {
     }
 }
 
-/// Body of `POST /_emulator/settings`: what is left out stays as it is.
+/// The body of `POST /_emulator/settings`: omitted fields do not change.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Changes {

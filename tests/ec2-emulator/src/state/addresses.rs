@@ -47,7 +47,7 @@ impl Ec2 {
                 losers.insert(holder.id);
             }
         }
-        // What is on it already needs no room, so that a repeated call succeeds on a full interface.
+        // Addresses that it already has need no room, so a repeated call succeeds on a full interface.
         let added = addresses.difference(&interface.secondary).count();
         if interface.slots() + added > self.address_limit(interface)? {
             return Err(no_room());

@@ -1,11 +1,11 @@
-//! What EC2 answers when it refuses.
+//! The refusals of EC2.
 
 use std::fmt;
 
 /// An error code of EC2 that a rule of the state machine can give (EC2 API reference, Error codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
-    /// An interface would exceed what the instance type allows.
+    /// An interface would exceed the limit of the instance type.
     AttachmentLimitExceeded,
     /// The instance is in a state that does not allow the call.
     IncorrectInstanceState,
@@ -42,7 +42,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// As it stands in the answer.
+    /// The text in the answer.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

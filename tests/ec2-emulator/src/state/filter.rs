@@ -4,7 +4,7 @@ use super::Ec2;
 use super::id::InstanceId;
 use super::objects::{Instance, NetworkInterface, Subnet, Tags};
 
-/// What a filter on network interfaces looks at (EC2 API reference, `DescribeNetworkInterfaces`).
+/// The field of a filter on network interfaces (EC2 API reference, `DescribeNetworkInterfaces`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InterfaceField {
     /// `network-interface-id`
@@ -29,7 +29,7 @@ pub enum InterfaceField {
     TagKey,
 }
 
-/// What a filter on instances looks at.
+/// The field of a filter on instances.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceField {
     /// `instance-id`
@@ -44,7 +44,7 @@ pub enum InstanceField {
     Tag(String),
 }
 
-/// What a filter on subnets looks at.
+/// The field of a filter on subnets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SubnetField {
     /// `subnet-id`
@@ -57,10 +57,10 @@ pub enum SubnetField {
     Tag(String),
 }
 
-/// A field and the patterns of which one must match; `*` and `?` stand for what is left open.
+/// A field and the patterns of which one must match; `*` and `?` are wildcards.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Filter<F> {
-    /// What is looked at.
+    /// The field.
     pub field: F,
     /// Of which one must match.
     pub values: Vec<String>,

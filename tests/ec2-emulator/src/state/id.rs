@@ -1,4 +1,4 @@
-//! Names of EC2's resources: a prefix and seventeen hexadecimal digits.
+//! The ids of resources: a prefix and seventeen hexadecimal digits.
 
 use std::fmt;
 use std::str::FromStr;

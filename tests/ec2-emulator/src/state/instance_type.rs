@@ -16,7 +16,7 @@ macro_rules! types {
             /// Every type, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// EC2's name of the type.
+            /// The name of the type.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {

@@ -10,7 +10,7 @@ use super::instance_type::InstanceType;
 use super::objects::{Attachment, Instance, InstanceState, NetworkInterface, Tags};
 use super::request::{Changed, StateChange};
 
-/// What `RunInstances` asks for.
+/// The parameters of `RunInstances`.
 pub(super) struct Launch {
     pub subnet: SubnetId,
     pub kind: InstanceType,

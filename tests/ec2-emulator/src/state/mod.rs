@@ -1,4 +1,4 @@
-//! EC2's rules as a value: no clock, no threads, no chance.
+//! The rules of EC2 as a value: no clock, no threads, no randomness.
 //!
 //! [`Ec2::apply`] is the whole of it. A refused request changes nothing; the same requests in the same
 //! order give the same state. What a real EC2 does around these rules (throttling, late answers, lost
@@ -25,14 +25,14 @@ use id::{InstanceId, NetworkInterfaceId, SubnetId, VpcId};
 use objects::{Instance, NetworkInterface, Subnet, Vpc};
 use request::{Change, Changed, Request, Response};
 
-/// Everything that EC2 knows. Equal values behave the same for ever after.
+/// The whole state of EC2. Equal values behave in the same way.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Ec2 {
     vpcs: BTreeMap<VpcId, Vpc>,
     subnets: BTreeMap<SubnetId, Subnet>,
     instances: BTreeMap<InstanceId, Instance>,
     interfaces: BTreeMap<NetworkInterfaceId, NetworkInterface>,
-    /// How many names were given out, of whatever kind.
+    /// The number of ids of all kinds.
     named: u64,
 }
 
@@ -40,7 +40,7 @@ impl Ec2 {
     /// Executes one request, at once and as a whole.
     ///
     /// # Errors
-    /// A refusal, with EC2's code and sentence. Nothing has changed then.
+    /// A refusal with code and message. The state is unchanged then.
     pub fn apply(&mut self, request: Request) -> Result<Response, Ec2Error> {
         match request {
             Request::Change(change) => self.change(change).map(Response::Changed),
@@ -161,7 +161,7 @@ impl Ec2 {
         self.instances.get_mut(&id).ok_or_else(|| no_instance(id))
     }
 
-    /// The next number for a name, of whatever kind.
+    /// The number of the next id of any kind.
     fn next(&mut self) -> u64 {
         self.named += 1;
         self.named

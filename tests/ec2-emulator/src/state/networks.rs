@@ -10,7 +10,7 @@ use super::objects::{Subnet, Tags, Vpc};
 use super::request::Changed;
 use super::{Ec2, no_subnet, no_vpc};
 
-/// Where a subnet lies when nobody says where.
+/// The default zone of a subnet.
 const DEFAULT_ZONE: &str = "eu-north-1a";
 
 impl Ec2 {

@@ -1,4 +1,4 @@
-//! What EC2 remembers.
+//! The objects of EC2.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use super::instance_type::InstanceType;
 /// Tags of a resource.
 pub type Tags = BTreeMap<String, String>;
 
-/// What an interface may have while it is attached to nothing: as much as the largest type allows.
+/// The limit of an interface that is not attached: the limit of the largest type.
 pub const ADDRESSES_UNATTACHED: usize = 50;
 
 /// A virtual network.
@@ -41,7 +41,7 @@ pub struct Subnet {
 }
 
 impl Subnet {
-    /// The first four addresses and the last are AWS's own (VPC User Guide, Subnet sizing).
+    /// AWS reserves the first four addresses and the last (VPC User Guide, Subnet sizing).
     #[must_use]
     pub fn reserves(&self, address: Ipv4Addr) -> bool {
         let first = u32::from(self.cidr.network());
@@ -93,7 +93,7 @@ pub struct Attachment {
     pub instance: InstanceId,
     /// 0 for the primary interface.
     pub device_index: u32,
-    /// Whether the interface goes with its instance.
+    /// Is the interface deleted with its instance?
     pub delete_on_termination: bool,
 }
 
@@ -110,7 +110,7 @@ pub struct NetworkInterface {
     pub secondary: BTreeSet<Ipv4Addr>,
     /// Prefixes delegated to it, each as a whole.
     pub prefixes: BTreeSet<Ipv4Net>,
-    /// What it is attached to.
+    /// Its attachment.
     pub attachment: Option<Attachment>,
     /// Free text.
     pub description: String,

@@ -71,7 +71,7 @@ impl Ec2 {
         Ok(Changed::Done)
     }
 
-    /// An address in a prefix is the prefix's: nobody gets it by itself.
+    /// An address in a delegated prefix cannot be assigned separately.
     pub(super) fn outside_prefixes(
         &self,
         subnet: SubnetId,

@@ -8,7 +8,7 @@ use super::request::{Read, Seen};
 use super::{Ec2, no_instance, no_interface, no_subnet};
 
 impl Ec2 {
-    /// Looks, and changes nothing.
+    /// Reads without a change.
     ///
     /// # Errors
     /// `Invalid...ID.NotFound` for a name that was asked for and is not there.

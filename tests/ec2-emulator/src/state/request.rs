@@ -1,4 +1,4 @@
-//! What can be asked, and what is answered.
+//! The requests and their answers.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -10,12 +10,12 @@ use super::id::{AttachmentId, InstanceId, NetworkInterfaceId, ResourceId, Subnet
 use super::instance_type::InstanceType;
 use super::objects::{Instance, InstanceState, NetworkInterface, Subnet, Tags, Vpc};
 
-/// A request: one that may change something, or one that only looks.
+/// A request that may change something, or that only reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Request {
     /// May change something.
     Change(Change),
-    /// Only looks; a real EC2 may answer it from the past.
+    /// It only reads; a real EC2 can answer with an old state.
     Read(Read),
 }
 
@@ -35,7 +35,7 @@ pub enum Wanted {
     Addresses(BTreeSet<Ipv4Addr>),
     /// These prefixes, each as a whole (`Ipv4Prefix`).
     Prefixes(BTreeSet<Ipv4Net>),
-    /// So many, whichever are free (`SecondaryPrivateIpAddressCount`).
+    /// This number of free addresses (`SecondaryPrivateIpAddressCount`).
     Count(usize),
 }
 
@@ -70,7 +70,7 @@ pub enum Change {
         count: usize,
         /// The primary address, for one instance only; left out: the lowest that is free.
         address: Option<Ipv4Addr>,
-        /// Whether the primary interface goes with the instance (EC2: yes, if not said otherwise).
+        /// Is the primary interface deleted with the instance (the default in EC2)?
         delete_on_termination: bool,
         /// Tags of the instances.
         tags: Tags,
@@ -109,9 +109,9 @@ pub enum Change {
     },
     /// `AssignPrivateIpAddresses`
     AssignPrivateIpAddresses {
-        /// The interface that shall have them.
+        /// The interface that gets them.
         interface: NetworkInterfaceId,
-        /// What it shall have.
+        /// The addresses.
         wanted: Wanted,
         /// Whether they may be taken from other interfaces.
         allow_reassignment: bool,
@@ -138,14 +138,14 @@ pub enum Change {
     TerminateInstances(BTreeSet<InstanceId>),
     /// `CreateTags`
     CreateTags {
-        /// What gets them.
+        /// The resource that gets them.
         resources: BTreeSet<ResourceId>,
         /// Added to those that are there; the same key is overwritten.
         tags: Tags,
     },
 }
 
-/// A request that only looks.
+/// A request that only reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Read {
     /// `DescribeNetworkInterfaces`
@@ -176,7 +176,7 @@ pub enum Read {
     },
 }
 
-/// What a change did.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Changed {
     /// A VPC was created.
@@ -209,18 +209,18 @@ pub enum Changed {
     Done,
 }
 
-/// What happened to one instance.
+/// The change of the state of one instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StateChange {
     /// The instance.
     pub instance: InstanceId,
-    /// What it was.
+    /// The former state.
     pub previous: InstanceState,
-    /// What it is.
+    /// The present state.
     pub current: InstanceState,
 }
 
-/// What a look showed, in the order of the names.
+/// The result of a read, in the order of the ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Seen {
     /// Network interfaces.

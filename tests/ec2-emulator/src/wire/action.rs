@@ -25,7 +25,7 @@ macro_rules! actions {
                 }
             }
 
-            /// Whether it changes something, or only looks.
+            /// Does it change something, or does it only read?
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self {
@@ -36,12 +36,12 @@ macro_rules! actions {
     };
 }
 
-/// What a call does.
+/// The effect of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// It may change something.
     Change,
-    /// It only looks.
+    /// It only reads.
     Read,
 }
 

@@ -10,7 +10,7 @@ use crate::state::objects::{Attachment, Instance, InstanceState, NetworkInterfac
 
 use super::xml::Xml;
 
-/// The account that everything belongs to.
+/// The account of all resources.
 pub const OWNER: &str = "123456789012";
 
 /// `tagSet`
@@ -28,7 +28,7 @@ pub fn prefixes(xml: &mut Xml, name: &str, prefixes: &BTreeSet<Ipv4Net>) {
     });
 }
 
-/// The two fields of an instance's state.
+/// The two fields of the state of an instance.
 pub fn state(xml: &mut Xml, state: InstanceState) {
     xml.leaf("code", state.code());
     xml.leaf("name", state.as_str());
@@ -64,7 +64,7 @@ pub fn interface(xml: &mut Xml, ec2: &Ec2, interface: &NetworkInterface) {
     tags(xml, &interface.tags);
 }
 
-/// What a network interface and an instance's view of it have in common.
+/// The common fields of a network interface, and of the interface in an instance.
 fn interface_body(xml: &mut Xml, ec2: &Ec2, interface: &NetworkInterface) {
     xml.leaf("networkInterfaceId", interface.id);
     xml.leaf("subnetId", interface.subnet);
@@ -103,7 +103,7 @@ fn attachment(xml: &mut Xml, attachment: &Attachment) {
     xml.leaf("deleteOnTermination", attachment.delete_on_termination);
 }
 
-/// The fields of a reservation: what was run in one call.
+/// The fields of a reservation: the instances of one call.
 pub fn reservation(xml: &mut Xml, ec2: &Ec2, instances: &[Instance]) {
     if let Some(first) = instances.first() {
         xml.leaf("reservationId", format!("r-{:017x}", first.id.0));

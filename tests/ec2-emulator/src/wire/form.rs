@@ -14,7 +14,7 @@ use super::Refusal;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Form {
     fields: BTreeMap<String, String>,
-    /// What the keys were cut from, so that an error names the whole parameter.
+    /// The prefix of the keys, so that an error names the whole parameter.
     prefix: String,
 }
 
@@ -178,9 +178,9 @@ impl Form {
 
 /// A name that EC2 has error codes of its own for.
 pub trait ResourceName: FromStr<Err = IdError> {
-    /// What the codes begin with.
+    /// The prefix of the codes.
     const CODE: &'static str;
-    /// What the sentences call it.
+    /// The name in the messages.
     const NOUN: &'static str;
 }
 

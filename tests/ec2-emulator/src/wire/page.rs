@@ -42,7 +42,7 @@ impl Page {
         Ok(Self { limit, after })
     }
 
-    /// A page holds no more than so many, whatever was asked for.
+    /// The maximum number of items on a page, for all requests.
     #[must_use]
     pub fn at_most(mut self, count: usize) -> Self {
         self.limit = Some(self.limit.map_or(count, |limit| limit.min(count)));

@@ -1,4 +1,4 @@
-//! An error as it goes over the wire.
+//! An error in the format of the API.
 
 use crate::state::error::Ec2Error;
 
@@ -18,7 +18,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A refusal with the status that goes with the code.
+    /// A refusal with the HTTP status of its code.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         let code = code.into();
         Self {
@@ -61,7 +61,7 @@ impl Refusal {
         )
     }
 
-    /// The answer's body.
+    /// The body of the answer.
     #[must_use]
     pub fn to_xml(&self, request_id: &str) -> String {
         let mut xml = Xml::document();

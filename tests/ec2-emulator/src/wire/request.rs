@@ -16,7 +16,7 @@ const MOST_INSTANCES: usize = 1000;
 /// A form that was understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// What is asked.
+    /// The request.
     pub request: Request,
     /// Which part of a long answer.
     pub page: Page,
@@ -32,7 +32,7 @@ pub fn narrowed(form: &Form) -> bool {
         .any(|key| form.mentions(key))
 }
 
-/// Understands a form.
+/// Parses a form.
 ///
 /// # Errors
 /// `MissingParameter`, `InvalidParameterValue`, `Invalid...ID.Malformed` and their kin.

@@ -51,7 +51,7 @@ fn a_lag_that_is_raised_does_not_forget_what_was_seen() {
 #[tokio::test]
 async fn the_rules_do_not_lag() {
     let server = server().await;
-    // So long that nothing which happens in this test is ever seen.
+    // Longer than the test, so no change is ever shown.
     server
         .post("settings", &json!({ "lag_ms": 3_600_000 }))
         .await;

@@ -20,7 +20,7 @@ async fn dropped_before_nothing_was_done() {
 }
 
 #[tokio::test]
-async fn dropped_after_it_was_done_and_nobody_heard() {
+async fn dropped_after_its_execution_the_client_gets_no_answer() {
     let server = server().await;
     fault(&server, json!({ "action": ASSIGN, "kind": "drop_after" })).await;
     assert_eq!(server.assign(&server.a, ADDRESS).await, None);
@@ -188,7 +188,7 @@ async fn an_order_that_cannot_be_meant_is_refused() {
 }
 
 #[tokio::test]
-async fn an_assign_that_allows_reassignment_is_told_from_one_that_does_not() {
+async fn a_fault_can_match_assigns_that_allow_reassignment() {
     let server = server().await;
     let order = json!({ "kind": "drop_before", "action": ASSIGN, "allow_reassignment": true });
     fault(&server, order).await;

@@ -1,4 +1,4 @@
-//! HTTP by hand: what is sent and what comes back, to the byte, so that a closed connection is one.
+//! A minimal HTTP client, which can detect a connection that is closed without an answer.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ pub struct Server {
 
 pub const ADDRESS: &str = "10.0.0.99";
 
-/// What came back: status and body; none: the connection was closed without a word.
+/// The response: status and body; `None` if the connection was closed without a response.
 pub type Answer = Option<(u16, String)>;
 
 pub async fn server() -> Server {
@@ -151,7 +151,7 @@ impl Server {
             .unwrap_or(0)
     }
 
-    /// The calls that are held, as soon as there are so many.
+    /// Waits until this number of calls is held, and returns them.
     pub async fn held(&self, count: usize) -> Vec<Value> {
         until(&format!("{count} calls are held"), async || {
             let faults = self.get("faults").await;

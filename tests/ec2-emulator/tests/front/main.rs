@@ -1,4 +1,4 @@
-//! What stands around the rules, over HTTP: one file a promise.
+//! The HTTP front of the emulator: one file for each property.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -39,7 +39,7 @@ fn take_off(
 }
 
 #[test]
-fn nobody_gets_an_address_of_it_by_itself_until_it_is_taken_off() {
+fn no_address_of_it_can_be_assigned_until_it_is_taken_off() {
     let mut world = world();
     let (mine, other) = (world.loose(), world.loose());
     delegate(&mut world, mine, "203.0.113.32/28").unwrap();

@@ -29,7 +29,7 @@ fn the_primary_address_counts() {
         world
             .assign_all(interface, some_addresses(room), false)
             .unwrap();
-        // A full interface still says yes to what it has.
+        // A full interface accepts addresses that it already has.
         world
             .assign_all(interface, some_addresses(room), false)
             .unwrap();

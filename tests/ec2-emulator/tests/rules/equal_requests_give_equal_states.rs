@@ -1,4 +1,4 @@
-//! What a model checker relies on: no clock, no chance, and a refusal leaves the value as it was.
+//! The properties that a model checker relies on: no clock, no randomness, and a refusal changes nothing.
 
 use ec2_emulator::state::Ec2;
 use ec2_emulator::state::request::Request;

@@ -1,4 +1,4 @@
-//! EC2's rules, on the pure state machine: one file a promise.
+//! The rules of EC2 on the pure state machine: one file for each rule.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

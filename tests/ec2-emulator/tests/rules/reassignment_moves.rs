@@ -1,7 +1,7 @@
 use crate::world::{ips, world};
 
 #[test]
-fn allowed_it_takes_the_address_from_whoever_has_it() {
+fn an_allowed_reassignment_takes_the_address_from_its_interface() {
     let mut world = world();
     let (a, b, c) = (world.loose(), world.loose(), world.loose());
     world.assign(a, &["203.0.113.50", "203.0.113.51"]).unwrap();

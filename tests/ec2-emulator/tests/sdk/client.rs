@@ -1,4 +1,4 @@
-//! The SDK's client, and an emulator for it.
+//! The client of the SDK, and an emulator for it.
 
 use std::fmt::Debug;
 
@@ -35,7 +35,7 @@ pub async fn emulator() -> Client {
     client(&format!("http://{address}"))
 }
 
-/// The HTTP status and EC2's code of a call that must fail.
+/// The HTTP status and the error code of a call that must fail.
 #[track_caller]
 pub fn refused<T: Debug, E: ProvideErrorMetadata + Debug>(
     result: Result<T, SdkError<E>>,

@@ -18,7 +18,7 @@ struct Place {
     zone: String,
 }
 
-/// Says everything that is said here, and checks each answer.
+/// Runs the whole conversation, and checks each answer.
 pub async fn converse(ec2: &Client) {
     let place = network(ec2).await;
     let instance = instance(ec2, &place).await;

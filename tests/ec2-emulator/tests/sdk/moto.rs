@@ -1,4 +1,4 @@
-//! moto's server, a process of its own.
+//! The server of moto, a process of its own.
 
 use std::env;
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ pub struct Moto {
     _process: Child,
 }
 
-/// Where moto's server is; a sentence with the way to get it, if it is nowhere.
+/// The path of the server of moto; if it is missing, a sentence that says how to install it.
 fn server() -> PathBuf {
     if let Some(path) = env::var_os("MOTO_SERVER") {
         return PathBuf::from(path);

@@ -9,12 +9,12 @@ use crate::wire::{Action, Form};
 
 use super::order::When;
 
-/// What a held call is told.
+/// The command for a held call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
-    /// Go on as if nothing had been.
+    /// Continue normally.
     GoOn,
-    /// Close the connection; what was not executed yet never is.
+    /// Close the connection; a call that was not executed is never executed.
     Drop,
 }
 
@@ -38,7 +38,7 @@ pub struct HeldCall {
 }
 
 impl HeldCall {
-    /// What is shown of a call; the hold's number is given when it begins.
+    /// The call as it is shown; the number is set when the hold starts.
     #[must_use]
     pub fn new(fault: u64, when: When, action: Action, form: &Form, since_ms: u64) -> Self {
         let addresses = form.list("PrivateIpAddress").unwrap_or_default();
@@ -84,7 +84,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Begins to hold a call, which waits for what this gives.
+    /// Starts to hold a call, which waits for the returned receiver.
     pub fn hold(&mut self, mut call: HeldCall) -> oneshot::Receiver<Release> {
         let (sender, receiver) = oneshot::channel();
         self.numbered += 1;

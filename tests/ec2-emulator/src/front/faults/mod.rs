@@ -17,7 +17,7 @@ pub use order::{Effect, Fault, FaultOrder, InvalidFault, When};
 pub struct Pending {
     /// Its number.
     pub id: u64,
-    /// What it waits for, and what it does.
+    /// The matching calls, and the effect.
     #[serde(flatten)]
     pub fault: Fault,
 }
@@ -25,9 +25,9 @@ pub struct Pending {
 /// A fault that has met a call.
 #[derive(Debug, Clone)]
 pub struct Struck {
-    /// The fault's number.
+    /// The number of the fault.
     pub id: u64,
-    /// What it does to the call.
+    /// The effect on the call.
     pub effect: Effect,
 }
 
@@ -76,7 +76,7 @@ impl Faults {
         struck
     }
 
-    /// What has not struck yet.
+    /// The faults that have had no effect yet.
     #[must_use]
     pub const fn pending(&self) -> &VecDeque<Pending> {
         &self.pending

@@ -26,21 +26,21 @@ pub struct FaultOrder {
     /// As many matching calls pass before.
     #[serde(default)]
     pub skip: u64,
-    /// What happens to the call.
+    /// The effect on the call.
     pub kind: Kind,
     /// `hold`, `delay`, `error`: before the execution (default) or after it.
     pub when: Option<When>,
-    /// `error`: HTTP status; left out: the one that goes with the code.
+    /// `error`: the HTTP status; default: the status of the code.
     pub status: Option<u16>,
-    /// `error`: EC2's code; left out: `InternalError`.
+    /// `error`: the error code; default: `InternalError`.
     pub code: Option<String>,
-    /// `error`: EC2's sentence.
+    /// `error`: the message.
     pub message: Option<String>,
     /// `delay`: milliseconds.
     pub ms: Option<u64>,
 }
 
-/// What happens to a call.
+/// The effect on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -71,7 +71,7 @@ pub enum When {
     After,
 }
 
-/// A fault: which calls it waits for, and what it does to them.
+/// A fault: the calls that it affects, and its effect.
 #[derive(Debug, Clone, Serialize)]
 pub struct Fault {
     /// Only calls of this action.
@@ -86,11 +86,11 @@ pub struct Fault {
     pub times: Option<u64>,
     /// As many matching calls pass before.
     pub skip: u64,
-    /// What happens to the call.
+    /// The effect on the call.
     pub effect: Effect,
 }
 
-/// What happens to a call, with what it needs.
+/// The effect on a call, with its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Effect {
@@ -105,9 +105,9 @@ pub enum Effect {
         when: When,
         /// HTTP status.
         status: u16,
-        /// EC2's code.
+        /// The error code.
         code: String,
-        /// EC2's sentence.
+        /// The message.
         message: String,
     },
     /// It takes longer.
@@ -147,7 +147,7 @@ impl FaultOrder {
     /// Checks the order.
     ///
     /// # Errors
-    /// What is wrong with it, in a sentence.
+    /// The error in the request, as a sentence.
     pub fn check(self) -> Result<Fault, InvalidFault> {
         let times = match (self.times, self.forever) {
             (None, true) => None,
