@@ -68,7 +68,7 @@ pub fn check(state: &State) -> Result<(), String> {
                 .ip(name)
                 .is_some_and(|known| Some(&known.uid) != there)
         });
-        must(gone.is_none(), "a controller keeps an IP that is gone")?;
+        require(gone.is_none(), "a controller keeps an IP that is gone")?;
     }
     nothing_left(state, &ours)
 }
