@@ -9,7 +9,6 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::decide::usable_interface;
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
 use crate::names::{BlockName, IpName, Millis};
 use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
@@ -97,15 +96,12 @@ impl Facts {
         let mut steps = Vec::new();
         for NodeSeen { node, .. } in self.nodes.values() {
             let labelled = node.labels.contains_key(&label);
-            let instance = self.instance_of(node).ok();
             let usable = by.is_some_and(|(spec, subnet)| {
-                let interface = instance
-                    .zip(subnet)
-                    .and_then(|(id, subnet)| usable_interface(spec, subnet, id));
-                interface.is_some()
+                subnet.is_some_and(|subnet| self.carrier(spec, subnet, node).is_some())
             });
             // One look that misses an interface takes no label off.
             let surely = by.is_none_or(|(_, subnet)| {
+                let instance = self.instance_of(node).ok();
                 subnet.is_some_and(|subnet| !subnet.shown_before(instance))
             });
             if usable && !labelled {

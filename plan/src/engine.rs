@@ -132,7 +132,7 @@ pub enum Report {
     Synced,
     /// This process decides from now on, or no longer.
     Leading(bool),
-    /// A claim was recorded so long after it began.
+    /// A claim was recorded; the time since it began.
     Attached(Millis),
     /// The same of a claim that took the address from another place or pod.
     Moved(Millis),
@@ -144,7 +144,7 @@ pub enum Report {
     Brake(BlockName, bool),
     /// The subnets that are listed from now on, and no others.
     Subnets(Vec<SubnetId>),
-    /// A complete inventory that was begun so long ago.
+    /// A complete inventory; the time since it began.
     Inventory(SubnetId, Millis),
 }
 
@@ -297,12 +297,6 @@ impl Engine {
         if self.pacing == Pacing::On {
             let new = self.dedup.new_ones(notices, now);
             self.outbox.extend(new.into_iter().map(Effect::Post));
-        }
-    }
-
-    fn post(&mut self, notice: Notice) {
-        if self.pacing == Pacing::On {
-            self.outbox.push_back(Effect::Post(notice));
         }
     }
 

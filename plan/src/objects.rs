@@ -475,7 +475,7 @@ pub struct Node {
     pub name: NodeName,
     /// Its creation, in seconds since 1970.
     pub created: i64,
-    /// The machine behind it, as its kubelet said when it registered: nobody proves that.
+    /// The machine behind it, as its kubelet said when it registered. This is not proven.
     pub instance: Option<InstanceId>,
     /// Its label `node.kubernetes.io/instance-type`.
     pub instance_type: Option<InstanceType>,

@@ -81,20 +81,22 @@ fn place(ip: &Ip, wish: &Wish, snapshot: &Snapshot) -> Verdict {
     let blocks = snapshot.plan_blocks();
     let block = check(&asked(ip), &blocks, &snapshot.plan_ips(), snapshot.parent())?;
     let full = wish.address.is_none() && is_full(snapshot, block.name.as_str());
-    let nobody = wish.allowed_namespaces == Namespaces::default();
-    let nobody = nobody.then(|| {
+    let no_namespace = wish.allowed_namespaces == Namespaces::default();
+    let no_namespace = no_namespace.then(|| {
         format!(
             "no pod may have IP \"{}\": list namespaces in spec.allowedNamespaces ([\"*\"]: all that its block allows)",
             name(ip)
         )
     });
-    Ok(Allowed::silently().warning(nobody).warning(full.then(|| {
-        format!(
-            "IPBlock \"{}\" has no free address: IP \"{}\" waits for one",
-            block.name,
-            name(ip)
-        )
-    })))
+    Ok(Allowed::silently()
+        .warning(no_namespace)
+        .warning(full.then(|| {
+            format!(
+                "IPBlock \"{}\" has no free address: IP \"{}\" waits for one",
+                block.name,
+                name(ip)
+            )
+        })))
 }
 
 fn is_full(snapshot: &Snapshot, block: &str) -> bool {

@@ -128,8 +128,9 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
 
 /// A spec without `allowedNamespaces` allows none.
 fn allows_nobody(name: &BlockName, block: &IpBlock) -> Option<String> {
-    let nobody = namespaces(block.spec.allowed_namespaces.as_deref()) == Namespaces::default();
-    nobody.then(|| {
+    let no_namespace =
+        namespaces(block.spec.allowed_namespaces.as_deref()) == Namespaces::default();
+    no_namespace.then(|| {
         format!(
             "no pod may have an address of IPBlock \"{name}\": list namespaces in spec.allowedNamespaces ([\"*\"]: all)"
         )

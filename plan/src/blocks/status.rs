@@ -8,7 +8,6 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use crate::decide::usable_interface;
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, Millis, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
@@ -116,8 +115,7 @@ impl Facts {
         self.nodes
             .values()
             .filter_map(|seen| {
-                let instance = self.instance_of(&seen.node).ok()?;
-                let (_, shared) = usable_interface(spec, subnet, instance)?;
+                let (_, shared) = self.carrier(spec, subnet, &seen.node)?;
                 Some((&seen.node, shared))
             })
             .collect()

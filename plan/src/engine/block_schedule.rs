@@ -11,6 +11,7 @@ const AT_MOST: Millis = Millis::seconds(1);
 const IN_PROGRESS: Millis = Millis(50);
 /// And no less often than this: what failed is asked again.
 pub(super) const AT_LEAST: Millis = Millis::seconds(5);
+
 /// When each block was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct BlockSchedule {
@@ -46,7 +47,7 @@ impl BlockSchedule {
     /// Looks again at what its steps have led to.
     pub(super) fn look_after(&mut self, block: &BlockName) {
         // What failed changed no fact, and is not tried again at once.
-        if self.all_touched || self.touched.contains(block) {
+        if self.is_touched(block) {
             self.next = self.next.min(self.due(block));
         } else {
             self.in_progress.remove(block);

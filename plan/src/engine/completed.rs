@@ -7,7 +7,7 @@ use alloc::string::{String, ToString as _};
 use core::net::Ipv4Addr;
 
 use super::pending_event::{PendingEvent, StatusEvent};
-use super::{Completion, Engine, Pacing, Report, Work};
+use super::{Completion, Effect, Engine, Pacing, Report, Work};
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::{IpName, Millis};
 use crate::objects::{Claim, Condition};
@@ -98,7 +98,7 @@ impl Engine {
             PendingEvent::Released(uid, address) => {
                 let message = format!("{address} is no longer reserved for this IP");
                 let on = Regarding::Ip(ip.clone(), uid);
-                self.post_one(on, Reason::Released, message);
+                self.post(on, Reason::Released, message);
             }
             PendingEvent::Status(event) => self.post_status(ip, *event, begun, now),
         }
@@ -137,9 +137,9 @@ impl Engine {
         };
         if let Some(claim) = claim {
             let message = format!("IP {ip}: {message}");
-            self.post_one(Regarding::Pod(claim.pod, claim.uid), reason, message);
+            self.post(Regarding::Pod(claim.pod, claim.uid), reason, message);
         }
-        self.post_one(Regarding::Ip(ip.clone(), uid), reason, message);
+        self.post(Regarding::Ip(ip.clone(), uid), reason, message);
     }
 
     /// A claim was recorded: reports how long it took, and says whether the address was taken over.
@@ -157,12 +157,12 @@ impl Engine {
         }
     }
 
-    fn post_one(&mut self, on: Regarding, reason: Reason, message: String) {
-        self.post(Notice {
+    fn post(&mut self, on: Regarding, reason: Reason, message: String) {
+        self.outbox.push_back(Effect::Post(Notice {
             on,
             reason,
             message,
-        });
+        }));
     }
 }
 

@@ -1,14 +1,26 @@
 //! Which Node is believed to be an instance.
 //!
 //! A kubelet registers itself with whatever `providerID` it likes, and the cloud's controllers take its
-//! addresses from that. So a Node of a machine that was taken over could draw to itself what belongs on another.
+//! addresses from that. So without this rule a compromised node could attract
+//! the pods and addresses of another machine.
 
-use super::Facts;
-use crate::decide::Ineligible;
+use super::{Facts, SubnetFacts};
+use crate::cloud::Interface;
+use crate::decide::{Ineligible, usable_interface};
 use crate::names::InstanceId;
-use crate::objects::Node;
+use crate::objects::{BlockSpec, Node};
 
 impl Facts {
+    /// The interface on which a Node carries a block's addresses, and whether the VPC CNI may manage it too.
+    pub(crate) fn carrier<'a>(
+        &self,
+        spec: &BlockSpec,
+        subnet: &'a SubnetFacts,
+        node: &Node,
+    ) -> Option<(&'a Interface, bool)> {
+        usable_interface(spec, subnet, self.instance_of(node).ok()?)
+    }
+
     /// The instance that the Node is.
     ///
     /// # Errors

@@ -78,7 +78,7 @@ impl Ec2 {
     }
 }
 
-/// The SDK's own retries would repeat a mutating call whose outcome nobody has looked at.
+/// The SDK's own retries would repeat a mutating call before its outcome is looked at.
 pub(super) fn never_again() -> Builder {
     Builder::new().retry_config(RetryConfig::disabled())
 }

@@ -105,7 +105,7 @@ pub struct Cluster {
     pub stale: bool,
 }
 
-/// Nobody but mallory mutations a right here.
+/// Every user but mallory has the right here.
 impl Rights for Cluster {
     async fn right(&self, subject: &Subject, _: &Use) -> Result<Right, Unreadable> {
         if subject.user.starts_with("mallory") {
