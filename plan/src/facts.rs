@@ -4,8 +4,8 @@
 //! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.
 
 mod apply;
-mod backoff;
 mod bounds;
+mod failures;
 mod immovable;
 mod index;
 mod lead;

@@ -5,6 +5,7 @@
 extern crate alloc;
 
 pub mod admission;
+mod backoff;
 pub mod block;
 mod blocks;
 mod brake;

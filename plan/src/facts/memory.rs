@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use core::net::Ipv4Addr;
 
-use super::backoff::Failures;
+use super::failures::Failures;
 use crate::names::{InterfaceId, Millis, PodUid};
 use crate::objects::{Claim, Hold, Ip, Pod};
 

@@ -6,8 +6,8 @@ use core::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use super::backoff::Backoff;
 use super::index::Sets;
+use crate::backoff::{self, Backoff};
 use crate::cloud::Interface;
 use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
 use crate::objects::Ip;
@@ -249,7 +249,8 @@ impl SubnetFacts {
     }
 
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Millis) {
-        let failed = Backoff::of_describe(self.failed.as_ref(), id.as_str(), Some(outcome), now);
+        let failed =
+            backoff::of_describe(Some(outcome)).after(self.failed.as_ref(), id.as_str(), now);
         self.failed = Some(failed);
         // What is not permitted is said until an inventory is complete, whatever fails besides.
         if self.failed_with != Some(Outcome::Denied) {
@@ -259,13 +260,13 @@ impl SubnetFacts {
 
     /// EC2 serves no inventory: it does not permit one, or has not answered one twice in a row.
     pub(crate) fn unserved(&self) -> Option<Outcome> {
-        let times = self.failed.as_ref()?.times;
+        let repeated = self.failed.as_ref()?.repeated();
         self.failed_with
-            .filter(|outcome| *outcome == Outcome::Denied || times > 1)
+            .filter(|outcome| *outcome == Outcome::Denied || repeated)
     }
 
     pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Millis) {
-        let unread = Backoff::of_describe(self.unread.as_ref(), id.as_str(), outcome, now);
+        let unread = backoff::of_describe(outcome).after(self.unread.as_ref(), id.as_str(), now);
         self.unread = Some(unread);
         // No answer, or a throttled call, takes nothing back of what EC2 said before.
         let said = outcome.filter(|said| !matches!(said, Outcome::Unknown | Outcome::Throttled));

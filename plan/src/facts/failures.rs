@@ -1,78 +1,15 @@
-//! How long what failed waits before it is tried again. Each address waits for itself, and for the end of
-//! an outage.
+//! What failed for one IP, and when it is tried again. Each address waits for itself, and for the end of an outage.
 
 use alloc::string::String;
 
+use crate::backoff::{self, Backoff, FAILURES};
 use crate::decide::HEALTHY_ATTACH;
 use crate::names::Millis;
 use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Step, Write};
 
-/// The first wait; it doubles with each failure.
-const FIRST_WAIT: Millis = Millis::seconds(1);
-
-/// No wait is longer.
-const LONGEST_WAIT: Millis = Millis::seconds(30);
-
-/// From the sixth failure in a row on, the wait is the longest one, and none is counted any more.
-const LONGEST_FROM: u32 = 6;
-
-/// What is read of EC2 while it is away or does not permit it: there are few such reads, and much waits
-/// for them.
-const LONGEST_READ_WAIT: Millis = Millis::seconds(2);
-
-/// What failed, and when it may be tried again.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Backoff {
-    /// When to try again at the earliest.
-    pub(crate) until: Millis,
-    /// How many times in a row.
-    pub(crate) times: u32,
-}
-
-impl Backoff {
-    /// One failure more, of what bears this name: the name is in the wait, so that what failed in one
-    /// moment does not come back in one.
-    pub(crate) fn after(before: Option<&Self>, name: &str, now: Millis) -> Self {
-        Self::up_to(LONGEST_WAIT, before, name, now)
-    }
-
-    /// As [`Self::after`], of a read of EC2. `outcome` is EC2's word, where it gave one.
-    pub(crate) fn of_describe(
-        before: Option<&Self>,
-        name: &str,
-        outcome: Option<Outcome>,
-        now: Millis,
-    ) -> Self {
-        let longest = if outcome.is_some_and(Outcome::is_of_all) {
-            LONGEST_READ_WAIT
-        } else {
-            LONGEST_WAIT
-        };
-        Self::up_to(longest, before, name, now)
-    }
-
-    fn up_to(longest: Millis, before: Option<&Self>, name: &str, now: Millis) -> Self {
-        let times = before.map_or(1, |before| LONGEST_FROM.min(before.times + 1));
-        let longest = longest.0.min(FIRST_WAIT.0 << (times - 1));
-        let spread = name.bytes().fold(u64::from(times), |sum, byte| {
-            sum.wrapping_mul(31).wrapping_add(byte.into())
-        });
-        let jittered = longest - (spread % 256).saturating_mul(longest) / 1024;
-        Self {
-            until: now.plus(Millis(jittered)),
-            times,
-        }
-    }
-
-    fn cut_short(&mut self, now: Millis) {
-        self.until = self.until.min(now);
-    }
-
-    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
-        change(&mut self.until);
-    }
-}
+/// From the sixth denial in a row on, none is counted any more.
+const MOST_DENIED: u32 = 6;
 
 /// A call that EC2 refused, or whose outcome is not known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,7 +71,7 @@ impl Failures {
             let denied = self.denied.take();
             served |= denied.as_ref().is_some_and(|denied| denied.served);
             self.denied = Some(Denied {
-                times: LONGEST_FROM.min(denied.map_or(0, |denied| denied.times) + 1),
+                times: MOST_DENIED.min(denied.map_or(0, |denied| denied.times) + 1),
                 served,
                 alone: served,
             });
@@ -142,7 +79,7 @@ impl Failures {
         // Throttling is never of one call.
         let of_all = outcome == Outcome::Throttled || outcome.is_of_all() && !served;
         let backoff = before.as_ref().and_then(|before| before.backoff.as_ref());
-        let backoff = (!of_all).then(|| Backoff::after(backoff, name, now));
+        let backoff = (!of_all).then(|| FAILURES.after(backoff, name, now));
         self.call = Some(FailedCall {
             call,
             outcome,
@@ -195,11 +132,11 @@ impl Failures {
 
     pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Millis) {
         if tells_why(&write) {
-            self.telling = Some(Backoff::after(self.telling.as_ref(), name, now));
+            self.telling = Some(FAILURES.after(self.telling.as_ref(), name, now));
             return;
         }
         let before = self.write.as_ref().map(|(_, backoff)| backoff);
-        let backoff = Backoff::after(before, name, now);
+        let backoff = FAILURES.after(before, name, now);
         self.write = Some((write, backoff));
     }
 
@@ -216,7 +153,7 @@ impl Failures {
         now: Millis,
     ) {
         let before = self.read.as_ref().map(|(_, backoff)| backoff);
-        let backoff = Backoff::of_describe(before, name, outcome, now);
+        let backoff = backoff::of_describe(outcome).after(before, name, now);
         self.read = Some((read, backoff));
     }
 
