@@ -33,24 +33,6 @@ pub struct Interface {
     pub requester_managed: bool,
 }
 
-/// A subnet, as `DescribeSubnets` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Subnet {
-    /// Its id.
-    pub id: SubnetId,
-    /// Its IPv4 ranges: EC2 gives a subnet one.
-    pub cidrs: Vec<Ipv4Net>,
-}
-
-/// An instance, as `DescribeInstances` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instance {
-    /// Its id.
-    pub id: InstanceId,
-    /// What it is doing.
-    pub state: InstanceState,
-}
-
 /// EC2's states of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceState {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use kube::core::Status;
-use mooring_plan::names::SubnetId;
 use mooring_plan::outcome::Outcome;
 use tokio::task::JoinError;
 
@@ -77,9 +76,6 @@ pub(super) enum Failure {
     /// EC2 refused, or did not answer.
     #[error("EC2")]
     Cloud(#[from] CloudError),
-    /// An answer that leaves out what was asked for.
-    #[error("EC2 does not know subnet {0}")]
-    NoSubnet(SubnetId),
 }
 
 impl Failure {
@@ -106,7 +102,7 @@ impl Failure {
                 _ => "Unreachable",
             },
             Self::Late { .. } => "Timeout",
-            Self::Unreadable { .. } | Self::Json { .. } | Self::NoSubnet(_) => "Unreadable",
+            Self::Unreadable { .. } | Self::Json { .. } => "Unreadable",
             Self::Cloud(error) => error.outcome.as_str(),
         }
     }
@@ -168,8 +164,7 @@ mod tests {
             doing: "a test".to_owned(),
             limit: Duration::from_secs(1),
         };
-        let others = [late, Failure::NoSubnet("subnet-1".into())];
-        for failure in of_api.chain(of_ec2).chain(others) {
+        for failure in of_api.chain(of_ec2).chain([late]) {
             assert!(known.contains(failure.reason()), "{failure:?}");
         }
     }

@@ -15,7 +15,6 @@ mod reports;
 mod trace;
 mod watch;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
@@ -25,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::cloud::Cloud;
+use crate::cloud::ec2::Ec2;
 use crate::metrics::Metrics;
 use apis::Apis;
 use clock::{Clock, millis};
@@ -53,13 +52,13 @@ pub struct LeaseTimes {
 }
 
 /// What the controller is given.
-pub struct Options<C> {
+pub struct Options {
     /// For everything but the lease. Without retries of its own: what is repeated is decided here.
     pub client: Client,
     /// For the lease alone. Without retries of its own.
     pub lease_client: Client,
     /// Where the addresses are attached.
-    pub cloud: C,
+    pub cloud: Ec2,
     /// Where it counts.
     pub metrics: Metrics,
     /// Tells it to end: nothing is decided from then on.
@@ -80,7 +79,7 @@ pub struct Options<C> {
 ///
 /// # Errors
 /// A task of it ended or panicked: a fault of ours. The lease is given back then too.
-pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
+pub async fn run(options: Options) -> Result<(), Error> {
     let clock = Clock::start();
     options.metrics.reconcile_errors_of(Failure::reasons());
     let apis = Apis::new(options.client.clone());
@@ -134,7 +133,7 @@ pub async fn run<C: Cloud>(options: Options<C>) -> Result<(), Error> {
     let parts = Parts {
         effects: Effects {
             apis,
-            cloud: Arc::new(options.cloud),
+            cloud: options.cloud,
             clock,
             metrics: options.metrics,
         },

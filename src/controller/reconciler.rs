@@ -18,7 +18,6 @@ use super::error::Error;
 use super::events::Events;
 use super::reports::Reports;
 use super::trace;
-use crate::cloud::Cloud;
 
 /// How long effects in flight are awaited at the end: a call to EC2 takes 5 s at most.
 const FINISH: Duration = Duration::from_secs(6);
@@ -28,8 +27,8 @@ const BATCH: usize = 256;
 const BLOCK_STEPS_AT_ONCE: usize = 8;
 
 /// What the reconciler is given.
-pub(super) struct Parts<C> {
-    pub(super) effects: Effects<C>,
+pub(super) struct Parts {
+    pub(super) effects: Effects,
     pub(super) facts: mpsc::Receiver<Fact>,
     pub(super) leadership: watch::Receiver<Leadership>,
     pub(super) events: Events,
@@ -38,9 +37,9 @@ pub(super) struct Parts<C> {
 }
 
 /// The task.
-pub(super) struct Reconciler<C> {
+pub(super) struct Reconciler {
     engine: Engine,
-    effects: Effects<C>,
+    effects: Effects,
     facts: mpsc::Receiver<Fact>,
     leadership: watch::Receiver<Leadership>,
     events: Events,
@@ -49,8 +48,8 @@ pub(super) struct Reconciler<C> {
     on_synced: Option<Box<dyn FnOnce() + Send>>,
 }
 
-impl<C: Cloud> Reconciler<C> {
-    pub(super) fn new(parts: Parts<C>) -> Self {
+impl Reconciler {
+    pub(super) fn new(parts: Parts) -> Self {
         Self {
             engine: Engine::new(parts.settings, Pacing::On),
             reports: Reports::new(parts.effects.metrics.clone()),
@@ -156,8 +155,8 @@ impl<C: Cloud> Reconciler<C> {
     }
 }
 
-async fn block_steps<C: Cloud>(
-    effects: Effects<C>,
+async fn block_steps(
+    effects: Effects,
     block: BlockName,
     steps: Vec<BlockStep>,
 ) -> (Work, Completion) {

@@ -132,7 +132,7 @@ fn the_walk_sees_every_way_to_name_a_room() {
         );
     }
     for text in [
-        "use super::Cloud; use crate::metrics::Metrics; use mooring_plan::names::SubnetId;",
+        "use super::CloudError; use crate::metrics::Metrics; use mooring_plan::names::SubnetId;",
         "pub(super) fn f() { self::g(); super::h(); crate::cloud::i(); }",
         "mod api { pub fn own() {} } fn f() { self::api::own(); }",
     ] {

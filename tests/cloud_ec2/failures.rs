@@ -4,7 +4,6 @@ use std::net::Ipv4Addr;
 
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{ProvideCredentials, future};
-use mooring::cloud::Cloud as _;
 use mooring::cloud::ec2::Ec2;
 use mooring::cloud::ec2::classify::code;
 use mooring::metrics::Metrics;
@@ -80,14 +79,14 @@ async fn refusals_are_told_apart() {
     );
     assert_eq!(unassign(address(20)).await, Outcome::Done);
     assert_eq!(unassign(primary(first)).await, Outcome::Primary);
-    let nobody = [InstanceId::from("i-0123456789abcdef0")];
+    let unknown = InstanceId::from("i-0123456789abcdef0");
     assert_eq!(
-        refused(world.ec2.instances(&nobody).await).0,
+        refused(world.ec2.instance(&unknown).await).0,
         Outcome::InstanceNotFound
     );
-    let nowhere = [SubnetId::from("subnet-0123456789abcdef0")];
+    let unknown = SubnetId::from("subnet-0123456789abcdef0");
     assert_eq!(
-        refused(world.ec2.subnets(&nowhere).await).0,
+        refused(world.ec2.subnet(&unknown).await).0,
         Outcome::SubnetNotFound
     );
     let types = ["t3.medium", "z9.huge"].map(InstanceType::from);

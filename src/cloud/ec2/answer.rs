@@ -27,6 +27,17 @@ impl Answer<'_> {
         })
     }
 
+    /// The one that was asked for.
+    pub fn shows<T>(self, found: Option<T>) -> Result<T, CloudError> {
+        found.ok_or_else(|| {
+            unreadable(
+                self.action,
+                self.object,
+                format!("the answer does not show {}", self.object),
+            )
+        })
+    }
+
     /// A part that every answer has, read as what it must be.
     pub fn reads<T, E>(self, text: &str, what: &str) -> Result<T, CloudError>
     where

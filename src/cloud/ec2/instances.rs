@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_ec2::types::{Instance as Described, InstanceStateName, InstanceType as TypeName};
-use mooring_plan::cloud::{Instance, InstanceState};
+use aws_sdk_ec2::types::{InstanceStateName, InstanceType as TypeName};
+use mooring_plan::cloud::InstanceState;
 use mooring_plan::names::{InstanceId, InstanceType};
 use mooring_plan::outcome::Action;
 
@@ -15,96 +15,84 @@ use crate::cloud::CloudError;
 /// Names in one request, the most that `DescribeInstanceTypes` takes (EC2 API reference).
 const BATCH: usize = 100;
 
-pub(super) async fn by_id(ec2: &Ec2, ids: &[InstanceId]) -> Result<Vec<Instance>, CloudError> {
-    let mut instances = Vec::new();
-    // No chunks, no call: a request without ids would describe the whole account.
-    for ids in ids.chunks(BATCH) {
-        let object = list(ids);
+impl Ec2 {
+    /// The state of an instance. One that the answer lacks is an error, not a termination.
+    ///
+    /// # Errors
+    /// [`mooring_plan::outcome::Outcome::InstanceNotFound`] if EC2 does not know it.
+    pub async fn instance(&self, id: &InstanceId) -> Result<InstanceState, CloudError> {
         let answer = Answer {
             action: Action::DescribeInstances,
-            object: &object,
+            object: id.as_str(),
         };
-        let call = ec2
-            .client
-            .describe_instances()
-            .set_instance_ids(Some(ids.iter().map(ToString::to_string).collect()));
+        let call = self.client.describe_instances().instance_ids(id.as_str());
         // Not paged: EC2 allows no page size together with ids.
-        let got = ec2
+        let got = self
             .answer(answer.action, answer.object, call.send())
             .await?;
         let described = answer
             .has(got.reservations, "set of reservations")?
             .into_iter()
             .flat_map(|reservation| reservation.instances.unwrap_or_default())
-            .map(|instance| read(answer, instance))
-            .collect::<Result<Vec<_>, _>>()?;
-        answer.covers(ids, described.iter().map(|instance| &instance.id))?;
-        instances.extend(described);
-    }
-    Ok(instances)
-}
-
-fn read(answer: Answer<'_>, instance: Described) -> Result<Instance, CloudError> {
-    let id = answer.has(instance.instance_id, "instance id")?;
-    let state = answer.has(
-        instance.state.and_then(|state| state.name),
-        "state of an instance",
-    )?;
-    let state = match state {
-        InstanceStateName::Pending => InstanceState::Pending,
-        InstanceStateName::Running => InstanceState::Running,
-        InstanceStateName::ShuttingDown => InstanceState::ShuttingDown,
-        InstanceStateName::Terminated => InstanceState::Terminated,
-        InstanceStateName::Stopping => InstanceState::Stopping,
-        InstanceStateName::Stopped => InstanceState::Stopped,
-        other => {
-            let message = format!(
-                "{id} is in the state {:?}, which is not known",
-                other.as_str()
-            );
-            return Err(unreadable(answer.action, answer.object, message));
+            .find(|instance| instance.instance_id() == Some(id.as_str()));
+        let instance = answer.shows(described)?;
+        let state = instance.state.and_then(|state| state.name);
+        match answer.has(state, "state of an instance")? {
+            InstanceStateName::Pending => Ok(InstanceState::Pending),
+            InstanceStateName::Running => Ok(InstanceState::Running),
+            InstanceStateName::ShuttingDown => Ok(InstanceState::ShuttingDown),
+            InstanceStateName::Terminated => Ok(InstanceState::Terminated),
+            InstanceStateName::Stopping => Ok(InstanceState::Stopping),
+            InstanceStateName::Stopped => Ok(InstanceState::Stopped),
+            other => {
+                let message = format!(
+                    "{id} is in the state {:?}, which is not known",
+                    other.as_str()
+                );
+                Err(unreadable(answer.action, answer.object, message))
+            }
         }
-    };
-    Ok(Instance {
-        id: InstanceId::new(id),
-        state,
-    })
-}
-
-pub(super) async fn address_limits(
-    ec2: &Ec2,
-    types: &[InstanceType],
-) -> Result<BTreeMap<InstanceType, u32>, CloudError> {
-    let mut limits = BTreeMap::new();
-    for types in types.chunks(BATCH) {
-        let object = list(types);
-        let answer = Answer {
-            action: Action::DescribeInstanceTypes,
-            object: &object,
-        };
-        let names = types
-            .iter()
-            .map(|name| TypeName::from(name.as_str()))
-            .collect();
-        let call = ec2
-            .client
-            .describe_instance_types()
-            .set_instance_types(Some(names));
-        let got = ec2
-            .answer(answer.action, answer.object, call.send())
-            .await?;
-        for described in answer.has(got.instance_types, "set of instance types")? {
-            let name = answer.has(described.instance_type, "name of an instance type")?;
-            let limit = described
-                .network_info
-                .and_then(|network| network.ipv4_addresses_per_interface);
-            let limit = answer.has(
-                limit.and_then(|limit| u32::try_from(limit).ok()),
-                "limit of addresses",
-            )?;
-            limits.insert(InstanceType::from(name.as_str()), limit);
-        }
-        answer.covers(types, limits.keys())?;
     }
-    Ok(limits)
+
+    /// How many IPv4 addresses, the primary one among them, each interface of these types can have.
+    ///
+    /// # Errors
+    /// [`mooring_plan::outcome::Outcome::Invalid`] if EC2 does not know one of them: it then answers for none.
+    pub async fn address_limits(
+        &self,
+        types: &[InstanceType],
+    ) -> Result<BTreeMap<InstanceType, u32>, CloudError> {
+        let mut limits = BTreeMap::new();
+        for types in types.chunks(BATCH) {
+            let object = list(types);
+            let answer = Answer {
+                action: Action::DescribeInstanceTypes,
+                object: &object,
+            };
+            let names = types
+                .iter()
+                .map(|name| TypeName::from(name.as_str()))
+                .collect();
+            let call = self
+                .client
+                .describe_instance_types()
+                .set_instance_types(Some(names));
+            let got = self
+                .answer(answer.action, answer.object, call.send())
+                .await?;
+            for described in answer.has(got.instance_types, "set of instance types")? {
+                let name = answer.has(described.instance_type, "name of an instance type")?;
+                let limit = described
+                    .network_info
+                    .and_then(|network| network.ipv4_addresses_per_interface);
+                let limit = answer.has(
+                    limit.and_then(|limit| u32::try_from(limit).ok()),
+                    "limit of addresses",
+                )?;
+                limits.insert(InstanceType::from(name.as_str()), limit);
+            }
+            answer.covers(types, limits.keys())?;
+        }
+        Ok(limits)
+    }
 }

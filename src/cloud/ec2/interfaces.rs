@@ -15,77 +15,92 @@ use crate::cloud::CloudError;
 /// Interfaces in one page, which is the most there can be (EC2 API reference, `DescribeNetworkInterfaces`).
 const PAGE: i32 = 1000;
 
-pub(super) async fn assign(
-    ec2: &Ec2,
-    interface: &InterfaceId,
-    addresses: &[Ipv4Addr],
-    reassign: Reassign,
-) -> Result<(), CloudError> {
-    // Without an address EC2 would refuse, or choose one itself if a count were given.
-    if addresses.is_empty() {
-        return Ok(());
-    }
-    let object = format!("{interface} ({})", list(addresses));
-    let call = ec2
-        .client
-        .assign_private_ip_addresses()
-        .network_interface_id(interface.as_str())
-        .set_private_ip_addresses(Some(texts(addresses)))
-        .allow_reassignment(reassign == Reassign::Allow)
-        .customize()
-        .config_override(never_again());
-    ec2.answer(Action::Assign, &object, call.send())
-        .await
-        .map(drop)
-}
-
-pub(super) async fn unassign(
-    ec2: &Ec2,
-    interface: &InterfaceId,
-    addresses: &[Ipv4Addr],
-) -> Result<(), CloudError> {
-    if addresses.is_empty() {
-        return Ok(());
-    }
-    let object = format!("{interface} ({})", list(addresses));
-    let call = ec2
-        .client
-        .unassign_private_ip_addresses()
-        .network_interface_id(interface.as_str())
-        .set_private_ip_addresses(Some(texts(addresses)))
-        .customize()
-        .config_override(never_again());
-    ec2.answer(Action::Unassign, &object, call.send())
-        .await
-        .map(drop)
-}
-
-pub(super) async fn of_subnet(ec2: &Ec2, subnet: &SubnetId) -> Result<Vec<Interface>, CloudError> {
-    let answer = Answer {
-        action: Action::DescribeInterfaces,
-        object: subnet.as_str(),
-    };
-    let by_subnet = Filter::builder()
-        .name("subnet-id")
-        .values(subnet.as_str())
-        .build();
-    let (mut interfaces, mut token) = (Vec::new(), None);
-    loop {
-        let call = ec2
-            .client
-            .describe_network_interfaces()
-            .filters(by_subnet.clone())
-            .max_results(PAGE)
-            .set_next_token(token.clone());
-        let page = ec2
-            .answer(answer.action, answer.object, call.send())
-            .await?;
-        for interface in answer.has(page.network_interfaces, "set of interfaces")? {
-            interfaces.push(read(answer, interface)?);
+impl Ec2 {
+    /// Attaches all of `addresses` to one interface, or none of them. Attaching one that is there already
+    /// succeeds (EC2 API reference, `AssignPrivateIpAddresses`). Without addresses no call is made.
+    ///
+    /// # Errors
+    /// What the answer means is in [`CloudError::outcome`].
+    pub async fn assign(
+        &self,
+        interface: &InterfaceId,
+        addresses: &[Ipv4Addr],
+        reassign: Reassign,
+    ) -> Result<(), CloudError> {
+        // Without an address EC2 would refuse, or choose one itself if a count were given.
+        if addresses.is_empty() {
+            return Ok(());
         }
-        token = answer.next_page(token.as_deref(), page.next_token)?;
-        if token.is_none() {
-            return Ok(interfaces);
+        let object = format!("{interface} ({})", list(addresses));
+        let call = self
+            .client
+            .assign_private_ip_addresses()
+            .network_interface_id(interface.as_str())
+            .set_private_ip_addresses(Some(texts(addresses)))
+            .allow_reassignment(reassign == Reassign::Allow)
+            .customize()
+            .config_override(never_again());
+        self.answer(Action::Assign, &object, call.send())
+            .await
+            .map(drop)
+    }
+
+    /// Takes all of `addresses` off one interface, or none of them. Without addresses no call is made.
+    ///
+    /// # Errors
+    /// [`mooring_plan::outcome::Outcome::Done`] if an address was not there.
+    pub async fn unassign(
+        &self,
+        interface: &InterfaceId,
+        addresses: &[Ipv4Addr],
+    ) -> Result<(), CloudError> {
+        if addresses.is_empty() {
+            return Ok(());
+        }
+        let object = format!("{interface} ({})", list(addresses));
+        let call = self
+            .client
+            .unassign_private_ip_addresses()
+            .network_interface_id(interface.as_str())
+            .set_private_ip_addresses(Some(texts(addresses)))
+            .customize()
+            .config_override(never_again());
+        self.answer(Action::Unassign, &object, call.send())
+            .await
+            .map(drop)
+    }
+
+    /// Every interface of a subnet.
+    ///
+    /// # Errors
+    /// A page that fails fails the whole.
+    pub async fn interfaces(&self, subnet: &SubnetId) -> Result<Vec<Interface>, CloudError> {
+        let answer = Answer {
+            action: Action::DescribeInterfaces,
+            object: subnet.as_str(),
+        };
+        let by_subnet = Filter::builder()
+            .name("subnet-id")
+            .values(subnet.as_str())
+            .build();
+        let (mut interfaces, mut token) = (Vec::new(), None);
+        loop {
+            let call = self
+                .client
+                .describe_network_interfaces()
+                .filters(by_subnet.clone())
+                .max_results(PAGE)
+                .set_next_token(token.clone());
+            let page = self
+                .answer(answer.action, answer.object, call.send())
+                .await?;
+            for interface in answer.has(page.network_interfaces, "set of interfaces")? {
+                interfaces.push(read(answer, interface)?);
+            }
+            token = answer.next_page(token.as_deref(), page.next_token)?;
+            if token.is_none() {
+                return Ok(interfaces);
+            }
         }
     }
 }

@@ -1,45 +1,33 @@
 //! Subnets.
 
-use mooring_plan::cloud::Subnet;
+use ipnet::Ipv4Net;
 use mooring_plan::names::SubnetId;
 use mooring_plan::outcome::Action;
 
-use super::answer::{Answer, list};
+use super::answer::Answer;
 use super::client::Ec2;
 use crate::cloud::CloudError;
 
-/// Ids in one request: far below what EC2 takes, far above what a cluster has.
-const BATCH: usize = 100;
-
-pub(super) async fn by_id(ec2: &Ec2, ids: &[SubnetId]) -> Result<Vec<Subnet>, CloudError> {
-    let mut subnets = Vec::new();
-    // No chunks, no call: a request without ids would describe the whole account.
-    for ids in ids.chunks(BATCH) {
-        let object = list(ids);
+impl Ec2 {
+    /// The IPv4 ranges of a subnet: EC2 gives it one. A subnet that the answer lacks is an error.
+    ///
+    /// # Errors
+    /// [`mooring_plan::outcome::Outcome::SubnetNotFound`] if EC2 does not know it.
+    pub async fn subnet(&self, id: &SubnetId) -> Result<Vec<Ipv4Net>, CloudError> {
         let answer = Answer {
             action: Action::DescribeSubnets,
-            object: &object,
+            object: id.as_str(),
         };
-        let call = ec2
-            .client
-            .describe_subnets()
-            .set_subnet_ids(Some(ids.iter().map(ToString::to_string).collect()));
-        let got = ec2
+        let call = self.client.describe_subnets().subnet_ids(id.as_str());
+        let got = self
             .answer(answer.action, answer.object, call.send())
             .await?;
         let described = answer
             .has(got.subnets, "set of subnets")?
             .into_iter()
-            .map(|subnet| {
-                let cidr = answer.has(subnet.cidr_block, "CIDR of a subnet")?;
-                Ok(Subnet {
-                    id: SubnetId::new(answer.has(subnet.subnet_id, "subnet id")?),
-                    cidrs: vec![answer.reads(&cidr, "CIDR")?],
-                })
-            })
-            .collect::<Result<Vec<_>, CloudError>>()?;
-        answer.covers(ids, described.iter().map(|subnet| &subnet.id))?;
-        subnets.extend(described);
+            .find(|subnet| subnet.subnet_id() == Some(id.as_str()));
+        let subnet = answer.shows(described)?;
+        let cidr = answer.has(subnet.cidr_block, "CIDR of a subnet")?;
+        Ok(vec![answer.reads(&cidr, "CIDR")?])
     }
-    Ok(subnets)
 }

@@ -9,7 +9,6 @@ use mooring_plan::step::Write;
 use super::Effects;
 use super::patch::PatchOutcome;
 use crate::api::read::{self, Unreadable};
-use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 use crate::telemetry::chain;
 
@@ -29,7 +28,7 @@ fn outcome(failure: &Failure) -> WriteOutcome {
     }
 }
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     /// A write's answer as facts.
     pub(super) fn answer(
         &self,

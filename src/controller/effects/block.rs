@@ -17,10 +17,9 @@ use super::Effects;
 use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch};
 use crate::api::read::block_status_patch;
 use crate::api::{IpBlockStatus, names};
-use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     pub(in crate::controller) async fn block_step(&self, step: BlockStep) -> Completion {
         let done = match step {
             BlockStep::ReadSubnet(subnet) => return self.subnet(subnet).await,
@@ -49,14 +48,10 @@ impl<C: Cloud> Effects<C> {
     }
 
     async fn subnet(&self, id: SubnetId) -> Completion {
-        let asked = self.cloud.subnets(std::slice::from_ref(&id)).await;
+        let asked = self.cloud.subnet(&id).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
-        let fact = match asked.map(|subnets| subnets.into_iter().find(|subnet| subnet.id == id)) {
-            Ok(Some(subnet)) => Fact::SubnetRead(id, subnet.cidrs),
-            Ok(None) => {
-                self.failed(&Failure::NoSubnet(id.clone()));
-                Fact::SubnetFailed(id, Outcome::SubnetNotFound)
-            }
+        let fact = match asked {
+            Ok(cidrs) => Fact::SubnetRead(id, cidrs),
             Err(error) => {
                 let outcome = error.outcome;
                 self.failed(&Failure::Cloud(error));

@@ -7,10 +7,10 @@ use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
 use super::Effects;
-use crate::cloud::{Cloud, CloudError};
+use crate::cloud::CloudError;
 use crate::controller::error::Failure;
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     pub(super) async fn call(&self, ip: &IpName, call: Call) -> Completion {
         let result = match &call {
             Call::Assign(interface, address, reassign) => {

@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 use super::Effects;
 use super::patch::{Guard, PatchOutcome, Subresource, patch};
 use crate::api::names;
-use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     /// Writes our condition. It is sent although nothing in it may be new: the pod's version is what
     /// has to change.
     pub(super) async fn gate(&self, gate: &GateWrite) -> Result<PatchOutcome, Failure> {

@@ -13,10 +13,9 @@ use super::Effects;
 use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch_known};
 use crate::api::read::{ip_status_patch, unreadable_ip_patch};
 use crate::api::{self, names};
-use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     pub(super) async fn write_status(
         &self,
         name: &IpName,

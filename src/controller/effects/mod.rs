@@ -12,8 +12,6 @@ mod replica_sets;
 mod reservation;
 mod timeout;
 
-use std::sync::Arc;
-
 use mooring_plan::engine::Completion;
 use mooring_plan::names::IpName;
 use mooring_plan::step::{Moved, Step, Write};
@@ -21,32 +19,22 @@ use mooring_plan::step::{Moved, Step, Write};
 use super::apis::Apis;
 use super::clock::Clock;
 use super::error::Failure;
-use crate::cloud::Cloud;
+use crate::cloud::ec2::Ec2;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
 pub(super) use timeout::with_timeout;
 
 /// What an effect needs.
-pub(super) struct Effects<C> {
+#[derive(Clone)]
+pub(super) struct Effects {
     pub(super) apis: Apis,
-    pub(super) cloud: Arc<C>,
+    pub(super) cloud: Ec2,
     pub(super) clock: Clock,
     pub(super) metrics: Metrics,
 }
 
-impl<C> Clone for Effects<C> {
-    fn clone(&self) -> Self {
-        Self {
-            apis: self.apis.clone(),
-            cloud: Arc::clone(&self.cloud),
-            clock: self.clock,
-            metrics: self.metrics.clone(),
-        }
-    }
-}
-
-impl<C: Cloud> Effects<C> {
+impl Effects {
     /// Carries out a step for an IP. `moved` says whether a Record is of another place.
     pub(super) async fn carry_out(&self, ip: &IpName, step: Step, moved: Moved) -> Completion {
         match step {

@@ -14,10 +14,9 @@ use super::Effects;
 use super::timeout::with_timeout;
 use crate::api::names;
 use crate::api::read::{self, Unreadable};
-use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     pub(super) async fn read(&self, ip: &IpName, wanted: Read) -> Completion {
         let fact = match &wanted {
             Read::Pod(key) => {
@@ -79,16 +78,10 @@ impl<C: Cloud> Effects<C> {
 
     /// What EC2 does not know proves nothing: it is told apart from what it did not say.
     async fn instance(&self, ip: &IpName, id: &InstanceId, wanted: Read) -> Completion {
-        let asked = self.cloud.instances(std::slice::from_ref(id)).await;
+        let asked = self.cloud.instance(id).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
         let fact = match asked {
-            Ok(instances) => {
-                let state = instances
-                    .into_iter()
-                    .find(|instance| &instance.id == id)
-                    .map(|instance| instance.state);
-                Fact::InstanceRead(id.clone(), state)
-            }
+            Ok(state) => Fact::InstanceRead(id.clone(), Some(state)),
             Err(error) if error.outcome == Outcome::InstanceNotFound => {
                 Fact::InstanceRead(id.clone(), None)
             }

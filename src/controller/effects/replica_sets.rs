@@ -8,10 +8,9 @@ use super::Effects;
 use super::reads::get;
 use super::timeout::with_timeout;
 use crate::api::read;
-use crate::cloud::Cloud;
 use crate::controller::error::Failure;
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     /// The pod's `ReplicaSet` and every other one of its Deployment.
     pub(super) async fn replica_sets(&self, pod: &PodKey, name: &str) -> Result<Fact, Failure> {
         let sets = self.apis.replica_sets(&pod.namespace);

@@ -12,11 +12,10 @@ use super::Effects;
 use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch};
 use super::timeout::with_timeout;
 use crate::api::{names, read};
-use crate::cloud::Cloud;
 use crate::controller::apis;
 use crate::controller::error::Failure;
 
-impl<C: Cloud> Effects<C> {
+impl Effects {
     /// Creates it: the API server allows one object of a name, and that is what makes the address ours.
     pub(super) async fn reserve(
         &self,
