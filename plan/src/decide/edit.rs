@@ -199,7 +199,6 @@ impl World<'_> {
         let never_there = status.previous.iter().all(|entry| entry.address != address);
         let settled = status.address == Some(address)
             || never_there
-            || self.memory.left_settled.contains(&address)
             || self.proven_off(address, self.memory.claim_seen);
         if settled { Ok(()) } else { Err(self.soon()) }
     }

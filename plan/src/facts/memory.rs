@@ -44,8 +44,6 @@ pub struct Memory {
     pub(crate) unassigned: BTreeMap<(InterfaceId, Ipv4Addr), bool>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
-    /// Addresses that an edit left with no Assign of them on its way.
-    pub(crate) left_settled: BTreeSet<Ipv4Addr>,
     /// Until then an Assign may have left whose answer nobody had: of the process before this one, or of
     /// this one.
     pub(crate) unanswered: Option<Millis>,
@@ -122,14 +120,6 @@ impl Memory {
         if !same_address {
             self.unassigned.clear();
             self.missing.clear();
-            if let Some(left) = before.and_then(|ip| ip.status.address) {
-                if settled(old) {
-                    self.left_settled.insert(left);
-                } else {
-                    self.left_settled.remove(&left);
-                }
-            }
-            self.left_settled.retain(|address| ip.explains(*address));
         }
         match claim.map(|claim| &claim.hold) {
             Some(Hold::Detaching) => {

@@ -4,7 +4,7 @@ use mooring_plan::names::{BlockName, Millis};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
 
-use crate::sim::{Sim, address};
+use crate::sim::{INTERVAL, Sim, address};
 
 #[test]
 fn while_nobody_holds_it_only_the_reservation_changes() {
@@ -181,10 +181,13 @@ fn another_block_while_nobody_holds_it_gives_an_address_of_that_block() {
 }
 
 #[test]
-fn the_old_one_that_was_recorded_is_let_go_at_once() {
+fn the_old_one_is_let_go_when_two_inventories_show_it_nowhere() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
     sim.wait(Millis::seconds(1));
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.kube.reservations.len(), 2, "{}", sim.story());
+    sim.wait(Millis(INTERVAL.0 * 3));
     sim.expect_attached("partner", "a");
     sim.expect_reserved_only("203.0.113.20");
 }

@@ -11,8 +11,8 @@ fn is_claim(step: &Step) -> bool {
     matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
 }
 
-fn is_release(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Release(_)))
+fn is_record(step: &Step) -> bool {
+    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Record)
 }
 
 /// Pod "a" of n1 is about to lose 203.0.113.10, since its IP was edited to 203.0.113.20.
@@ -39,12 +39,12 @@ fn old_places_in_a_move(sim: &mut Sim) -> Vec<InterfaceId> {
 #[test]
 fn an_address_that_was_edited_away_is_forgotten_when_two_looks_show_it_nowhere() {
     let mut sim = edited();
-    sim.step_until(is_release);
+    sim.step_until(is_record);
     let named = old_places_in_a_move(&mut sim);
     assert_eq!(named, [interface_of("n1")], "{}", sim.story());
 
     let mut sim = edited();
-    sim.step_until(is_release);
+    sim.step_until(is_record);
     sim.wait(Millis(INTERVAL.0 * 3));
     let named = old_places_in_a_move(&mut sim);
     assert!(named.is_empty(), "{}", sim.story());
@@ -53,7 +53,7 @@ fn an_address_that_was_edited_away_is_forgotten_when_two_looks_show_it_nowhere()
 #[test]
 fn an_address_that_was_edited_away_is_remembered_where_somebody_put_it_back() {
     let mut sim = edited();
-    sim.step_until(is_release);
+    sim.step_until(is_record);
     sim.found_on("203.0.113.10", Some("eni-n1"));
     sim.wait(Millis(INTERVAL.0 * 3));
     let named = old_places_in_a_move(&mut sim);
@@ -76,7 +76,7 @@ fn an_address_that_was_edited_away_is_forgotten_also_while_it_is_reserved() {
 #[test]
 fn an_address_that_was_edited_away_is_remembered_where_the_new_one_was_refused() {
     let mut sim = edited();
-    sim.step_until(is_release);
+    sim.step_until(is_record);
     old_places_in_a_move(&mut sim);
     sim.wait(Millis(100));
     sim.expect_attached("partner", "b");
