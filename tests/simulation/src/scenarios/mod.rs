@@ -159,6 +159,7 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
         interval: Duration::from_secs(match scenario {
             // Then an inventory happens between the limit that Mooring relies on and the real lag.
             Scenario::Late => 15,
+            Scenario::Succession => *chance.pick(&[15, 3600]).expect("two"),
             _ => *chance.pick(&[15, 20, 30, 60]).expect("four"),
         }),
     };
