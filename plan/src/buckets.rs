@@ -5,6 +5,7 @@
 //! starts as large as EC2's, and a call that EC2 throttles tells that it is empty. How often a throttled
 //! call is tried again is the outage's matter (`facts/outage.rs`).
 
+use crate::ec2::token_bucket;
 use crate::names::Millis;
 use crate::outcome::Action;
 
@@ -26,14 +27,7 @@ struct Bucket {
 
 impl Bucket {
     const fn new(action: Action) -> Self {
-        let (size, refill) = match action {
-            Action::Assign | Action::Unassign => (100, 5),
-            // Filtered or paged: all of ours are.
-            Action::DescribeInterfaces
-            | Action::DescribeInstances
-            | Action::DescribeInstanceTypes
-            | Action::DescribeSubnets => (100, 20),
-        };
+        let (size, refill) = token_bucket(action);
         Self {
             size,
             refill,

@@ -1,11 +1,10 @@
 //! What EC2 says, as plain data.
 
+use crate::address::{Address, Cidr};
 use crate::names::{InstanceId, InterfaceId, SubnetId};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
-use ipnet::Ipv4Net;
 
 /// A network interface, as `DescribeNetworkInterfaces` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,12 +20,12 @@ pub struct Interface {
     /// Its place on the instance; 0 is the instance's first interface.
     pub device_index: Option<u32>,
     /// The address that it was made with and keeps. None for an interface without IPv4.
-    pub primary: Option<Ipv4Addr>,
+    pub primary: Option<Address>,
     /// All its IPv4 addresses, the primary one among them.
-    pub addresses: BTreeSet<Ipv4Addr>,
+    pub addresses: BTreeSet<Address>,
     /// IPv4 prefixes delegated to it (the CNI's prefix mode): each takes a slot, as an address does, and every
     /// address in it is this interface's.
-    pub prefixes: Vec<Ipv4Net>,
+    pub prefixes: Vec<Cidr>,
     /// Its tags.
     pub tags: BTreeMap<String, String>,
     /// AWS manages it for one of its own services: addresses on it are not ours to touch.

@@ -21,20 +21,17 @@ pub use bounds::Contradiction;
 pub(crate) use immovable::Immovable;
 use index::{Index, Reservations, Sets};
 use limits::LimitUnanswered;
-pub(crate) use memory::{LATE_CALL, READ_FRESH};
+pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
 pub(crate) use outage::Outage;
-pub(crate) use subnet::DESCRIBE_LAG;
 pub use subnet::{Inventory, Location, SubnetFacts};
 pub use touched::Touched;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
-use ipnet::Ipv4Net;
-
+use crate::address::{Address, Cidr};
 use crate::cloud::{InstanceState, Interface};
 use crate::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
@@ -103,7 +100,7 @@ pub enum Fact {
     /// A watch shows an `IPAddress` of ours.
     Reservation(Reservation),
     /// It is gone, or not labelled as ours any more.
-    ReservationGone(Ipv4Addr),
+    ReservationGone(Address),
     /// A kind's first list is complete.
     Synced(Kind),
     /// The version that a complete list of a kind was made at.
@@ -116,7 +113,7 @@ pub enum Fact {
     /// The answer to [`Read::Node`].
     NodeRead(NodeName, Option<Node>),
     /// The answer to [`Read::Reservation`].
-    ReservationRead(Ipv4Addr, Option<Reservation>),
+    ReservationRead(Address, Option<Reservation>),
     /// The answer to [`Read::Reservations`].
     ReservationsRead(IpUid, Vec<Reservation>),
     /// The answer to [`Read::ReplicaSets`]: the pod's, and all of its Deployment.
@@ -127,7 +124,7 @@ pub enum Fact {
     ReadFailed(IpName, Read, Option<Outcome>),
 
     /// `DescribeSubnets` answered.
-    SubnetRead(SubnetId, Vec<Ipv4Net>),
+    SubnetRead(SubnetId, Vec<Cidr>),
     /// `DescribeSubnets` failed.
     SubnetFailed(SubnetId, Outcome),
     /// `DescribeInstanceTypes` answered: IPv4 addresses per interface.
@@ -211,7 +208,7 @@ pub struct Facts {
     pub(crate) reservations: Reservations,
     /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
     /// whether their addresses are somewhere.
-    pub(crate) ownerless: BTreeMap<Ipv4Addr, (String, Millis)>,
+    pub(crate) ownerless: BTreeMap<Address, (String, Millis)>,
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Millis, ReplicaSet)>,
     pub(crate) replica_sets_of: Sets<DeploymentUid, ReplicaSetUid>,
     pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
@@ -244,7 +241,7 @@ pub(crate) struct Reads {
     pub(crate) ips: BTreeMap<IpName, (Millis, Option<Ip>)>,
     pub(crate) nodes: BTreeMap<NodeName, Millis>,
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Millis>,
-    pub(crate) reservations: BTreeMap<Ipv4Addr, (Millis, Option<Reservation>)>,
+    pub(crate) reservations: BTreeMap<Address, (Millis, Option<Reservation>)>,
     pub(crate) own_reservations: BTreeMap<IpUid, (Millis, Vec<Reservation>)>,
     /// IPs of which a read failed, and waits.
     pub(crate) failed: BTreeSet<IpName>,

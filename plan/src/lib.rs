@@ -4,6 +4,7 @@
 #![allow(clippy::result_large_err, clippy::large_enum_variant)]
 extern crate alloc;
 
+pub mod address;
 pub mod admission;
 mod backoff;
 pub mod block;
@@ -12,6 +13,7 @@ mod brake;
 pub mod buckets;
 pub mod cloud;
 pub mod decide;
+pub mod ec2;
 pub mod engine;
 pub mod facts;
 pub mod lease;

@@ -4,8 +4,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
+use crate::address::Address;
 use crate::block::BlockRange;
 use crate::cloud::Reassign;
 use crate::names::{
@@ -40,20 +40,20 @@ pub struct Ip {
 
 impl Ip {
     /// The addresses that its status has, or had and may still have somewhere.
-    pub fn addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
+    pub fn addresses(&self) -> impl Iterator<Item = Address> {
         let previous = self.status.previous.iter().map(|entry| entry.address);
         self.status.address.into_iter().chain(previous)
     }
 
     /// Is it this IP for which an address may be on an interface?
     #[must_use]
-    pub fn explains(&self, address: Ipv4Addr) -> bool {
+    pub fn explains(&self, address: Address) -> bool {
         self.addresses().any(|of| of == address)
     }
 
     /// The address that its spec names.
     #[must_use]
-    pub fn wished_address(&self) -> Option<Ipv4Addr> {
+    pub fn wished_address(&self) -> Option<Address> {
         self.wish.as_ref().ok()?.address
     }
 
@@ -158,7 +158,7 @@ impl Namespaces {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Wish {
     /// The address; None: the lowest free one of the block.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<Address>,
     /// The block; None: the one that the address lies in.
     pub block: Option<BlockName>,
     /// How a move is made.
@@ -171,7 +171,7 @@ pub struct Wish {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpStatus {
     /// The reserved address. Once here it is final until the wish names another.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<Address>,
     /// The block that it was reserved in.
     pub block: Option<BlockName>,
     /// Who holds it, and where.
@@ -242,7 +242,7 @@ impl Claim {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Previous {
     /// The address (another than the present one after an edit).
-    pub address: Ipv4Addr,
+    pub address: Address,
     /// The interface that may still have it.
     pub interface: InterfaceId,
     /// The instance that it was on, as far as known.
@@ -493,7 +493,7 @@ pub struct Node {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reservation {
     /// The address: the object's name.
-    pub address: Ipv4Addr,
+    pub address: Address,
     /// Its UID, for a guarded delete.
     pub uid: String,
     /// Its version.

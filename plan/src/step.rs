@@ -3,8 +3,8 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
+use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::names::{
     BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
@@ -68,7 +68,7 @@ pub enum Read {
     /// GET of a Node.
     Node(NodeName),
     /// GET of an `IPAddress`.
-    Reservation(Ipv4Addr),
+    Reservation(Address),
     /// LIST of the `IPAddress`es whose label names this IP.
     Reservations(IpUid),
     /// The pod's `ReplicaSet`, and every other one of its Deployment.
@@ -91,7 +91,7 @@ pub enum Write {
     /// Say on an `IP` that it cannot be read, and nothing else (guarded by the version).
     SayUnreadable(IpName, ResourceVersion, String),
     /// Create the `IPAddress` of this address for this IP, as wished at that version of it.
-    Reserve(IpName, IpUid, ResourceVersion, Ipv4Addr),
+    Reserve(IpName, IpUid, ResourceVersion, Address),
     /// Put owner reference, labels and finalizer of the `IPAddress` right, and note the version of the IP
     /// that wants it, so that this is a change (guarded by the version of the `IPAddress`).
     MendReservation(IpName, IpUid, ResourceVersion, Reservation),
@@ -163,9 +163,9 @@ impl GateWrite {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
     /// `AssignPrivateIpAddresses`.
-    Assign(InterfaceId, Ipv4Addr, Reassign),
+    Assign(InterfaceId, Address, Reassign),
     /// `UnassignPrivateIpAddresses`.
-    Unassign(InterfaceId, Ipv4Addr),
+    Unassign(InterfaceId, Address),
 }
 
 impl Call {
@@ -188,7 +188,7 @@ impl Call {
 
     /// The address it is about.
     #[must_use]
-    pub fn address(&self) -> Ipv4Addr {
+    pub fn address(&self) -> Address {
         match self {
             Self::Assign(_, address, _) | Self::Unassign(_, address) => *address,
         }

@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
-use mooring_plan::block::{BlockRange, Unusable, parse_address, parse_cidr, reserved_by_aws};
+use mooring_plan::address::{parse_address, parse_cidr};
+use mooring_plan::block::{BlockRange, Unusable};
+use mooring_plan::ec2::reserved;
 use proptest::prelude::*;
 
 fn net(text: &str) -> Ipv4Net {
@@ -70,10 +72,7 @@ fn an_excluded_entry_may_be_an_address_or_a_cidr() {
 fn what_aws_keeps_is_the_subnets_not_the_blocks() {
     let subnet = net("10.0.0.0/24");
     for kept in [0, 1, 2, 3, 255] {
-        assert!(
-            reserved_by_aws(Ipv4Addr::new(10, 0, 0, kept), subnet),
-            "{kept}"
-        );
+        assert!(reserved(Ipv4Addr::new(10, 0, 0, kept), subnet), "{kept}");
     }
     // The first of the block is no first of the subnet.
     let block = block("10.0.0.16/28", &[]);

@@ -1,9 +1,9 @@
 //! The reader of the objects and rights that a verdict depends on.
 
 use std::error::Error as StdError;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::admission::usage::{Subject, Use};
 use mooring_plan::admission::{Because, Denial};
 
@@ -40,7 +40,7 @@ pub struct Dependencies {
     /// The Node that a pod is bound to beforehand.
     pub node: Option<String>,
     /// The address whose `IPAddress` object says whose it is.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<Address>,
     /// The change cannot be undone: it is not allowed from a cache.
     pub irrevocable: bool,
 }

@@ -1,5 +1,6 @@
 //! The rules for `IP`s.
 
+use mooring_plan::address::Address;
 use mooring_plan::admission::address::check;
 use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Because, Denial};
@@ -32,7 +33,7 @@ pub fn validate_ip(change: &Change<Ip>, snapshot: &Snapshot) -> Verdict {
 
 /// The address that the request needs to know the reservation of.
 #[must_use]
-pub fn address_wanted(change: &Change<Ip>) -> Option<std::net::Ipv4Addr> {
+pub fn address_wanted(change: &Change<Ip>) -> Option<Address> {
     match change {
         Change::Create(ip) => wished_address(&ip.spec),
         Change::Update { old, new } if old.spec.address != new.spec.address => {
@@ -142,7 +143,7 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
 }
 
 /// The warning for a pod whose address is edited.
-fn exchange(ip: &Ip, wished: Option<std::net::Ipv4Addr>) -> Option<String> {
+fn exchange(ip: &Ip, wished: Option<Address>) -> Option<String> {
     let (status, from, to) = (ip.status.as_ref()?, ip.reserved_address()?, wished?);
     (from != to).then(|| {
         format!(

@@ -3,7 +3,6 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -15,6 +14,7 @@ use k8s_openapi::api::networking::v1::IPAddress;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
 use kube::core::DeserializeGuard;
 use kube::{Client, Resource};
+use mooring_plan::address::Address;
 use mooring_plan::admission::address::Parent;
 use mooring_plan::admission::usage::{Subject, Use};
 use serde::de::DeserializeOwned;
@@ -51,7 +51,7 @@ pub struct KubeReader {
     caches: Caches,
     lists: SingleFlight<Lists>,
     nodes: SingleFlightBy<String, NodeSeen>,
-    parents: SingleFlightBy<Ipv4Addr, Option<Parent>>,
+    parents: SingleFlightBy<Address, Option<Parent>>,
     ips: SingleFlightBy<String, IpSeen>,
     turns: Arc<Semaphore>,
 }
@@ -122,7 +122,7 @@ impl KubeReader {
     }
 
     /// The owner of the address; none where it cannot be read in time: the controller reads it again.
-    async fn parent(&self, address: Option<Ipv4Addr>) -> Option<Parent> {
+    async fn parent(&self, address: Option<Address>) -> Option<Parent> {
         let address = address?;
         let kind = ApiResource::erase::<IPAddress>(&());
         let reservations: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);

@@ -1,9 +1,9 @@
 //! The other objects that a verdict depends on, as they were at one moment.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use mooring_plan::address::Address;
 use mooring_plan::admission::address::{Asked, Block, Other, Parent};
 use mooring_plan::names::{BlockName, IpName};
 
@@ -82,7 +82,7 @@ impl Snapshot {
 
     /// The `IP` that has this address; if there is none, the one that asks for it.
     #[must_use]
-    pub fn ip_at(&self, address: Ipv4Addr) -> Option<&Ip> {
+    pub fn ip_at(&self, address: Address) -> Option<&Ip> {
         let asks = |ip: &&Arc<Ip>| wished_address(&ip.spec) == Some(address);
         let has = |ip: &&Arc<Ip>| ip.reserved_address() == Some(address);
         self.ips

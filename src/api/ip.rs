@@ -6,9 +6,9 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
+use mooring_plan::address::Address;
 use mooring_plan::names::{InterfaceId, PodKey};
 use serde::{Deserialize, Serialize};
-use std::net::Ipv4Addr;
 
 use super::names;
 
@@ -235,7 +235,7 @@ pub struct Refused {
 impl Ip {
     /// The address that was reserved for it, if one was.
     #[must_use]
-    pub fn reserved_address(&self) -> Option<Ipv4Addr> {
+    pub fn reserved_address(&self) -> Option<Address> {
         self.status.as_ref()?.address.as_deref()?.parse().ok()
     }
 

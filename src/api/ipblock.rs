@@ -4,14 +4,13 @@
     reason = "kubectl explain shows these lines as they are"
 )]
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use ipnet::Ipv4Net;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
-use mooring_plan::block::{BlockRange, ParseError};
+use mooring_plan::address::{Cidr, ParseError};
+use mooring_plan::block::BlockRange;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// `spec.failoverAfter` where it is left out.
 const FAILOVER_AFTER: &str = "30s";
@@ -254,7 +253,7 @@ impl IpBlock {
     /// The subnet's CIDRs as the controller saw them; empty until its first look. One that does not
     /// parse is left out: the controller writes them canonically.
     #[must_use]
-    pub fn subnet_cidrs(&self) -> Vec<Ipv4Net> {
+    pub fn subnet_cidrs(&self) -> Vec<Cidr> {
         let cidrs = self
             .status
             .as_ref()

@@ -3,11 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
-
-use ipnet::Ipv4Net;
 
 use super::{Because, Denial};
+use crate::address::{Address, Cidr};
 use crate::block::{BlockRange, Unusable};
 use crate::names::{BlockName, IpName, listed};
 
@@ -19,7 +17,7 @@ pub struct Block {
     /// Its addresses.
     pub range: BlockRange,
     /// Its subnet's CIDRs; empty until the controller has looked.
-    pub subnets: Vec<Ipv4Net>,
+    pub subnets: Vec<Cidr>,
     /// Whether it is being deleted.
     pub deleting: bool,
 }
@@ -30,9 +28,9 @@ pub struct Other {
     /// Its name.
     pub name: IpName,
     /// `spec.address`.
-    pub wished: Option<Ipv4Addr>,
+    pub wished: Option<Address>,
     /// `status.address`.
-    pub reserved: Option<Ipv4Addr>,
+    pub reserved: Option<Address>,
     /// The block that it names or is reserved in.
     pub block: Option<BlockName>,
     /// Whether it is being deleted.
@@ -54,7 +52,7 @@ pub struct Asked {
     /// Its name.
     pub name: IpName,
     /// `spec.address`.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<Address>,
     /// `spec.block`.
     pub block: Option<BlockName>,
 }
@@ -156,7 +154,7 @@ pub fn check<'a>(
     Ok(block)
 }
 
-fn usable(asked: &Asked, address: Ipv4Addr, block: &Block) -> Result<(), Denial> {
+fn usable(asked: &Asked, address: Address, block: &Block) -> Result<(), Denial> {
     let (ip, name, range) = (&asked.name, &block.name, &block.range);
     let (what, way_out) = match block.range.check(address, &block.subnets) {
         Ok(()) => return Ok(()),
@@ -190,7 +188,7 @@ fn usable(asked: &Asked, address: Ipv4Addr, block: &Block) -> Result<(), Denial>
 
 fn unused(
     asked: &Asked,
-    address: Ipv4Addr,
+    address: Address,
     others: &[Other],
     parent: Option<&Parent>,
 ) -> Result<(), Denial> {

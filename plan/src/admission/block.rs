@@ -3,10 +3,10 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
 use super::address::{Block, Other};
 use super::{Because, Denial};
+use crate::address::Address;
 use crate::block::BlockRange;
 use crate::names::{BlockName, listed};
 
@@ -37,7 +37,7 @@ pub fn check_range(name: &BlockName, range: &BlockRange, blocks: &[Block]) -> Re
 }
 
 /// The address that an `IP` of the block has, or asks for.
-fn address_in(ip: &Other, name: &BlockName, range: &BlockRange) -> Option<Ipv4Addr> {
+fn address_in(ip: &Other, name: &BlockName, range: &BlockRange) -> Option<Address> {
     let address = ip.reserved.or(ip.wished)?;
     let of_this = ip
         .block

@@ -1,9 +1,9 @@
 //! How many addresses of a block are in which state.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use core::net::Ipv4Addr;
 
 use super::lies_in;
+use crate::address::Address;
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::BlockName;
 use crate::objects::{Block, BlockSpec, BlockStatus};
@@ -34,14 +34,14 @@ impl Facts {
     pub(super) fn counts(&self, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Option<Counts> {
         let (subnet, inventory) = subnet.and_then(SubnetFacts::looked_at)?;
         let range = &spec.range;
-        let can_be_reserved = |address: &Ipv4Addr| range.is_allocatable(*address, &subnet.cidrs);
+        let can_be_reserved = |address: &Address| range.is_allocatable(*address, &subnet.cidrs);
         let cidr = range.cidr();
         let reservations = self.reservations.within(cidr.network(), cidr.broadcast());
         let of_ips = self.ips.values().filter_map(|ip| ip.status.address);
-        let reserved: BTreeSet<Ipv4Addr> =
+        let reserved: BTreeSet<Address> =
             reservations.chain(of_ips).filter(can_be_reserved).collect();
         let found_taken = self.memory.values().flat_map(|memory| memory.taken.keys());
-        let foreign: BTreeSet<Ipv4Addr> = inventory
+        let foreign: BTreeSet<Address> = inventory
             .addresses()
             .map(|(address, _)| *address)
             .chain(inventory.delegated())

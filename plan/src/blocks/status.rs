@@ -4,10 +4,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
-use ipnet::Ipv4Net;
-
+use crate::address::{Address, Cidr};
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, Millis, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
@@ -127,13 +125,13 @@ impl Facts {
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
         now: Millis,
-    ) -> Vec<(Ipv4Addr, InterfaceId)> {
+    ) -> Vec<(Address, InterfaceId)> {
         let Some((subnet, inventory)) =
             subnet.and_then(|subnet| Some((subnet, subnet.inventory()?)))
         else {
             return Vec::new();
         };
-        let ours: BTreeSet<Ipv4Addr> = self.ips.values().flat_map(Ip::addresses).collect();
+        let ours: BTreeSet<Address> = self.ips.values().flat_map(Ip::addresses).collect();
         let interval = self.settings.inventory_interval;
         inventory
             .addresses()
@@ -231,7 +229,7 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
     };
     let range = spec.range.cidr();
     let outside =
-        |cidr: &Ipv4Net| !cidr.contains(&range.network()) && !range.contains(&cidr.network());
+        |cidr: &Cidr| !cidr.contains(&range.network()) && !range.contains(&cidr.network());
     if subnet.cidrs.iter().all(outside) {
         let message = format!(
             "{range} does not lie in subnet {id}: correct spec.cidr, or make a block with another spec.subnetID"
@@ -267,7 +265,7 @@ fn shared_with_cni(carriers: &[(&Node, bool)]) -> Finding {
     Finding::heard("SharedWithCNI", Reason::SharedWithCNI, message)
 }
 
-fn orphaned(orphans: &[(Ipv4Addr, InterfaceId)]) -> Finding {
+fn orphaned(orphans: &[(Address, InterfaceId)]) -> Finding {
     if orphans.is_empty() {
         let message = "every address of the block that is on an interface belongs to an IP";
         return Finding::none("OrphanedAddress", message);

@@ -3,6 +3,7 @@
 use super::conditions::{Attachment, build};
 use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
+use crate::address::Address;
 use crate::objects::{Claim, Hold, IpStatus};
 use crate::step::{StatusWrite, Step};
 
@@ -55,7 +56,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
 /// A claim without a Record may have sent an Assign that has not landed yet, and so may one whose first
 /// Assign was never answered: two agreeing inventories begun ten seconds later have to show the address
 /// nowhere of ours.
-fn late_call_possible(world: &World<'_>, address: core::net::Ipv4Addr) -> Option<Next> {
+fn late_call_possible(world: &World<'_>, address: Address) -> Option<Next> {
     let (since, settled) = world.memory.detaching.unwrap_or((world.now, false));
     if settled || world.proven_off(address, since) {
         return None;

@@ -1,12 +1,13 @@
 //! An address that is changed: the new one is reserved first; only then is the old one let go.
 
 use alloc::format;
-use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, Trouble, build, claimed};
 use super::reserve::Unreserved;
 use super::{Next, World};
-use crate::facts::{LATE_CALL, SubnetFacts};
+use crate::address::Address;
+use crate::ec2::LATE_CALL;
+use crate::facts::SubnetFacts;
 use crate::names::{InterfaceId, Millis};
 use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
@@ -14,7 +15,7 @@ use crate::step::{Call, Read, StatusWrite, Write};
 
 impl World<'_> {
     /// The address that the wish names, if it is another than the one reserved.
-    fn other_address(&self) -> Option<Ipv4Addr> {
+    fn other_address(&self) -> Option<Address> {
         let wished = self.ip.wish.as_ref().ok()?.address?;
         (Some(wished) != self.ip.status.address).then_some(wished)
     }
@@ -132,7 +133,7 @@ impl World<'_> {
     /// The claim of the same pod and place on another address.
     fn change_to(
         &self,
-        new: Ipv4Addr,
+        new: Address,
         holder: &Pod,
         target: &Target,
         taken_from: Option<&InterfaceId>,
@@ -193,7 +194,7 @@ impl World<'_> {
 
     /// Is an address on none of our interfaces, and will not be put there by an Assign that is still on
     /// its way? Else what to do for it. One that was edited away may have been claimed and not recorded.
-    pub(crate) fn off_for_good(&self, address: Ipv4Addr) -> Result<(), Next> {
+    pub(crate) fn off_for_good(&self, address: Address) -> Result<(), Next> {
         self.off(address)?;
         let status = &self.ip.status;
         let never_there = status.previous.iter().all(|entry| entry.address != address);
@@ -205,7 +206,7 @@ impl World<'_> {
 
     /// Do two agreeing inventories show the address nowhere of ours, both begun when no call from before
     /// that moment can land any more?
-    pub(crate) fn proven_off(&self, address: Ipv4Addr, before: Millis) -> bool {
+    pub(crate) fn proven_off(&self, address: Address, before: Millis) -> bool {
         let location = self.locate(address);
         let nowhere = location
             .on
@@ -217,7 +218,7 @@ impl World<'_> {
 
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
     /// to do for it.
-    pub(crate) fn off(&self, address: Ipv4Addr) -> Result<(), Next> {
+    pub(crate) fn off(&self, address: Address) -> Result<(), Next> {
         let soon = self.soon();
         let status = &self.ip.status;
         let mut places = status

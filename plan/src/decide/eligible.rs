@@ -4,7 +4,8 @@ use alloc::string::String;
 
 use super::World;
 use crate::cloud::Interface;
-use crate::facts::{DESCRIBE_LAG, SubnetFacts};
+use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
+use crate::facts::SubnetFacts;
 use crate::names::{
     InstanceId, InstanceType, InterfaceId, IpName, Millis, NodeName, Place, PodUid,
 };
@@ -17,9 +18,6 @@ const DENIED_AGAIN: Millis = Millis::seconds(60);
 
 /// Up to eight minutes.
 const DENIED_DOUBLINGS: u32 = 3;
-
-/// The tag that keeps the VPC CNI's hands off an interface.
-const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
 /// Where a pod's address would go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,13 +1,13 @@
 //! An IP that nobody holds: reserved, given to the first pod that may have it, or taken down.
 
 use alloc::format;
-use core::net::Ipv4Addr;
 
 use super::choose::Choice;
 use super::conditions::{Attachment, Trouble, build};
 use super::reserve::{ASK_AGAIN, Unreserved};
 use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
+use crate::address::Address;
 use crate::facts::SubnetFacts;
 use crate::objects::{Block, BlockSpec, IpStatus, Reservation};
 use crate::reason::Reason;
@@ -62,7 +62,7 @@ pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
 /// The oldest that may have it gets it.
 fn assign_to_somebody(
     world: &World<'_>,
-    address: Ipv4Addr,
+    address: Address,
     reserved: Result<(), Trouble>,
     notices: &mut Notices,
 ) -> Next {
@@ -174,7 +174,7 @@ fn allocate(
     block: &Block,
     spec: &BlockSpec,
     subnet: &SubnetFacts,
-) -> Result<Ipv4Addr, Unreserved> {
+) -> Result<Address, Unreserved> {
     // One of another block is let go once the new one is in the status.
     let of_block = |reservation: &&Reservation| spec.range.contains(reservation.address);
     if let Some(mine) = world
@@ -199,7 +199,7 @@ fn allocate(
             ))));
         }
     }
-    let taken = |address: Ipv4Addr| {
+    let taken = |address: Address| {
         world.facts.reservations.get(address).is_some()
             || world.taken_lately(address)
             || subnet

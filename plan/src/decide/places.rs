@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::conditions;
 use super::world::is_ours;
 use super::{Next, World};
-use crate::facts::LATE_CALL;
+use crate::address::Address;
+use crate::ec2::LATE_CALL;
 use crate::names::InterfaceId;
 use crate::objects::{Claim, Hold, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
 use crate::step::{StatusWrite, Write};
@@ -158,7 +159,7 @@ fn push(previous: &mut Vec<Previous>, entry: Previous) {
     previous.push(entry);
 }
 
-pub(crate) fn entry_of(claim: &Claim, target: &Target, address: core::net::Ipv4Addr) -> Previous {
+pub(crate) fn entry_of(claim: &Claim, target: &Target, address: Address) -> Previous {
     Previous {
         address,
         interface: target.place.interface.clone(),

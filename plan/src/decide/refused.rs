@@ -2,11 +2,11 @@
 
 use alloc::format;
 use alloc::string::String;
-use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, build};
 use super::trouble::{denied, previous_full};
 use super::{Next, Notices, World, conditions};
+use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
 use crate::names::Millis;
@@ -68,7 +68,7 @@ pub(crate) fn refused_for_good(
 /// before need not wait for that without its address.
 fn denied_to_all(
     world: &World<'_>,
-    address: Ipv4Addr,
+    address: Address,
     target: &Target,
 ) -> Option<(Reason, Millis, String)> {
     let on = world.locate(address).on?;

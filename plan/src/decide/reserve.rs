@@ -3,12 +3,12 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
 use super::conditions::Trouble;
 use super::trouble::kept_for_good;
 use super::world::is_ours;
 use super::{Next, World};
+use crate::address::Address;
 use crate::block::Unusable;
 use crate::facts::SubnetFacts;
 use crate::names::Millis;
@@ -52,7 +52,7 @@ impl<'a> World<'a> {
                 format!("there are: {}", names.join(", "))
             }
         };
-        let holding = |address: Ipv4Addr| {
+        let holding = |address: Address| {
             self.facts.blocks.values().filter(move |block| {
                 block
                     .spec
@@ -124,7 +124,7 @@ impl<'a> World<'a> {
     }
 
     /// Keeps the reservation of the address that the status has.
-    pub(crate) fn keep(&self, address: Ipv4Addr) -> Result<(), Unreserved> {
+    pub(crate) fn keep(&self, address: Address) -> Result<(), Unreserved> {
         let Some(block) = self.block else {
             let name = self
                 .ip
@@ -147,13 +147,13 @@ impl<'a> World<'a> {
 
     /// Did somebody else have it when it was last to be made ours, or was asked for? No watch of ours may show
     /// who, nor that it is free again.
-    pub(crate) fn taken_lately(&self, address: Ipv4Addr) -> bool {
+    pub(crate) fn taken_lately(&self, address: Address) -> bool {
         let taken = self.memory.taken.get(&address);
         taken.is_some_and(|(asked, _)| self.now < asked.plus(ASK_AGAIN))
     }
 
     /// Makes an address ours, or says who has it.
-    pub(crate) fn reserve(&self, block: &'a Block, address: Ipv4Addr) -> Result<(), Unreserved> {
+    pub(crate) fn reserve(&self, block: &'a Block, address: Address) -> Result<(), Unreserved> {
         let ip = self.ip;
         if let Some(reservation) = self.own_reservation(address) {
             return self.adopted(reservation);
@@ -252,14 +252,14 @@ impl<'a> World<'a> {
     }
 }
 
-pub(crate) fn in_use(address: Ipv4Addr, by: &str) -> Trouble {
+pub(crate) fn in_use(address: Address, by: &str) -> Trouble {
     Trouble::new(
         Reason::AddressInUse,
         format!("{address} is reserved by {by}: choose another address, or delete that one first"),
     )
 }
 
-fn unusable(block: &Block, spec: &BlockSpec, address: Ipv4Addr, why: Unusable) -> Unreserved {
+fn unusable(block: &Block, spec: &BlockSpec, address: Address, why: Unusable) -> Unreserved {
     let name = &block.name;
     match why {
         Unusable::OutsideBlock => Unreserved::trouble(

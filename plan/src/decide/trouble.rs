@@ -2,11 +2,11 @@
 
 use alloc::format;
 use alloc::string::ToString;
-use core::net::Ipv4Addr;
 
 use super::conditions::{Attachment, Trouble};
 use super::told::HEALTHY_ATTACH;
 use super::{Next, Notices, World};
+use crate::address::Address;
 use crate::facts::{Immovable, SubnetFacts};
 use crate::names::InterfaceId;
 use crate::outcome::{Action, Outcome};
@@ -80,7 +80,7 @@ pub(crate) fn throttled(world: &World<'_>, action: Action) -> Option<Notice> {
 }
 
 /// Somebody else has the address on an interface that our status does not explain.
-pub(crate) fn foreign(world: &World<'_>, address: Ipv4Addr, on: &InterfaceId) -> Trouble {
+pub(crate) fn foreign(world: &World<'_>, address: Address, on: &InterfaceId) -> Trouble {
     if let Some(kept) = world.immovable(address).filter(|kept| kept.on == on) {
         return kept_for_good(address, kept);
     }
@@ -94,7 +94,7 @@ pub(crate) fn foreign(world: &World<'_>, address: Ipv4Addr, on: &InterfaceId) ->
 }
 
 /// No call of anybody's gets the address off that interface.
-pub(crate) fn kept_for_good(address: Ipv4Addr, kept: Immovable<'_>) -> Trouble {
+pub(crate) fn kept_for_good(address: Address, kept: Immovable<'_>) -> Trouble {
     let on = kept.on;
     let message = match kept.prefix {
         None => format!(

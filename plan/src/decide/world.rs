@@ -1,8 +1,7 @@
 //! What is known, as seen from one IP.
 
-use core::net::Ipv4Addr;
-
 use super::Next;
+use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::facts::{Facts, Immovable, Location, Memory, PodSeen, SubnetFacts};
 use crate::names::{InterfaceId, IpName, IpUid, Millis, PodKey, PodUid};
@@ -68,7 +67,7 @@ impl<'a> World<'a> {
     }
 
     /// Where an address of the block is. Not fresh while there is no inventory.
-    pub(crate) fn locate(&self, address: Ipv4Addr) -> Location {
+    pub(crate) fn locate(&self, address: Address) -> Location {
         self.subnet().map_or_else(Location::default, |subnet| {
             subnet.locate(address, self.facts.settings.inventory_interval, self.now)
         })
@@ -108,7 +107,7 @@ impl<'a> World<'a> {
         self.memory.fresh(*begun, self.now).then_some(ip.as_ref())
     }
 
-    pub(crate) fn own_reservation(&self, address: Ipv4Addr) -> Option<&'a Reservation> {
+    pub(crate) fn own_reservation(&self, address: Address) -> Option<&'a Reservation> {
         self.facts
             .reservations
             .get(address)
@@ -121,19 +120,19 @@ impl<'a> World<'a> {
     }
 
     /// Does the last inventory, begun after our last write, show the address where nothing of ours explains it?
-    pub(crate) fn shown_on_foreign(&self, address: Ipv4Addr) -> bool {
+    pub(crate) fn shown_on_foreign(&self, address: Address) -> bool {
         self.subnet()
             .and_then(|subnet| subnet.shown_since(address, Millis(0)))
             .is_some_and(|on| !self.explained(address, on))
     }
 
     /// The interface that keeps the address for as long as it exists, if there is one.
-    pub(crate) fn immovable(&self, address: Ipv4Addr) -> Option<Immovable<'a>> {
+    pub(crate) fn immovable(&self, address: Address) -> Option<Immovable<'a>> {
         self.subnet()?.immovable(address)
     }
 
     /// Does the status say that we put the address on this interface?
-    pub(crate) fn explained(&self, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+    pub(crate) fn explained(&self, address: Address, interface: &InterfaceId) -> bool {
         if self.kept_by(address, interface) {
             return false;
         }
@@ -148,13 +147,13 @@ impl<'a> World<'a> {
     }
 
     /// Does this interface keep the address for as long as it exists? Then it is never ours there.
-    pub(crate) fn kept_by(&self, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+    pub(crate) fn kept_by(&self, address: Address, interface: &InterfaceId) -> bool {
         self.immovable(address)
             .is_some_and(|kept| kept.on == interface)
     }
 
     /// Does the user say that the address is to be taken off this interface, and can it be?
-    pub(crate) fn may_take_from(&self, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+    pub(crate) fn may_take_from(&self, address: Address, interface: &InterfaceId) -> bool {
         self.ip.take_from.as_ref() == Some(interface) && !self.kept_by(address, interface)
     }
 

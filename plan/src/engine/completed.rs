@@ -4,10 +4,10 @@ use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString as _};
-use core::net::Ipv4Addr;
 
 use super::pending_event::{PendingEvent, StatusEvent};
 use super::{Completion, Effect, Engine, Pacing, Report, Work};
+use crate::address::Address;
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::{IpName, Millis};
 use crate::objects::{Claim, Condition};
@@ -170,7 +170,7 @@ fn message_of(condition: Option<&Condition>) -> String {
     condition.map_or_else(String::new, |condition| condition.message.clone())
 }
 
-fn cleared(address: Option<Ipv4Addr>, before: Option<&Claim>) -> String {
+fn cleared(address: Option<Address>, before: Option<&Claim>) -> String {
     let address = address.map(|address| address.to_string());
     let address = address.unwrap_or_else(|| "the address".to_owned());
     let holder = before.map(|claim| format!(" for pod {}", claim.pod));

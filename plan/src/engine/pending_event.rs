@@ -1,8 +1,8 @@
 //! The Event that is posted once a write is done.
 
 use alloc::boxed::Box;
-use core::net::Ipv4Addr;
 
+use crate::address::Address;
 use crate::names::IpUid;
 use crate::objects::{Claim, IpStatus};
 use crate::step::StatusWrite;
@@ -13,7 +13,7 @@ pub(super) enum PendingEvent {
     /// Of a status write.
     Status(Box<StatusEvent>),
     /// Of a reservation that was let go.
-    Released(IpUid, Ipv4Addr),
+    Released(IpUid, Address),
 }
 
 /// A status write: what it is, what was there before, what is there then.

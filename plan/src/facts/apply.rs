@@ -6,9 +6,9 @@ mod reads;
 mod subnets;
 
 use alloc::collections::BTreeSet;
-use core::net::Ipv4Addr;
 
 use super::{Fact, Facts, Kind, NodeSeen, PodSeen, Touched};
+use crate::address::Address;
 use crate::names::{IpName, IpUid, Millis, NodeName, PodUid, ResourceVersion};
 use crate::objects::{Ip, Node, Pod, Reservation, UnreadableIp};
 
@@ -411,7 +411,7 @@ impl Facts {
     }
 
     /// Whose it was, and what may have its address now: also what found it taken by one that no watch shows.
-    pub(super) fn lose_reservation(&mut self, address: Ipv4Addr) -> Touched {
+    pub(super) fn lose_reservation(&mut self, address: Address) -> Touched {
         let mut touched = BTreeSet::new();
         let waiting = self.touched_by_freed([address].into_iter());
         for name in &waiting {

@@ -3,11 +3,11 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
 use super::Facts;
-use super::subnet::DESCRIBE_LAG;
+use crate::address::Address;
 use crate::cloud::Interface;
+use crate::ec2::DESCRIBE_LAG;
 use crate::names::{InterfaceId, Millis, SubnetId};
 
 /// An address that an inventory does not show where EC2 has put it by an answer of more than ten seconds before: a
@@ -15,7 +15,7 @@ use crate::names::{InterfaceId, Millis, SubnetId};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Contradiction {
     /// The address.
-    pub address: Ipv4Addr,
+    pub address: Address,
     /// Where it is by EC2's answer; None: nowhere.
     pub answered: Option<InterfaceId>,
     /// Where this inventory shows it; None: nowhere.
@@ -46,7 +46,7 @@ impl Facts {
             let addresses = interface.addresses.iter();
             shown.extend(addresses.map(|address| (*address, &interface.id)));
         }
-        let contradiction = |(address, own): (&Ipv4Addr, &super::subnet::OwnWrite)| {
+        let contradiction = |(address, own): (&Address, &super::subnet::OwnWrite)| {
             let shown = shown.get(address).copied();
             (shown != own.now_on.as_ref()).then(|| Contradiction {
                 address: *address,

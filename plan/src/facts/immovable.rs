@@ -1,11 +1,8 @@
 //! Addresses that EC2 neither moves nor takes off an interface: its primary one, and those of its delegated
 //! prefixes.
 
-use core::net::Ipv4Addr;
-
-use ipnet::Ipv4Net;
-
 use super::SubnetFacts;
+use crate::address::{Address, Cidr};
 use crate::names::InterfaceId;
 
 /// Why an address stays on its interface.
@@ -14,13 +11,13 @@ pub(crate) struct Immovable<'a> {
     /// The interface.
     pub(crate) on: &'a InterfaceId,
     /// The delegated prefix that it lies in; None: it is the primary address.
-    pub(crate) prefix: Option<Ipv4Net>,
+    pub(crate) prefix: Option<Cidr>,
 }
 
 impl SubnetFacts {
     /// The interface that keeps the address, as the last inventory shows it. An Assign makes neither a primary
     /// address nor a prefix: where it is one or lies in one, nothing of ours has put it.
-    pub(crate) fn immovable(&self, address: Ipv4Addr) -> Option<Immovable<'_>> {
+    pub(crate) fn immovable(&self, address: Address) -> Option<Immovable<'_>> {
         let inventory = self.inventory()?;
         let on = inventory.holder_of(address)?;
         let interface = inventory.interfaces.get(on)?;

@@ -1,8 +1,8 @@
 //! Where facts are found by what they name: a scan of thousands at every event would be felt.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use core::net::Ipv4Addr;
 
+use crate::address::Address;
 use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
 use crate::objects::{Claim, Ip, Node, Pod, Reservation};
 
@@ -50,7 +50,7 @@ pub(crate) struct Index {
     /// IPs that are claimed, by their block.
     claimed_in: Sets<BlockName, IpName>,
     /// IPs by the addresses that they have, may still have somewhere, or wish.
-    ips_about: Sets<Ipv4Addr, IpName>,
+    ips_about: Sets<Address, IpName>,
     without_address: BTreeSet<IpName>,
     pods_called: Sets<PodKey, PodUid>,
     /// Pods by the Node that they are bound to; None: to none yet.
@@ -167,7 +167,7 @@ impl Index {
     }
 
     /// Those that have the address, may still have it somewhere, or wish it.
-    pub(crate) fn ips_about(&self, address: Ipv4Addr) -> impl Iterator<Item = &IpName> {
+    pub(crate) fn ips_about(&self, address: Address) -> impl Iterator<Item = &IpName> {
         self.ips_about.of(&address)
     }
 
@@ -198,12 +198,12 @@ impl Index {
 /// The reservations that are known, by address and by the IPs that they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Reservations {
-    at: BTreeMap<Ipv4Addr, Reservation>,
-    of: Sets<IpUid, Ipv4Addr>,
+    at: BTreeMap<Address, Reservation>,
+    of: Sets<IpUid, Address>,
 }
 
 impl Reservations {
-    pub(crate) fn get(&self, address: Ipv4Addr) -> Option<&Reservation> {
+    pub(crate) fn get(&self, address: Address) -> Option<&Reservation> {
         self.at.get(&address)
     }
 
@@ -220,7 +220,7 @@ impl Reservations {
         self.at.values_mut()
     }
 
-    pub(crate) fn within(&self, from: Ipv4Addr, to: Ipv4Addr) -> impl Iterator<Item = Ipv4Addr> {
+    pub(crate) fn within(&self, from: Address, to: Address) -> impl Iterator<Item = Address> {
         self.at.range(from..=to).map(|(address, _)| *address)
     }
 
@@ -233,7 +233,7 @@ impl Reservations {
         self.at.insert(address, reservation);
     }
 
-    pub(super) fn remove(&mut self, address: Ipv4Addr) -> Option<Reservation> {
+    pub(super) fn remove(&mut self, address: Address) -> Option<Reservation> {
         let gone = self.at.remove(&address)?;
         for uid in gone.label.iter().chain(&gone.owner) {
             self.of.remove(uid, &address);

@@ -6,11 +6,9 @@
 use alloc::collections::BTreeSet;
 
 use super::{Facts, Touched};
+use crate::ec2::TYPES_AT_ONCE;
 use crate::names::{InstanceType, Millis};
 use crate::outcome::Outcome;
-
-/// As many types as EC2 takes in one question.
-const AT_ONCE: usize = 100;
 
 /// A question that failed for another reason than its types is asked again after this long.
 const AGAIN: Millis = Millis::seconds(60);
@@ -38,7 +36,7 @@ impl Facts {
         let of_types = outcome == Outcome::Invalid;
         for kind in types {
             let before = self.limits_unanswered.get(&kind);
-            let at_once = before.map_or(AT_ONCE, |before| before.at_once);
+            let at_once = before.map_or(TYPES_AT_ONCE, |before| before.at_once);
             let unanswered = match asked {
                 2.. if of_types => LimitUnanswered {
                     again: now,
@@ -69,7 +67,7 @@ impl Facts {
             .collect();
         let due = unknown.into_iter().filter_map(|kind| {
             let Some(unanswered) = self.limits_unanswered.get(kind) else {
-                return Some((AT_ONCE, kind));
+                return Some((TYPES_AT_ONCE, kind));
             };
             (unanswered.again <= now).then_some((unanswered.at_once, kind))
         });

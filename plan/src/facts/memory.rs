@@ -3,17 +3,15 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
-use core::net::Ipv4Addr;
 
 use super::failures::Failures;
+use crate::address::Address;
+use crate::ec2::LATE_CALL;
 use crate::names::{InterfaceId, Millis, PodUid};
 use crate::objects::{Claim, Hold, Ip, Pod};
 
 /// A quorum read is good for a destructive step for this long, and until the next write.
 pub(crate) const READ_FRESH: Millis = Millis::seconds(5);
-
-/// A call may still land for this long after it was sent.
-pub(crate) const LATE_CALL: Millis = Millis::seconds(10);
 
 /// A pod, and what this process saw of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,7 +39,7 @@ pub struct Memory {
     pub(crate) gone: BTreeSet<PodUid>,
     /// Addresses taken off interfaces since the claim, as EC2 confirmed; true: it was known to be there, so that it is
     /// nowhere now.
-    pub(crate) unassigned: BTreeMap<(InterfaceId, Ipv4Addr), bool>,
+    pub(crate) unassigned: BTreeMap<(InterfaceId, Address), bool>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
     /// Until then an Assign may have left whose answer nobody had: of the process before this one, or of
@@ -60,9 +58,9 @@ pub struct Memory {
     /// When the present `status.refused` was first seen.
     pub(crate) refused_seen: Millis,
     /// Addresses that `Reserve` found taken, when that was last seen, and by whom.
-    pub(crate) taken: BTreeMap<Ipv4Addr, (Millis, String)>,
+    pub(crate) taken: BTreeMap<Address, (Millis, String)>,
     /// The address whose `IPAddress` this process wrote for the IP as it is now, at this very version.
-    pub(crate) adopted: Option<Ipv4Addr>,
+    pub(crate) adopted: Option<Address>,
     /// What failed, and waits.
     pub(crate) failures: Failures,
 }

@@ -2,13 +2,12 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
-
-use ipnet::Ipv4Net;
 
 use super::index::Sets;
+use crate::address::{Address, Cidr, addresses, span};
 use crate::backoff::{self, Backoff};
 use crate::cloud::Interface;
+use crate::ec2::DESCRIBE_LAG;
 use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
 use crate::objects::Ip;
 use crate::outcome::Outcome;
@@ -16,10 +15,6 @@ use crate::outcome::Outcome;
 /// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
 /// consistent); the second look follows after this long.
 const SECOND_LOOK: Millis = Millis::seconds(2);
-
-/// What an inventory says against our own write is believed only from one begun so long after it:
-/// Describe may lag, and a repair that is not needed costs the holder its readiness.
-pub(crate) const DESCRIBE_LAG: Millis = Millis::seconds(10);
 
 /// However short the interval: an inventory is good for at least this long.
 const LEAST_FRESH: Millis = Millis::seconds(10);
@@ -31,9 +26,9 @@ pub struct Inventory {
     pub begun: Millis,
     /// The interfaces.
     pub interfaces: BTreeMap<InterfaceId, Interface>,
-    at: BTreeMap<Ipv4Addr, InterfaceId>,
+    at: BTreeMap<Address, InterfaceId>,
     /// Delegated prefixes by their first address. They have no address in common.
-    prefixes: BTreeMap<Ipv4Addr, (Ipv4Net, InterfaceId)>,
+    prefixes: BTreeMap<Address, (Cidr, InterfaceId)>,
     of_instance: Sets<InstanceId, InterfaceId>,
 }
 
@@ -51,7 +46,7 @@ impl Inventory {
         let prefixes = list
             .iter()
             .flat_map(|interface| {
-                let of = |prefix: &Ipv4Net| (prefix.network(), (*prefix, interface.id.clone()));
+                let of = |prefix: &Cidr| (prefix.network(), (*prefix, interface.id.clone()));
                 interface.prefixes.iter().map(of)
             })
             .collect();
@@ -82,28 +77,25 @@ impl Inventory {
 
     /// The interface that it shows the address on, by itself or in a delegated prefix.
     #[must_use]
-    pub fn holder_of(&self, address: Ipv4Addr) -> Option<&InterfaceId> {
+    pub fn holder_of(&self, address: Address) -> Option<&InterfaceId> {
         let in_prefix = || self.prefix_of(address).map(|(_, on)| on);
         self.at.get(&address).or_else(in_prefix)
     }
 
     /// The delegated prefix that the address lies in, and the interface that has it.
-    pub(crate) fn prefix_of(&self, address: Ipv4Addr) -> Option<(Ipv4Net, &InterfaceId)> {
+    pub(crate) fn prefix_of(&self, address: Address) -> Option<(Cidr, &InterfaceId)> {
         let (_, (prefix, on)) = self.prefixes.range(..=address).next_back()?;
         prefix.contains(&address).then_some((*prefix, on))
     }
 
     /// Every address of the delegated prefixes.
-    pub(crate) fn delegated(&self) -> impl Iterator<Item = Ipv4Addr> {
-        let spans = self.prefixes.values().map(|(prefix, _)| {
-            let last = u32::from(prefix.broadcast());
-            u32::from(prefix.network())..=last
-        });
-        spans.flatten().map(Ipv4Addr::from)
+    pub(crate) fn delegated(&self) -> impl Iterator<Item = Address> {
+        let prefixes = self.prefixes.values();
+        prefixes.flat_map(|(prefix, _)| addresses(span(*prefix)))
     }
 
     /// Every address that it shows by itself, with its interface.
-    pub fn addresses(&self) -> impl Iterator<Item = (&Ipv4Addr, &InterfaceId)> {
+    pub fn addresses(&self) -> impl Iterator<Item = (&Address, &InterfaceId)> {
         self.at.iter()
     }
 
@@ -125,7 +117,7 @@ pub(crate) struct OwnWrite {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfInterest<'a> {
     /// Addresses that an IP has, may still have somewhere, or wishes.
-    addresses: BTreeSet<Ipv4Addr>,
+    addresses: BTreeSet<Address>,
     /// Interfaces that an IP's address is on, or may be.
     interfaces: BTreeSet<&'a InterfaceId>,
 }
@@ -167,7 +159,7 @@ impl Location {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubnetFacts {
     /// Its CIDRs; empty until `DescribeSubnets` has answered.
-    pub cidrs: Vec<Ipv4Net>,
+    pub cidrs: Vec<Cidr>,
     /// `DescribeSubnets` was asked in vain.
     pub(crate) unread: Option<Backoff>,
     /// EC2's word on that.
@@ -184,13 +176,13 @@ pub struct SubnetFacts {
     pub(crate) failed: Option<Backoff>,
     /// With EC2's word.
     pub(crate) failed_with: Option<Outcome>,
-    pub(crate) own: BTreeMap<Ipv4Addr, OwnWrite>,
+    pub(crate) own: BTreeMap<Address, OwnWrite>,
     /// The addresses that own writes put on an interface.
-    own_on: Sets<InterfaceId, Ipv4Addr>,
+    own_on: Sets<InterfaceId, Address>,
     /// Addresses of which a call's outcome is not known, since when.
-    pub(crate) unknown: BTreeMap<Ipv4Addr, Millis>,
+    pub(crate) unknown: BTreeMap<Address, Millis>,
     /// Addresses that an IP explained until then: no inventory begun before says that nobody does.
-    pub(crate) explained: BTreeMap<Ipv4Addr, Millis>,
+    pub(crate) explained: BTreeMap<Address, Millis>,
 }
 
 impl SubnetFacts {
@@ -212,7 +204,7 @@ impl SubnetFacts {
     }
 
     /// EC2 answered a write of ours.
-    pub(crate) fn wrote(&mut self, address: Ipv4Addr, own: OwnWrite) {
+    pub(crate) fn wrote(&mut self, address: Address, own: OwnWrite) {
         if let Some(on) = own.now_on.clone() {
             self.own_on.insert(on, address);
         }
@@ -305,7 +297,7 @@ impl SubnetFacts {
             !over
         });
         // What we wrote and do not see, or saw move by itself, gets its second look soon.
-        let shown = |address: &Ipv4Addr| {
+        let shown = |address: &Address| {
             let last = self.last.as_ref()?;
             last.holder_of(*address)
         };
@@ -347,7 +339,7 @@ impl SubnetFacts {
 
     /// Where the address is.
     #[must_use]
-    pub fn locate(&self, address: Ipv4Addr, interval: Millis, now: Millis) -> Location {
+    pub fn locate(&self, address: Address, interval: Millis, now: Millis) -> Location {
         let Some(last) = &self.last else {
             return Location::default();
         };
@@ -366,7 +358,7 @@ impl SubnetFacts {
     }
 
     /// When the older of two inventories was begun that show the address alike, with no own write over them.
-    pub(super) fn agreed_since(&self, address: Ipv4Addr) -> Option<Millis> {
+    pub(super) fn agreed_since(&self, address: Address) -> Option<Millis> {
         let (last, before) = self.last.as_ref().zip(self.before.as_ref())?;
         let on = last.holder_of(address);
         let alike = before.holder_of(address) == on
@@ -375,7 +367,7 @@ impl SubnetFacts {
     }
 
     /// The interface that the last inventory shows an address on, and its instance.
-    pub(super) fn shown(&self, address: Ipv4Addr) -> Option<(&InterfaceId, Option<&InstanceId>)> {
+    pub(super) fn shown(&self, address: Address) -> Option<(&InterfaceId, Option<&InstanceId>)> {
         let last = self.last.as_ref()?;
         let on = last.holder_of(address)?;
         Some((on, last.instance_of(on)))
@@ -383,7 +375,7 @@ impl SubnetFacts {
 
     /// The interface that the last inventory shows an address on, if it was begun so long after our last
     /// write of it.
-    pub(crate) fn shown_since(&self, address: Ipv4Addr, lag: Millis) -> Option<&InterfaceId> {
+    pub(crate) fn shown_since(&self, address: Address, lag: Millis) -> Option<&InterfaceId> {
         let last = self.last.as_ref()?;
         let own = self.own.get(&address);
         let later = own.is_none_or(|own| last.begun > own.answered.plus(lag));

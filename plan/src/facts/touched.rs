@@ -2,9 +2,9 @@
 //! thousands a look. Where it is not sure, more.
 
 use alloc::collections::BTreeSet;
-use core::net::Ipv4Addr;
 
 use super::{Facts, NodeSeen};
+use crate::address::Address;
 use crate::names::{BlockName, InstanceId, InterfaceId, IpName, Millis, NodeName, SubnetId};
 use crate::objects::{Block, Hold, Ip, Pod, Reservation};
 
@@ -119,7 +119,7 @@ impl Facts {
     /// These addresses are nobody's any more: who wishes one of them, or any that is free.
     pub(super) fn touched_by_freed(
         &self,
-        freed: impl Iterator<Item = Ipv4Addr>,
+        freed: impl Iterator<Item = Address>,
     ) -> BTreeSet<IpName> {
         let waiting = freed.flat_map(|address| self.index.ips_about(address));
         waiting

@@ -1,7 +1,7 @@
 //! An `IPBlock`.
 
 use kube::core::DynamicObject;
-use mooring_plan::block::ParseError;
+use mooring_plan::address::ParseError;
 use mooring_plan::names::{BlockName, Millis, SubnetId};
 use mooring_plan::objects::{Block, BlockSpec};
 

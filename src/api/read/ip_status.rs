@@ -1,6 +1,7 @@
 //! An `IP`'s status, both ways.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use mooring_plan::address::Address;
 use mooring_plan::names::{
     BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
 };
@@ -10,7 +11,6 @@ use mooring_plan::objects::{
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Moved;
 use serde_json::Value;
-use std::net::Ipv4Addr;
 
 use super::{Problem, conditions};
 use crate::api;
@@ -71,7 +71,7 @@ pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
     })
 }
 
-fn address(field: &'static str, text: &str) -> Result<Ipv4Addr, Problem> {
+fn address(field: &'static str, text: &str) -> Result<Address, Problem> {
     text.parse().map_err(|_| Problem::Field {
         field,
         text: text.to_owned(),

@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::networking::v1::{IPAddressSpec, ParentReference};
 use kube::core::DynamicObject;
+use mooring_plan::address::Address;
 use mooring_plan::names::{IpName, IpUid};
 use mooring_plan::objects::Reservation;
-use std::net::Ipv4Addr;
 
 use super::{Problem, Unreadable, has_finalizer, label, name, part, uid, version_of};
 use crate::api::names;
@@ -34,7 +34,7 @@ pub fn parent(ip: &IpName) -> ParentReference {
 fn read(object: &DynamicObject) -> Result<Reservation, Problem> {
     let meta = &object.metadata;
     let text = name(meta)?;
-    let address: Ipv4Addr = text.parse().map_err(|_| Problem::Field {
+    let address: Address = text.parse().map_err(|_| Problem::Field {
         field: "metadata.name",
         text: text.to_owned(),
         wanted: "an IPv4 address",

@@ -1,8 +1,6 @@
 //! The spec of an `IP`.
 
-use std::net::Ipv4Addr;
-
-use mooring_plan::block::{ParseError, parse_address};
+use mooring_plan::address::{Address, ParseError, parse_address};
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::BlockName;
 use mooring_plan::objects::Wish;
@@ -50,6 +48,6 @@ pub fn wish(spec: &IpSpec) -> Result<Wish, UnreadableWish> {
 
 /// The address that a spec asks for; none where the spec cannot be read.
 #[must_use]
-pub fn wished_address(spec: &IpSpec) -> Option<Ipv4Addr> {
+pub fn wished_address(spec: &IpSpec) -> Option<Address> {
     wish(spec).ok()?.address
 }

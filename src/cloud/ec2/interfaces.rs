@@ -1,9 +1,7 @@
 //! Network interfaces and the addresses on them.
 
-use std::net::Ipv4Addr;
-
 use aws_sdk_ec2::types::{AttachmentStatus, Filter, NetworkInterface};
-use ipnet::Ipv4Net;
+use mooring_plan::address::{Address, Cidr};
 use mooring_plan::cloud::{Interface, Reassign};
 use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
 use mooring_plan::outcome::Action;
@@ -24,7 +22,7 @@ impl Ec2 {
     pub async fn assign(
         &self,
         interface: &InterfaceId,
-        addresses: &[Ipv4Addr],
+        addresses: &[Address],
         reassign: Reassign,
     ) -> Result<(), CloudError> {
         // Without an address EC2 would refuse, or choose one itself if a count were given.
@@ -52,7 +50,7 @@ impl Ec2 {
     pub async fn unassign(
         &self,
         interface: &InterfaceId,
-        addresses: &[Ipv4Addr],
+        addresses: &[Address],
     ) -> Result<(), CloudError> {
         if addresses.is_empty() {
             return Ok(());
@@ -110,7 +108,7 @@ fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, Cl
     let subnet = answer.has(interface.subnet_id, "subnet of an interface")?;
     let primary = interface
         .private_ip_address
-        .map(|text| answer.reads::<Ipv4Addr, _>(&text, "primary address"))
+        .map(|text| answer.reads::<Address, _>(&text, "primary address"))
         .transpose()?;
     let mut addresses = interface
         .private_ip_addresses
@@ -118,7 +116,7 @@ fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, Cl
         .into_iter()
         .map(|address| {
             let text = answer.has(address.private_ip_address, "address in a set of addresses")?;
-            answer.reads::<Ipv4Addr, _>(&text, "address")
+            answer.reads::<Address, _>(&text, "address")
         })
         .collect::<Result<std::collections::BTreeSet<_>, _>>()?;
     addresses.extend(primary);
@@ -128,7 +126,7 @@ fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, Cl
         .into_iter()
         .map(|prefix| {
             let text = answer.has(prefix.ipv4_prefix, "prefix in a set of prefixes")?;
-            answer.reads::<Ipv4Net, _>(&text, "prefix")
+            answer.reads::<Cidr, _>(&text, "prefix")
         })
         .collect::<Result<Vec<_>, _>>()?;
     let attachment = interface
@@ -162,6 +160,6 @@ fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, Cl
     })
 }
 
-fn texts(addresses: &[Ipv4Addr]) -> Vec<String> {
+fn texts(addresses: &[Address]) -> Vec<String> {
     addresses.iter().map(ToString::to_string).collect()
 }

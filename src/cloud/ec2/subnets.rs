@@ -1,6 +1,5 @@
 //! Subnets.
-
-use ipnet::Ipv4Net;
+use mooring_plan::address::Cidr;
 use mooring_plan::names::SubnetId;
 use mooring_plan::outcome::Action;
 
@@ -13,7 +12,7 @@ impl Ec2 {
     ///
     /// # Errors
     /// [`mooring_plan::outcome::Outcome::SubnetNotFound`] if EC2 does not know it.
-    pub async fn subnet(&self, id: &SubnetId) -> Result<Vec<Ipv4Net>, CloudError> {
+    pub async fn subnet(&self, id: &SubnetId) -> Result<Vec<Cidr>, CloudError> {
         let answer = Answer {
             action: Action::DescribeSubnets,
             object: id.as_str(),

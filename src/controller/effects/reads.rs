@@ -1,9 +1,8 @@
 //! Quorum reads: no version is given, so that the API server answers with the newest.
 
-use std::net::Ipv4Addr;
-
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
+use mooring_plan::address::Address;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceId, IpName, IpUid};
@@ -48,7 +47,7 @@ impl Effects {
         }
     }
 
-    async fn reservation(&self, address: Ipv4Addr) -> Result<Fact, Failure> {
+    async fn reservation(&self, address: Address) -> Result<Fact, Failure> {
         let doing = || format!("reading IPAddress {address}");
         let found = get(
             &self.apis.reservations(),

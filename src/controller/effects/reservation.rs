@@ -1,9 +1,8 @@
 //! Writes of an `IPAddress`: the reservation of an address.
 
-use std::net::Ipv4Addr;
-
 use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::core::ObjectMeta;
+use mooring_plan::address::Address;
 use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ impl Effects {
         &self,
         ip: &IpName,
         uid: &IpUid,
-        address: Ipv4Addr,
+        address: Address,
     ) -> Result<PatchOutcome, Failure> {
         let parent = json!({"spec": {"parentRef": read::parent(ip)}});
         let mut reservation =
@@ -144,7 +143,7 @@ fn owner(ip: &IpName, uid: &IpUid) -> Value {
     })
 }
 
-fn metadata(ip: &IpName, uid: &IpUid, address: Ipv4Addr) -> ObjectMeta {
+fn metadata(ip: &IpName, uid: &IpUid, address: Address) -> ObjectMeta {
     let labels = [
         (names::MANAGED_BY_LABEL, names::MANAGED_BY),
         (names::IP_UID_ANNOTATION, uid.as_str()),

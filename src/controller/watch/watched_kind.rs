@@ -1,9 +1,8 @@
 //! How the objects of one kind become facts.
 
-use std::net::Ipv4Addr;
-
 use kube::Api;
 use kube::api::DynamicObject;
+use mooring_plan::address::Address;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodUid};
 
@@ -104,7 +103,7 @@ impl WatchedKind {
             Kind::Block => Fact::BlockGone(BlockName::from(key)),
             Kind::Pod => Fact::PodVanished(PodUid::from(key)),
             Kind::Node => Fact::NodeGone(NodeName::from(key)),
-            Kind::Reservation => Fact::ReservationGone(key.parse::<Ipv4Addr>().ok()?),
+            Kind::Reservation => Fact::ReservationGone(key.parse::<Address>().ok()?),
         })
     }
 }

@@ -9,7 +9,7 @@ use mooring::api::names::{
     HANDOVER_ANNOTATION, HANDOVER_RUNNING, IP_ANNOTATION, IP_UID_ANNOTATION,
 };
 use mooring::api::{IpBlockSpec, read};
-use mooring_plan::block::{ParseError, parse_address, parse_cidr, parse_excluded};
+use mooring_plan::address::{ParseError, parse_address, parse_cidr, parse_excluded};
 use mooring_plan::names::PodKey;
 use mooring_plan::objects::Handover;
 use mooring_plan::reason::Reason;

@@ -2,9 +2,9 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
 
 use super::super::{Fact, Facts, READ_FRESH, Reads, Touched};
+use crate::address::Address;
 use crate::names::{IpName, IpUid, Millis, PodUid, ReplicaSetUid};
 use crate::objects::{Pod, ReplicaSet};
 use crate::step::Read;
@@ -270,7 +270,7 @@ impl Reads {
         self.nodes.retain(|_, begun| keep(begun));
         self.replica_sets.retain(|_, begun| keep(begun));
         self.reservations
-            .retain(|_: &Ipv4Addr, (begun, _)| keep(begun));
+            .retain(|_: &Address, (begun, _)| keep(begun));
         self.own_reservations
             .retain(|_: &IpUid, (begun, _)| keep(begun));
     }

@@ -3,17 +3,17 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use ipnet::Ipv4Net;
-
 use super::super::subnet::OfInterest;
-use super::super::{Facts, Inventory, LATE_CALL, Touched};
+use super::super::{Facts, Inventory, Touched};
 use super::changed;
+use crate::address::Cidr;
 use crate::cloud::Interface;
+use crate::ec2::LATE_CALL;
 use crate::names::{IpName, Millis, PodUid, SubnetId};
 use crate::outcome::Outcome;
 
 impl Facts {
-    pub(super) fn see_cidrs(&mut self, id: &SubnetId, cidrs: Vec<Ipv4Net>, now: Millis) -> Touched {
+    pub(super) fn see_cidrs(&mut self, id: &SubnetId, cidrs: Vec<Cidr>, now: Millis) -> Touched {
         let unknown = cidrs.is_empty();
         let subnet = self.subnets.entry(id.clone()).or_default();
         let before = core::mem::replace(&mut subnet.cidrs, cidrs);

@@ -1,7 +1,6 @@
 //! What a decision writes into a status is what the next one reads from it.
 
-use std::net::Ipv4Addr;
-
+use mooring_plan::address::Address;
 use mooring_plan::names::{
     BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
 };
@@ -31,8 +30,8 @@ where
     word().prop_map(move |text| of(&text))
 }
 
-fn address() -> impl Strategy<Value = Ipv4Addr> {
-    any::<u32>().prop_map(Ipv4Addr::from)
+fn address() -> impl Strategy<Value = Address> {
+    any::<u32>().prop_map(Address::from)
 }
 
 fn pod() -> impl Strategy<Value = (PodKey, PodUid)> {
