@@ -15,6 +15,8 @@ mod free;
 mod gates;
 mod held;
 mod holder;
+mod machines;
+mod next;
 mod places;
 mod refused;
 mod reserve;
@@ -26,7 +28,7 @@ mod workload;
 mod world;
 
 pub use eligible::{Ineligible, Seat, usable_interface};
-pub(crate) use told::HEALTHY_ATTACH;
+pub(crate) use next::{Next, Notices};
 pub use world::World;
 
 use alloc::vec::Vec;
@@ -34,7 +36,7 @@ use alloc::vec::Vec;
 use crate::facts::Facts;
 use crate::names::{IpName, Millis};
 use crate::objects::Hold;
-use crate::step::{Call, Decision, Notice, Read, Step, Write};
+use crate::step::{Decision, Read, Step};
 
 impl Facts {
     /// The next step for an IP. Nothing before every kind has been listed: what is not known yet is
@@ -119,49 +121,3 @@ fn wait_out(world: &World<'_>, next: Next, notices: &mut Notices) -> Next {
         Some(due) => Next::At(at.map_or(due, |at| at.min(due))),
     }
 }
-
-/// What follows, before backoff is looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// This step. If it has to wait, something else may be due before it.
-    Do(Step, Option<Millis>),
-    /// Nothing before then, unless something happens.
-    At(Millis),
-    /// Nothing, until something happens.
-    Rest,
-}
-
-impl Next {
-    fn read(read: Read) -> Self {
-        Self::Do(Step::Read(read), None)
-    }
-
-    fn write(write: Write) -> Self {
-        Self::Do(Step::Write(write), None)
-    }
-
-    fn call(call: Call) -> Self {
-        Self::Do(Step::Call(call), None)
-    }
-
-    /// This, and asked again no later than `other` wants to be.
-    fn no_later_than(self, other: &Self) -> Self {
-        let Self::At(at) = *other else { return self };
-        match self {
-            Self::Rest => Self::At(at),
-            Self::At(then) => Self::At(at.min(then)),
-            Self::Do(step, then) => Self::Do(step, Some(then.map_or(at, |then| at.min(then)))),
-        }
-    }
-
-    /// This, or else what `other` says; of two times the earlier.
-    fn or(self, other: impl FnOnce() -> Self) -> Self {
-        match self {
-            Self::Do(..) => self,
-            Self::Rest => other(),
-            Self::At(_) => other().no_later_than(&self),
-        }
-    }
-}
-
-pub(crate) type Notices = Vec<Notice>;

@@ -3,9 +3,8 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::told::HEALTHY_ATTACH;
 use super::{Next, World};
-use crate::facts::PodSeen;
+use crate::facts::{HEALTHY_ATTACH, PodSeen};
 use crate::objects::{Condition, Conditions, IpStatus, Target};
 use crate::reason::Reason;
 use crate::step::StatusWrite;

@@ -5,14 +5,11 @@ use alloc::format;
 use alloc::string::String;
 
 use super::{Next, Notices, World};
-use crate::facts::PodSeen;
+use crate::facts::{HEALTHY_ATTACH, PodSeen};
 use crate::names::Millis;
 use crate::objects::{Claim, Hold, Pod};
 use crate::reason::Reason;
 use crate::step::{GateWrite, Regarding, Step, Write};
-
-/// A healthy attach takes less.
-pub(crate) const HEALTHY_ATTACH: Millis = Millis::seconds(2);
 
 /// Does the pod's gate say so already? One that lost the address to another was told that in other words.
 fn says(pod: &Pod, reason: Reason) -> bool {

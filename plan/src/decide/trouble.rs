@@ -4,10 +4,9 @@ use alloc::format;
 use alloc::string::ToString;
 
 use super::conditions::{Attachment, Trouble};
-use super::told::HEALTHY_ATTACH;
 use super::{Next, Notices, World};
 use crate::address::Address;
-use crate::facts::{Immovable, SubnetFacts};
+use crate::facts::{HEALTHY_ATTACH, Immovable, SubnetFacts};
 use crate::names::InterfaceId;
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;

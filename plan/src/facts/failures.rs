@@ -3,10 +3,12 @@
 use alloc::string::String;
 
 use crate::backoff::{self, Backoff, FAILURES};
-use crate::decide::HEALTHY_ATTACH;
 use crate::names::Millis;
 use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Step, Write};
+
+/// A healthy attach takes less.
+pub(crate) const HEALTHY_ATTACH: Millis = Millis::seconds(2);
 
 /// From the sixth denial in a row on, none is counted any more.
 const MOST_DENIED: u32 = 6;

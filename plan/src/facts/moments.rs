@@ -2,7 +2,7 @@
 //! decision can tell apart.
 
 use super::Facts;
-use crate::decide::HEALTHY_ATTACH;
+use super::failures::HEALTHY_ATTACH;
 use crate::names::Millis;
 use crate::outcome::Outcome;
 

@@ -5,8 +5,8 @@
 
 use alloc::collections::BTreeSet;
 
-use super::{Facts, Touched};
 use crate::ec2::TYPES_AT_ONCE;
+use crate::facts::{Facts, LimitUnanswered, Touched};
 use crate::names::{InstanceType, Millis};
 use crate::outcome::Outcome;
 
@@ -15,15 +15,6 @@ const AGAIN: Millis = Millis::seconds(60);
 
 /// A type that EC2 does not know, after this long: until then EC2 decides what has room there.
 const UNKNOWN_AGAIN: Millis = Millis::seconds(3600);
-
-/// A type that was asked for in vain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct LimitUnanswered {
-    /// When to ask again at the earliest.
-    pub(crate) again: Millis,
-    /// With how many types in all, at most.
-    at_once: usize,
-}
 
 impl Facts {
     pub(super) fn limits_failed(

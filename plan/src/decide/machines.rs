@@ -4,9 +4,9 @@
 //! addresses from that. So without this rule a compromised node could attract
 //! the pods and addresses of another machine.
 
-use super::{Facts, SubnetFacts};
+use super::{Ineligible, usable_interface};
 use crate::cloud::Interface;
-use crate::decide::{Ineligible, usable_interface};
+use crate::facts::{Facts, SubnetFacts};
 use crate::names::InstanceId;
 use crate::objects::{BlockSpec, Node};
 

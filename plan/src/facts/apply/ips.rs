@@ -1,0 +1,147 @@
+//! What is seen of IPs, by a watch or in an answer.
+
+use alloc::collections::BTreeSet;
+
+use crate::facts::{Facts, Memory, Touched};
+use crate::names::{IpName, IpUid, Millis, PodUid};
+use crate::objects::{Ip, UnreadableIp};
+
+impl Facts {
+    pub(super) fn see_ip(&mut self, ip: Ip, now: Millis) -> Touched {
+        let before = self.ips.get(&ip.name);
+        // An older version than our own write left: the watch lags, and will get there.
+        if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
+            return Touched::Nothing;
+        }
+        if let Some(unreadable) = self.unreadable.get(&ip.name)
+            && unreadable.uid == ip.uid
+        {
+            if unreadable.version >= ip.version {
+                return Touched::Nothing;
+            }
+            self.unreadable.remove(&ip.name);
+        }
+        let known = before.filter(|before| before.uid == ip.uid);
+        let missed = self.missed.remove(&ip.name).is_some();
+        let memory = self.memory.entry(ip.name.clone()).or_default();
+        if known.is_none() {
+            // What was read of the name before is no word on this one. And a watch that lags shows an earlier
+            // one after its successor, or its end, was read.
+            *memory = Memory {
+                round: now,
+                stale: missed || before.is_some(),
+                ..Memory::default()
+            };
+        }
+        if known.is_some_and(|before| before.wish != ip.wish || before.take_from != ip.take_from) {
+            memory.failures.call_is_over();
+            memory.taken.clear();
+        }
+        let same_wish = known.is_some_and(|before| before.wish == ip.wish);
+        let seen = memory.edit_seen.filter(|_| same_wish);
+        let edited = ip.is_edited_while_held() && seen.is_none();
+        memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
+        let came_to = before.and_then(Ip::unfinished_for).cloned();
+        memory.adopted = None;
+        memory.claim_changed(known, &ip, now);
+        memory.failures.news(now);
+        let name = ip.name.clone();
+        let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);
+        let absent = self.absent.get(&name);
+        let missed = absent.filter(|(uid, _)| Some(uid) == holder).cloned();
+        self.clear_absent(&name);
+        let comes_to = ip.unfinished_for().cloned();
+        self.uncount_coming(&name);
+        if let Some(interface) = ip.unfinished_for() {
+            let coming = self.coming.entry(interface.clone()).or_default();
+            coming.insert(name.clone());
+        }
+        if let Some(before) = self.ips.get(&name) {
+            self.index.remove_ip(before);
+        }
+        self.index.add_ip(&ip);
+        if let Some(before) = self.ips.insert(name.clone(), ip) {
+            self.note_unexplained(&before, now);
+        }
+        if edited && let Some(id) = self.subnet_of(&name) {
+            let subnet = self.subnets.entry(id).or_default();
+            subnet.want(now.plus(Millis(1)));
+        }
+        self.want_proof(&name, now);
+        if let Some((uid, since)) = missed {
+            self.set_absent(&name, uid, since);
+        }
+        let mut touched = BTreeSet::from([name]);
+        if came_to != comes_to {
+            for interface in came_to.iter().chain(&comes_to) {
+                touched.extend(self.touched_by_room(interface));
+            }
+        }
+        Touched::of(touched)
+    }
+
+    pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Millis) -> Touched {
+        let same = |uid: &IpUid| uid == &ip.uid;
+        let known = self.ips.get(&ip.name).filter(|known| same(&known.uid));
+        let before = self
+            .unreadable
+            .get(&ip.name)
+            .filter(|known| same(&known.uid));
+        if known.is_some_and(|known| known.version > ip.version)
+            || before.is_some_and(|before| before.version >= ip.version)
+        {
+            return Touched::Nothing;
+        }
+        let name = ip.name.clone();
+        if let Some(memory) = self.memory.get_mut(&name) {
+            memory.failures.news(now);
+        }
+        self.unreadable.insert(name.clone(), ip);
+        Touched::One(name)
+    }
+
+    pub(super) fn uncount_coming(&mut self, name: &IpName) {
+        let interface = self.ips.get(name).and_then(Ip::unfinished_for);
+        if let Some(interface) = interface
+            && let Some(coming) = self.coming.get_mut(interface)
+        {
+            coming.remove(name);
+            if coming.is_empty() {
+                self.coming.remove(interface);
+            }
+        }
+    }
+
+    pub(super) fn lose_ip(&mut self, name: &IpName, now: Millis) -> Touched {
+        self.memory.remove(name);
+        self.missed.remove(name);
+        self.reads.failed.remove(name);
+        self.clear_absent(name);
+        self.uncount_coming(name);
+        let Some(gone) = self.ips.remove(name) else {
+            return Touched::Nothing;
+        };
+        self.index.remove_ip(&gone);
+        self.note_unexplained(&gone, now);
+        // Others may wait for its address.
+        let mut touched = self.touched_by_freed(gone.addresses());
+        touched.insert(gone.name);
+        Touched::Several(touched)
+    }
+
+    pub(super) fn set_absent(&mut self, name: &IpName, uid: PodUid, since: Millis) {
+        if let Some(block) = self.block_of(name) {
+            self.absent_in.insert(block, name.clone());
+        }
+        self.absent.insert(name.clone(), (uid, since));
+    }
+
+    /// While the IP is known as it was when its holder was missed.
+    pub(super) fn clear_absent(&mut self, name: &IpName) {
+        if self.absent.remove(name).is_some()
+            && let Some(block) = self.block_of(name)
+        {
+            self.absent_in.remove(&block, name);
+        }
+    }
+}

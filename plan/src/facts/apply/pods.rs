@@ -1,0 +1,96 @@
+//! What is seen of pods, by a watch or in an answer.
+
+use crate::facts::{Facts, PodSeen, Touched};
+use crate::names::{IpName, Millis, PodUid};
+use crate::objects::Pod;
+
+impl Facts {
+    pub(super) fn see_pod(&mut self, pod: Pod, now: Millis) -> Touched {
+        let before = self.pods.get(&pod.uid).cloned();
+        let before = before.as_ref();
+        if before.is_some_and(|before| before.pod.version >= pod.version) {
+            return Touched::Nothing;
+        }
+        if pod.deleting.is_some() || pod.ended || !pod.annotated {
+            self.witnessed.insert(pod.uid.clone());
+        }
+        if let Some(label) = &pod.label
+            && self
+                .absent
+                .get(label)
+                .is_some_and(|(uid, _)| uid == &pod.uid)
+        {
+            let label = label.clone();
+            self.clear_absent(&label);
+        }
+        // What was read before that is no word on it any more.
+        let older = |read: &Pod| read.uid == pod.uid && read.version < pod.version;
+        let read = self.reads.pods.get(&pod.key);
+        if read.is_some_and(|(_, read)| read.as_ref().is_some_and(older)) {
+            self.reads.pods.remove(&pod.key);
+        }
+        let seen = before.map_or(now, |before| before.seen);
+        let deleting_since = pod.deleting.map(|_| {
+            before
+                .and_then(|before| before.deleting_since)
+                .unwrap_or(now)
+        });
+        let bound_since = pod
+            .node
+            .as_ref()
+            .map(|_| before.and_then(|before| before.bound_since).unwrap_or(now));
+        let mut touched = self.touched_by_pod(&pod);
+        if let Some(before) = before {
+            self.index.remove_pod(&before.pod);
+        }
+        if let Some(label) = before.and_then(|before| before.pod.label.clone())
+            && pod.label.as_ref() != Some(&label)
+        {
+            self.unlist(&label, &pod.uid);
+            // It concerns the IP that it was labelled for as well.
+            touched.insert(label);
+        }
+        let Some(label) = pod.label.clone() else {
+            self.pods.remove(&pod.uid);
+            return Touched::of(touched);
+        };
+        self.index.add_pod(&pod);
+        self.pods_of
+            .entry(label.clone())
+            .or_default()
+            .insert(pod.uid.clone());
+        self.pods.insert(
+            pod.uid.clone(),
+            PodSeen {
+                pod,
+                seen,
+                bound_since,
+                deleting_since,
+            },
+        );
+        if let Some(memory) = self.memory.get_mut(&label) {
+            memory.failures.news(now);
+        }
+        Touched::of(touched)
+    }
+
+    pub(super) fn lose_pod(&mut self, uid: &PodUid) -> Touched {
+        let Some(PodSeen { pod, .. }) = self.pods.remove(uid) else {
+            return Touched::Nothing;
+        };
+        self.index.remove_pod(&pod);
+        if let Some(label) = &pod.label {
+            self.unlist(label, uid);
+        }
+        Touched::of(self.touched_by_pod(&pod))
+    }
+
+    pub(super) fn unlist(&mut self, label: &IpName, uid: &PodUid) {
+        if let Some(pods) = self.pods_of.get_mut(label) {
+            pods.remove(uid);
+            if pods.is_empty() {
+                self.pods_of.remove(label);
+            }
+        }
+    }
+}
