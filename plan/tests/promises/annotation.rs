@@ -97,7 +97,7 @@ fn a_holder_that_ends_while_it_is_read_gives_it_up() {
     sim.tell(0);
     let now = asked.plus(Millis(1));
     let read = Fact::PodRead(key("a"), Some(then));
-    sim.controllers[0].hear(read, None, asked, now);
+    sim.controllers[0].receive(read, None, asked, now);
     let next = sim.in_hand(0);
     let detach = |step: &Step| {
         matches!(

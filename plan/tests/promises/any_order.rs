@@ -158,10 +158,10 @@ fn happen(sim: &mut Sim, event: &Event) {
         Event::InstanceEnds(node) => sim.instance(node, InstanceState::Terminated),
         Event::InterfaceGoes(node) => {
             sim.ec2.remember(sim.now);
-            sim.ec2.interfaces.remove(&interface_of(node));
+            sim.ec2.delete_interface(&interface_of(node));
         }
         Event::InterfaceComes(node) => {
-            if !sim.ec2.interfaces.contains_key(&interface_of(node)) {
+            if !sim.ec2.has(&interface_of(node)) {
                 sim.interface(&format!("eni-{node}"), node);
             }
         }

@@ -67,7 +67,7 @@ fn a_node_outside_the_subnet_gets_nothing_and_the_pod_is_told() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.node("n2");
-    sim.ec2.interfaces.remove(&crate::sim::interface_of("n2"));
+    sim.ec2.delete_interface(&crate::sim::interface_of("n2"));
     sim.ip("partner", "203.0.113.10");
     sim.pod("a").on("n2");
     sim.settle();

@@ -1,20 +1,17 @@
 //! Facts of many IPs at rest, told as a process hears them: each is held by a pod of its own, and nothing is
 //! to be done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use mooring_plan::block::BlockRange;
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Fact, Facts, Kind, Settings, Touched};
 use mooring_plan::names::{
     InterfaceId, IpName, IpUid, Millis, NodeName, Place, PodKey, PodUid, ResourceVersion, SubnetId,
 };
-use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Claim, Gate, Handover, Hold, Ip, IpStatus, Namespaces, Node,
-    Pod, Reservation, Target, Wish,
-};
+use mooring_plan::objects::{Block, Claim, Gate, Hold, Ip, IpStatus, Node, Pod, Target};
 use mooring_plan::step::{Step, Write};
+use mooring_world::objects::{self, SUBNET, instance_of, interface_of, key};
 
 const INTERVAL: Millis = Millis::seconds(60);
 
@@ -27,7 +24,7 @@ pub struct Crowd {
 }
 
 pub fn pod_key(number: u32) -> PodKey {
-    PodKey::new("default", format!("pod-{number}"))
+    key(&format!("pod-{number}"))
 }
 
 pub fn ip_name(number: u32) -> IpName {
@@ -35,11 +32,11 @@ pub fn ip_name(number: u32) -> IpName {
 }
 
 pub fn node_name(number: u32) -> NodeName {
-    NodeName::new(format!("node-{number:04}"))
+    NodeName::new(format!("{number:04}"))
 }
 
 fn subnet() -> SubnetId {
-    SubnetId::from("subnet-1")
+    SubnetId::from(SUBNET)
 }
 
 fn address(number: u32) -> Ipv4Addr {
@@ -47,12 +44,13 @@ fn address(number: u32) -> Ipv4Addr {
 }
 
 fn target(node: u32) -> Target {
+    let node = node_name(node);
     Target {
-        node: node_name(node),
         place: Place {
-            interface: InterfaceId::new(format!("eni-{node:04}")),
-            instance: format!("i-{node:04}").as_str().into(),
+            interface: interface_of(node.as_str()),
+            instance: instance_of(node.as_str()),
         },
+        node,
     }
 }
 
@@ -127,32 +125,12 @@ impl Crowd {
 
     /// A Node that is ready, with an interface that addresses can be on.
     pub fn node(&mut self, number: u32) {
-        let Target { node, place } = target(number);
+        let name = node_name(number);
         let primary = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 200, 0, 10)) + number);
-        let interface = Interface {
-            id: place.interface,
-            subnet: subnet(),
-            instance: Some(place.instance.clone()),
-            attached: true,
-            device_index: Some(1),
-            primary: Some(primary),
-            addresses: BTreeSet::from([primary]),
-            prefixes: Vec::default(),
-            tags: BTreeMap::from([("node.k8s.amazonaws.com/no_manage".into(), "true".into())]),
-            requester_managed: false,
-        };
+        let interface = objects::interface(name.as_str(), primary);
         self.interfaces.insert(interface.id.clone(), interface);
-        let node = Node {
-            name: node,
-            created: 1_000,
-            instance: Some(place.instance),
-            instance_type: Some("m5.large".into()),
-            ready: true,
-            unreachable: false,
-            out_of_service: false,
-            labels: BTreeMap::new(),
-        };
-        self.nodes.insert(node.name.clone(), node.clone());
+        let node = objects::node(name.as_str());
+        self.nodes.insert(name, node.clone());
         self.tell(Fact::Node(node));
     }
 
@@ -162,11 +140,6 @@ impl Crowd {
         let pod_key = pod_key(number);
         let pod_uid = PodUid::new(format!("pod-uid-{number}"));
         let (address, target) = (address(number), target(node));
-        let wish = Wish {
-            address: Some(address),
-            allowed_namespaces: Namespaces::All,
-            ..Wish::default()
-        };
         let status = IpStatus {
             address: Some(address),
             block: Some("block".into()),
@@ -180,71 +153,26 @@ impl Crowd {
         let interface = self.interfaces.get_mut(&target.place.interface).unwrap();
         interface.addresses.insert(address);
         self.tell(Fact::Ip(Ip {
-            name: name.clone(),
-            uid: uid.clone(),
-            version: ResourceVersion(1),
-            generation: 1,
-            deleting: false,
             finalizer: true,
-            wish: Ok(wish),
-            take_from: None,
             status,
+            ..objects::ip(name.as_str(), uid.as_str(), objects::wish(address))
         }));
-        self.tell(Fact::Reservation(Reservation {
-            address,
-            uid: format!("reservation-{number}"),
-            version: ResourceVersion(1),
-            deleting: false,
-            finalizer: true,
-            parent: Some(name.clone()),
-            parent_text: format!("IP {name}"),
-            label: Some(uid.clone()),
-            owner: Some(uid.clone()),
-            managed: true,
-        }));
+        let held = objects::reservation(&format!("reservation-{number}"), address, &name, &uid);
+        self.tell(Fact::Reservation(held));
+        let pod = objects::pod(&pod_key.name, pod_uid.as_str(), name.as_str(), Some(uid));
         self.tell(Fact::Pod(Pod {
-            uid: pod_uid,
-            key: pod_key,
-            version: ResourceVersion(1),
-            created: 1,
             node: Some(target.node),
-            ended: false,
-            deleting: None,
-            annotated: true,
-            label: Some(name),
-            ip: Some(uid),
-            gated: true,
             gate: Some(Gate {
                 status: true,
                 reason: "Attached".to_owned(),
             }),
             containers_ready: true,
             containers_running: true,
-            unready_gates: BTreeSet::new(),
-            handover: Handover::ContainersReady,
-            controller: None,
+            ..pod
         }));
     }
 }
 
 pub fn block() -> Block {
-    let spec = BlockSpec {
-        range: BlockRange::parse("10.1.0.0/16", []).unwrap(),
-        subnet: subnet(),
-        node_selector: None,
-        interface_tags: BTreeMap::new(),
-        allowed_namespaces: Namespaces::All,
-        failover_after: Millis::seconds(30),
-    };
-    Block {
-        name: "block".into(),
-        uid: "block-uid".to_owned(),
-        version: ResourceVersion(1),
-        generation: 1,
-        deleting: false,
-        finalizer: true,
-        spec: Ok(spec),
-        release_brake: false,
-        status: BlockStatus::default(),
-    }
+    objects::block("block", "10.1.0.0/16")
 }

@@ -10,10 +10,11 @@ use crate::sim::{INTERVAL, Sim, instance_of, interface_of};
 fn attach(sim: &mut Sim, node: &str, attached: bool) {
     sim.note(format!("eni-{node} is attached: {attached}"));
     sim.ec2.remember(sim.now);
-    let interface = sim.ec2.interfaces.get_mut(&interface_of(node)).unwrap();
-    interface.instance = attached.then(|| instance_of(node));
-    interface.attached = attached;
-    interface.device_index = attached.then_some(1);
+    if attached {
+        sim.ec2.attach(&interface_of(node), &instance_of(node));
+    } else {
+        sim.ec2.detach(&interface_of(node));
+    }
 }
 
 #[test]

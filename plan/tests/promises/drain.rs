@@ -16,7 +16,7 @@ const STEPS: usize = 30;
 fn block_of_many() -> Sim {
     let mut sim = Sim::new();
     sim.range = "203.0.112.0/22";
-    sim.ec2.limit = 1000;
+    sim.ec2.limit_addresses(1000);
     sim.change_block("block", |block| {
         let range = BlockRange::parse("203.0.112.0/23", []).unwrap();
         block.spec.as_mut().unwrap().range = range;

@@ -1,6 +1,6 @@
 //! An address that is not where it should be: put back if nobody else has it, never stolen.
 
-use mooring_plan::names::{InstanceId, InterfaceId, Millis};
+use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
@@ -119,11 +119,7 @@ fn an_interface_that_is_on_another_instance_now_is_another_place() {
     let mut sim = attached();
     sim.interface("eni-new", "n1");
     sim.ec2.remember(sim.now);
-    sim.ec2
-        .interfaces
-        .get_mut(&interface_of("n1"))
-        .unwrap()
-        .instance = Some(InstanceId::from("i-n2"));
+    sim.ec2.attach(&interface_of("n1"), &"i-n2".into());
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.expect_on("203.0.113.10", Some("eni-new"));
@@ -136,7 +132,7 @@ fn an_interface_that_is_gone_is_replaced_by_the_other() {
     let mut sim = attached();
     sim.interface("eni-new", "n1");
     sim.ec2.remember(sim.now);
-    sim.ec2.interfaces.remove(&interface_of("n1"));
+    sim.ec2.delete_interface(&interface_of("n1"));
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.expect_on("203.0.113.10", Some("eni-new"));
@@ -146,7 +142,7 @@ fn an_interface_that_is_gone_is_replaced_by_the_other() {
 fn an_interface_that_is_gone_with_no_other_waits_and_says_so() {
     let mut sim = attached();
     sim.ec2.remember(sim.now);
-    sim.ec2.interfaces.remove(&interface_of("n1"));
+    sim.ec2.delete_interface(&interface_of("n1"));
     sim.settle();
     sim.expect_reason("partner", Reason::NoEligibleNode);
     assert!(
@@ -221,7 +217,7 @@ fn after_a_restore_it_is_adopted_where_the_claim_names_it() {
     sim.settle();
     // What is on the pod's own interface needs no call, and is nobody else's to use.
     let on = sim.ec2.holder_of(crate::sim::address("203.0.113.10"));
-    assert_eq!(on, Some(&InterfaceId::from("eni-n1")));
+    assert_eq!(on, Some(interface_of("n1")));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
 }
 

@@ -252,7 +252,7 @@ fn a_new_one_that_is_an_interfaces_primary_address_changes_nothing() {
     for on in ["n1", "n2"] {
         let mut sim = Sim::attached(&["n1", "n2"]);
         let interface = crate::sim::interface_of(on);
-        let primary = sim.ec2.interfaces[&interface].primary.unwrap();
+        let primary = sim.ec2.interface_mut(&interface).primary;
         sim.edit("partner", &primary.to_string());
         sim.take_from("partner", interface.as_str());
         sim.settle();

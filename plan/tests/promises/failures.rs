@@ -191,7 +191,7 @@ fn an_interface_that_vanishes_under_the_claim_gives_it_back() {
     let mut sim = attached();
     next(&mut sim);
     sim.step_until(|step| matches!(step, Step::Call(_)));
-    sim.ec2.interfaces.remove(&crate::sim::interface_of("n2"));
+    sim.ec2.delete_interface(&crate::sim::interface_of("n2"));
     sim.settle();
     sim.expect_attached("partner", "a");
 }
@@ -242,7 +242,7 @@ fn ec2_is_away(sim: &mut Sim, away: bool) {
 fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() {
     const IPS: u32 = 16;
     let mut sim = Sim::new();
-    sim.ec2.limit = 100;
+    sim.ec2.limit_addresses(100);
     for node in ["n1", "n2"] {
         sim.node(node);
     }

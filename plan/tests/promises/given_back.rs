@@ -210,8 +210,7 @@ fn where_it_is_on_an_interface_that_went_to_another_machine_it_stays_and_says_so
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.step_until(|step| matches!(step, Step::Call(_)));
-    let moved = sim.ec2.interfaces.get_mut(&interface_of("n1"));
-    moved.unwrap().instance = Some(instance_of("n2"));
+    sim.ec2.attach(&interface_of("n1"), &instance_of("n2"));
     sim.wait(INTERVAL);
     sim.expect_reason("partner", Reason::NoEligibleNode);
     assert!(sim.the_ip("partner").status.claim.is_some());

@@ -17,7 +17,7 @@ fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
     sim.pod_goes("a");
     sim.tell(0);
     let now = asked.plus(Millis(1));
-    sim.controllers[0].hear(answer(then), None, asked, now);
+    sim.controllers[0].receive(answer(then), None, asked, now);
     sim.settle();
     sim.expect_free("partner");
 }

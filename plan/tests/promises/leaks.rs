@@ -21,8 +21,9 @@ fn known(sim: &Sim) -> Facts {
 /// A node with an interface in a subnet of its own.
 fn node(sim: &mut Sim, name: &str, subnet: &str) {
     sim.node(name);
-    let interface = sim.ec2.interfaces.get_mut(&interface_of(name)).unwrap();
-    interface.subnet = SubnetId::from(subnet);
+    let subnet = sim.ec2.subnet(subnet);
+    let interface = sim.ec2.interface_mut(&interface_of(name));
+    interface.subnet = subnet;
     let node = sim.kube.nodes.get_mut(&name.into()).unwrap();
     node.instance_type = Some(format!("type-of-{name}").as_str().into());
 }
@@ -30,8 +31,7 @@ fn node(sim: &mut Sim, name: &str, subnet: &str) {
 fn node_goes(sim: &mut Sim, name: &str) {
     sim.node_goes(name);
     sim.ec2.remember(sim.now);
-    sim.ec2.interfaces.remove(&interface_of(name));
-    sim.ec2.instances.remove(&instance_of(name));
+    sim.ec2.terminate(&instance_of(name));
 }
 
 /// An address is attached, handed over, lost by failover and let go, of names that are used this once.

@@ -4,6 +4,7 @@ use mooring_plan::facts::Fact;
 use mooring_plan::names::{IpName, Millis, SubnetId};
 use mooring_plan::objects::Reservation;
 use mooring_plan::step::{Call, Read, Step};
+use mooring_world::objects::reservation_of_others;
 
 use crate::sim::{INTERVAL, SUBNET, Sim, address, interface_of};
 
@@ -86,8 +87,7 @@ fn an_address_of_an_ip_that_moved_by_itself_gets_a_second_look() {
         }
     }
     look_after(&mut sim, "203.0.113.10", Some("eni-n1"));
-    let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
-    interface.instance = Some("i-another".into());
+    sim.ec2.attach(&interface_of("n1"), &"i-another".into());
     passes(&mut sim, INTERVAL);
     let on_another_machine = look(&mut sim);
     assert_eq!(on_another_machine, SECOND, "its interface is elsewhere");
@@ -109,12 +109,11 @@ fn an_interface_gets_a_second_look_where_an_ip_names_it_and_else_not() {
     sim.settle();
     sim.expect_attached("partner", "a");
     // Its primary address goes with it.
-    sim.ec2.interfaces.remove(&interface_of("n2"));
+    sim.ec2.delete_interface(&interface_of("n2"));
     passes(&mut sim, INTERVAL);
     assert_eq!(look(&mut sim), INTERVAL, "nothing of ours is there");
-    let held = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+    sim.ec2.detach(&interface_of("n1"));
     // The address is off it already, by our own word.
-    held.instance = None;
     let off = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
     answered(&mut sim, off, true);
     passes(&mut sim, INTERVAL);
@@ -180,11 +179,11 @@ fn an_interface_of_which_one_of_two_looks_knows_is_not_gone() {
     sim.pod("a").on("n1");
     sim.settle();
     sim.expect_attached("partner", "a");
-    let gone = sim.ec2.interfaces.remove(&interface_of("n1")).unwrap();
+    sim.ec2.shows = |interface| interface.id != interface_of("n1");
     passes(&mut sim, INTERVAL);
     look(&mut sim);
     assert_eq!(believed(&sim), None, "one look moves nothing");
-    sim.ec2.interfaces.insert(gone.id.clone(), gone);
+    sim.ec2.shows = |_| true;
     sim.settle();
     sim.expect_attached("partner", "a");
 }
@@ -193,7 +192,7 @@ fn an_interface_of_which_one_of_two_looks_knows_is_not_gone() {
 fn a_delegated_prefix_takes_a_slot_as_an_address_does() {
     for (prefixes, room) in [(7, true), (8, true), (9, false)] {
         let mut sim = world();
-        let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+        let interface = sim.ec2.interface_mut(&interface_of("n1"));
         interface.prefixes = (0..prefixes)
             .map(|n| format!("203.0.112.{}/28", 16 * n).parse().unwrap())
             .collect();
@@ -301,16 +300,8 @@ fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
 /// Somebody else's, which no watch of ours shows.
 fn somebody_has(sim: &mut Sim, text: &str) {
     let held = Reservation {
-        address: address(text),
-        uid: format!("service-{text}"),
         version: sim.kube.bump(),
-        deleting: false,
-        finalizer: false,
-        parent: None,
-        parent_text: "Service default/db".to_owned(),
-        label: None,
-        owner: None,
-        managed: false,
+        ..reservation_of_others(&format!("service-{text}"), address(text), None)
     };
     sim.kube.reservations.insert(held.address, held);
 }

@@ -181,7 +181,7 @@ fn another_pod_that_says_it_has_the_address_is_told_that_it_has_not() {
 fn a_holder_whose_own_earlier_place_is_remembered_is_told_nothing_for_another_s_lie() {
     let mut sim = attached();
     sim.interface("eni-second", "n1");
-    sim.ec2.interfaces.remove(&crate::sim::interface_of("n1"));
+    sim.ec2.delete_interface(&crate::sim::interface_of("n1"));
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.pod("b").on("n2");

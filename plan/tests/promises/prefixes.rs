@@ -7,8 +7,8 @@ use crate::sim::{INTERVAL, Sim, address, interface_of};
 
 fn delegate(sim: &mut Sim, node: &str, prefix: &str) {
     sim.ec2.remember(sim.now);
-    let interface = sim.ec2.interfaces.get_mut(&interface_of(node)).unwrap();
-    interface.prefixes.push(prefix.parse().unwrap());
+    let interface = sim.ec2.interface_mut(&interface_of(node));
+    interface.prefixes.insert(prefix.parse().unwrap());
 }
 
 /// 203.0.113.0/28 and 203.0.113.32/28 are delegated to the interface of n1.
@@ -49,7 +49,7 @@ fn one_that_is_asked_for_is_not_reserved_until_the_prefix_is_taken_off() {
     let conditions = sim.the_ip("partner").status.conditions.clone();
     said(&sim, &conditions.reserved.unwrap().message);
     sim.ec2.remember(sim.now);
-    let interface = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+    let interface = sim.ec2.interface_mut(&interface_of("n1"));
     interface.prefixes.clear();
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -98,9 +98,5 @@ fn an_assign_that_ec2_refuses_for_a_prefix_no_inventory_showed_ends_in_the_same_
     let conditions = sim.the_ip("partner").status.conditions.clone();
     said(&sim, &conditions.attached.unwrap().message);
     assert_eq!(sim.counts.assigns, 1, "{}", sim.story());
-    assert!(
-        sim.ec2
-            .interfaces
-            .contains_key(&InterfaceId::from("eni-n2"))
-    );
+    assert!(sim.ec2.has(&InterfaceId::from("eni-n2")));
 }

@@ -46,7 +46,7 @@ fn it_is_not_reserved_once_an_inventory_shows_it() {
         "{said}"
     );
     sim.ec2.remember(sim.now);
-    sim.ec2.interfaces.remove(&InterfaceId::from("eni-new"));
+    sim.ec2.delete_interface(&InterfaceId::from("eni-new"));
     sim.settle();
     sim.expect_free("partner");
 }
@@ -167,9 +167,8 @@ fn a_place_of_before_that_is_its_interface_leaves_the_list() {
 fn the_primary_address_of_the_target_itself_is_not_recorded() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.remember(sim.now);
-    let one = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
-    one.primary = Some(address(TAKEN));
-    one.addresses.insert(address(TAKEN));
+    let one = sim.ec2.interface_mut(&interface_of("n1"));
+    one.primary = address(TAKEN);
     sim.pod("a").on("n1");
     sim.settle();
     sim.expect_reason("partner", Reason::AddressInUse);

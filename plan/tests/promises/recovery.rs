@@ -12,7 +12,7 @@ const WITHIN: Millis = Millis::seconds(2);
 /// As many IPs as a /24 has addresses for, reserved.
 fn world(ips: u64) -> Sim {
     let mut sim = Sim::new();
-    sim.ec2.limit = 300;
+    sim.ec2.limit_addresses(300);
     sim.node("n1");
     sim.node("n2");
     for n in 0..ips {

@@ -5,22 +5,13 @@ use mooring_plan::names::{IpName, IpUid, Millis};
 use mooring_plan::objects::{Namespaces, Reservation, Wish};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
+use mooring_world::objects::reservation_of_others;
 
 use crate::sim::{Sim, address};
 
 fn reservation(of: &str, parent: Option<&str>) -> Reservation {
-    Reservation {
-        address: address(of),
-        uid: "ipaddress-by-another".to_owned(),
-        version: mooring_plan::names::ResourceVersion(1),
-        deleting: false,
-        finalizer: false,
-        parent: parent.map(IpName::from),
-        parent_text: parent.map_or("Service default/db".to_owned(), |name| format!("IP {name}")),
-        label: None,
-        owner: None,
-        managed: false,
-    }
+    let parent = parent.map(IpName::from);
+    reservation_of_others("ipaddress-by-another", address(of), parent.as_ref())
 }
 
 fn put(sim: &mut Sim, mut held: Reservation) {

@@ -82,8 +82,8 @@ fn chosen(change: impl FnOnce(&mut Sim)) -> Option<String> {
 fn of_two_usable_interfaces_the_one_of_the_lower_index_is_taken() {
     assert_eq!(chosen(|_| {}).as_deref(), Some("eni-n1"));
     let swapped = chosen(|sim| {
-        let first = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
-        first.device_index = Some(7);
+        let first = sim.ec2.interface_mut(&interface_of("n1"));
+        first.attachment.as_mut().unwrap().device_index = 7;
     });
     assert_eq!(swapped.as_deref(), Some("eni-second"));
 }
@@ -92,7 +92,7 @@ fn of_two_usable_interfaces_the_one_of_the_lower_index_is_taken() {
 fn an_interface_that_the_cni_leaves_alone_is_taken_before_one_that_it_manages() {
     for managed in [None, Some("false")] {
         let chosen = chosen(|sim| {
-            let first = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
+            let first = sim.ec2.interface_mut(&interface_of("n1"));
             first.tags.clear();
             let tag = managed.map(|value| (NO_MANAGE.to_owned(), value.to_owned()));
             first.tags.extend(tag);
@@ -109,11 +109,9 @@ fn only_an_interface_with_all_of_the_block_s_tags_is_taken_whatever_the_cni_does
                 spec.interface_tags = [("role".to_owned(), "edge".to_owned())].into();
             }
         });
-        for interface in sim.ec2.interfaces.values_mut() {
-            interface.tags.clear();
-        }
-        let second = sim.ec2.interfaces.get_mut(&"eni-second".into()).unwrap();
-        second.tags.insert("role".to_owned(), "edge".to_owned());
+        sim.ec2.interface_mut(&interface_of("n1")).tags.clear();
+        let second = sim.ec2.interface_mut(&"eni-second".into());
+        second.tags = [("role".to_owned(), "edge".to_owned())].into();
     });
     assert_eq!(chosen.as_deref(), Some("eni-second"));
 }
@@ -121,20 +119,22 @@ fn only_an_interface_with_all_of_the_block_s_tags_is_taken_whatever_the_cni_does
 #[test]
 fn an_interface_of_another_subnet_or_of_aws_s_own_is_never_taken() {
     let other_subnet = chosen(|sim| {
-        let first = sim.ec2.interfaces.get_mut(&interface_of("n1")).unwrap();
-        first.subnet = "subnet-2".into();
+        let subnet = sim.ec2.subnet("subnet-2");
+        sim.ec2.interface_mut(&interface_of("n1")).subnet = subnet;
     });
     assert_eq!(other_subnet.as_deref(), Some("eni-second"));
     let of_aws = chosen(|sim| {
-        for interface in sim.ec2.interfaces.values_mut() {
+        sim.ec2.shows = |interface| {
             interface.requester_managed = true;
-        }
+            true
+        };
     });
     assert_eq!(of_aws, None);
     let on_its_way = chosen(|sim| {
-        for interface in sim.ec2.interfaces.values_mut() {
+        sim.ec2.shows = |interface| {
             interface.attached = false;
-        }
+            true
+        };
     });
     assert_eq!(on_its_way, None);
 }

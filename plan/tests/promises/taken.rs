@@ -6,22 +6,17 @@ use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
 use mooring_plan::objects::{Namespaces, Reservation, Wish};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
+use mooring_world::objects::reservation_of_others;
 
 use crate::sim::{INTERVAL, Sim, address};
 
 /// Without our label no watch of ours shows it.
 fn held_by(parent: Option<&str>) -> Reservation {
+    let parent = parent.map(IpName::from);
+    let address = address("203.0.113.10");
     Reservation {
-        address: address("203.0.113.10"),
-        uid: "ipaddress-of-before".to_owned(),
-        version: ResourceVersion(1),
-        deleting: false,
         finalizer: true,
-        parent: parent.map(IpName::from),
-        parent_text: parent.map_or("Service default/db".to_owned(), |name| format!("IP {name}")),
-        label: None,
-        owner: None,
-        managed: false,
+        ..reservation_of_others("ipaddress-of-before", address, parent.as_ref())
     }
 }
 

@@ -51,7 +51,7 @@ fn what_is_known_already_touches_nothing() {
             SubnetId::from(SUBNET),
             vec!["203.0.113.0/24".parse().unwrap()],
         ),
-        Fact::LimitsRead([("m5.large".into(), sim.ec2.limit)].into()),
+        Fact::LimitsRead([("m5.large".into(), sim.ec2.limit())].into()),
     ];
     for fact in known {
         let said = format!("{fact:?}");

@@ -1,5 +1,5 @@
 //! Whatever happens to several IPs at once: the world's controllers assert at every fact that an IP whose
-//! decision it changes is touched (`sim/hear.rs`). And in a world of thousands few are.
+//! decision it changes is touched (`sim/touched.rs`). And in a world of thousands few are.
 
 use mooring_plan::facts::{Fact, Touched};
 use mooring_plan::names::Millis;
@@ -83,12 +83,11 @@ fn happens(sim: &mut Sim, number: usize, event: Event) {
         Event::InterfaceGoes(node) => {
             sim.ec2.remember(sim.now);
             sim.ec2
-                .interfaces
-                .remove(&crate::sim::interface_of(NODES[node]));
+                .delete_interface(&crate::sim::interface_of(NODES[node]));
         }
         Event::Found { ip, on } if sim.has_ip(IPS[ip]) => {
             let on = on.map(|node| format!("eni-{}", NODES[node]));
-            let there = |id: &String| sim.ec2.interfaces.contains_key(&id.as_str().into());
+            let there = |id: &String| sim.ec2.has(&id.as_str().into());
             if let Some(address) = sim.the_ip(IPS[ip]).status.address
                 && on.as_ref().is_none_or(there)
             {
@@ -132,7 +131,7 @@ proptest! {
         limit in 2u32..6,
     ) {
         let mut sim = Sim::new();
-        sim.ec2.limit = limit;
+        sim.ec2.limit_addresses(limit);
         for node in NODES {
             sim.node(node);
         }

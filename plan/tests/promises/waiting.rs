@@ -37,7 +37,7 @@ fn a_pod_without_a_node_is_told_nothing_while_another_holds_the_address() {
     sim.pod("a").on("n1");
     sim.settle();
     sim.ec2.remember(sim.now);
-    sim.ec2.interfaces.remove(&interface_of("n1"));
+    sim.ec2.delete_interface(&interface_of("n1"));
     sim.pod("b");
     sim.wait(INTERVAL);
     sim.wait(INTERVAL);

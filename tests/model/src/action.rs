@@ -2,7 +2,7 @@
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::IpName;
-use mooring_plan::step::{Step, Write};
+use mooring_world::text::brief;
 
 use crate::state::{Late, State};
 use crate::world::events::Event;
@@ -124,50 +124,5 @@ fn outcome(fact: &mooring_plan::facts::Fact) -> String {
         Fact::Called(_, _, Ok(())) => "done".to_owned(),
         Fact::Called(_, _, Err(error)) => format!("{:?} ({})", error.outcome, error.message),
         other => format!("{other:?}"),
-    }
-}
-
-/// A step in one line.
-pub fn brief(step: &Step) -> String {
-    match step {
-        Step::Write(Write::Status(_, version, what, status)) => {
-            let holders = status.previous.iter().map(|entry| {
-                let holder = entry.holder.as_ref().map_or("", |(_, uid)| uid.as_str());
-                format!("{} on {} for {holder}", entry.address, entry.interface)
-            });
-            let claim = status.claim.as_ref().map_or_else(
-                || "no claim".to_owned(),
-                |claim| {
-                    let hold = format!("{:?}", claim.hold);
-                    let hold = hold.split('(').next().unwrap_or_default().to_owned();
-                    let on = claim.target().map(|target| &target.place.interface);
-                    format!("{} {hold} {}", claim.uid, on.map_or("", |on| on.as_str()))
-                },
-            );
-            let address = status.address.map(|address| address.to_string());
-            format!(
-                "status {what:?} from {version}: {} {claim}, previous [{}]{}",
-                address.unwrap_or_default(),
-                holders.collect::<Vec<_>>().join(", "),
-                if status.refused.is_some() {
-                    ", refused"
-                } else {
-                    ""
-                },
-            )
-        }
-        Step::Write(Write::Gate(gate)) => {
-            let (says, why) = (gate.status, gate.reason.as_str());
-            let version = gate.version.map(|version| format!(" of {version}"));
-            format!(
-                "gate of {}{}: {says} ({why})",
-                gate.uid,
-                version.unwrap_or_default()
-            )
-        }
-        Step::Write(Write::Release(seen)) => format!("release {}", seen.address),
-        Step::Write(other) => format!("{other:?}"),
-        Step::Read(read) => format!("{read:?}"),
-        Step::Call(call) => format!("{call:?}"),
     }
 }

@@ -21,7 +21,6 @@
 pub mod action;
 pub mod configurations;
 pub mod fixtures;
-pub mod goal;
 pub mod liveness;
 pub mod milestone;
 pub mod model;

@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use mooring_plan::step::Step;
+use mooring_world::goal::AtRest;
+use mooring_world::text::brief;
 
-use crate::action::brief;
 use crate::fixtures::Fixtures;
-use crate::goal;
 use crate::shared::fingerprint;
 use crate::state::State;
 use crate::world::controller::Controller;
@@ -109,7 +109,7 @@ impl Liveness {
                 if *before != written {
                     return Err("it repeats the same states, and writes".to_owned());
                 }
-                goal::check(&state)?;
+                goal_reached(&state)?;
                 self.remember(met.into_keys());
                 return Ok(state);
             }
@@ -136,6 +136,28 @@ impl Liveness {
         }
         Err(format!("it does not come to rest within {ROUNDS} rounds"))
     }
+}
+
+/// Is there what the objects ask for, and does no controller keep an IP that is gone?
+fn goal_reached(state: &State) -> Result<(), String> {
+    for controller in &state.controllers {
+        let facts = controller.facts();
+        let gone = facts.ip_names().find(|name| {
+            let there = state.kube.ips.get(*name).map(|ip| &ip.uid);
+            let known = facts.ip(name);
+            known.is_some_and(|known| Some(&known.uid) != there)
+        });
+        if let Some(name) = gone {
+            return Err(format!("at rest, a controller keeps {name}, which is gone"));
+        }
+    }
+    let manual = &state.history.manual;
+    let goal = AtRest {
+        kube: &state.kube,
+        cloud: &state.cloud,
+        manual: &|address, on| manual.contains(&(address, on.clone())),
+    };
+    goal.check()
 }
 
 /// The runs from a state: each order of the controllers; late requests are executed at once, or never.

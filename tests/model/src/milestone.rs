@@ -1,8 +1,7 @@
 //! The effects of transitions that a configuration must reach at least once.
 
 use mooring_plan::step::{StatusWrite, Write};
-
-use crate::world::kube::Kube;
+use mooring_world::kube::Kube;
 
 /// An effect of a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

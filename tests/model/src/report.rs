@@ -123,5 +123,5 @@ fn story(configuration: &Configuration, path: Vec<(State, Option<Action>)>) -> S
         let _ = writeln!(story, "  {pod:?}");
     }
     let _ = writeln!(story, "  assigned: {:?}", last.cloud.assigned());
-    configuration.fixtures.readable(&story)
+    story
 }

@@ -11,15 +11,15 @@ use mooring_plan::facts::{CallError, Fact, WriteOutcome};
 use mooring_plan::names::InterfaceId;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
+use mooring_world::cloud::Cloud;
+use mooring_world::kube::Kube;
 
 use crate::fixtures::Fixtures;
 use crate::milestone::Milestone;
 use crate::rules::{self, Broken};
 use crate::shared::{Shared, fingerprint};
-use crate::world::cloud::Cloud;
 use crate::world::controller::{Controller, Sent};
 use crate::world::events::Event;
-use crate::world::kube::Kube;
 
 /// The longest delay of a request, and the longest lag of a Describe: `plan` relies on it.
 pub const MAX_DELAY: u64 = 10_000;

@@ -8,6 +8,7 @@ use mooring_plan::names::{BlockName, IpName};
 use mooring_plan::objects::Reservation;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Step;
+use mooring_world::objects::reservation_of_others;
 use proptest::prelude::*;
 
 use super::{mind, name, status, steps, world};
@@ -85,7 +86,7 @@ fn what_is_on_an_interface_is_not_free_and_what_an_ip_reserves_is_not_foreign() 
 #[test]
 fn what_lies_in_a_delegated_prefix_is_not_free() {
     let mut sim = world();
-    let interface = sim.ec2.interfaces.get_mut(&interface_of("n2")).unwrap();
+    let interface = sim.ec2.interface_mut(&interface_of("n2"));
     interface.prefixes = ["203.0.113.16/28".parse().unwrap()].into();
     sim.wait(INTERVAL);
     let status = status(&mut sim);
@@ -136,16 +137,8 @@ fn an_address_that_another_manager_reserves_is_not_free() {
     let mut sim = Sim::new();
     narrowed(&mut sim, "203.0.113.8/31");
     let service = Reservation {
-        address: address("203.0.113.8"),
-        uid: "service".to_owned(),
         version: sim.kube.bump(),
-        deleting: false,
-        finalizer: false,
-        parent: None,
-        parent_text: "Service default/db".to_owned(),
-        label: None,
-        owner: None,
-        managed: false,
+        ..reservation_of_others("service", address("203.0.113.8"), None)
     };
     sim.kube.reservations.insert(service.address, service);
     sim.ip_of_block("one", "block");

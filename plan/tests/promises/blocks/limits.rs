@@ -81,7 +81,7 @@ fn types_are_asked_for_together_and_never_again_once_known() {
 #[test]
 fn only_types_of_nodes_that_can_carry_an_address_are_asked_for() {
     let mut sim = nodes_of(&["m5.large", "fargate"]);
-    sim.ec2.interfaces.remove(&interface_of("n1"));
+    sim.ec2.delete_interface(&interface_of("n1"));
     look(&mut sim);
     assert_eq!(asked(&mut sim), of(&["m5.large"]));
 }
@@ -122,7 +122,7 @@ fn one_type_that_ec2_does_not_know_hides_no_other() {
         sim.ip(ip, address);
         sim.pod(ip).on("n0").asks(ip);
     }
-    sim.ec2.limit = 2;
+    sim.ec2.limit_addresses(2);
     sim.wait(Millis::seconds(60));
     sim.expect_attached("one", "one");
     assert_eq!(sim.ec2.assigned().len(), 1, "{}", sim.story());

@@ -206,7 +206,7 @@ fn a_sentence_names_five_and_counts_the_rest() {
 #[test]
 fn an_interface_that_the_cni_manages_is_said_with_the_nodes_that_have_it() {
     let mut sim = world();
-    let interface = sim.ec2.interfaces.get_mut(&interface_of("n2")).unwrap();
+    let interface = sim.ec2.interface_mut(&interface_of("n2"));
     interface.tags.clear();
     sim.wait(INTERVAL);
     let said = condition(&mut sim, "SharedWithCNI");

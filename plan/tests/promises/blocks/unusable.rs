@@ -178,7 +178,7 @@ fn a_label_stays_while_a_block_is_not_ready_and_goes_with_the_interface() {
     };
     assert_eq!(labelled(&sim), 2);
     subnet_is(&mut sim, "198.51.100.0/24");
-    sim.ec2.interfaces.remove(&crate::sim::interface_of("n2"));
+    sim.ec2.delete_interface(&crate::sim::interface_of("n2"));
     inventory_done(&mut sim);
     inventory_done(&mut sim);
     mind(&mut sim);

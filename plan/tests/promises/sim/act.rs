@@ -4,6 +4,7 @@ use mooring_plan::engine::{Effect, Event, Reconciled, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::step::{BlockStep, Call, Read, Step, Write};
+use mooring_world::text::brief;
 
 use super::Sim;
 
@@ -25,7 +26,7 @@ impl Sim {
                 let outcome = if (self.refuses)(&write) {
                     WriteOutcome::Unknown
                 } else {
-                    self.write(write.clone())
+                    self.write(&write)
                 };
                 let outcome = if lost { WriteOutcome::Unknown } else { outcome };
                 if !matches!(outcome, WriteOutcome::Done(_)) {
@@ -51,106 +52,33 @@ impl Sim {
             }
         };
         self.now = self.now.plus(Millis(1));
-        self.controllers[controller].hear(fact, Some(name), begun, self.now);
+        self.controllers[controller].receive(fact, Some(name), begun, self.now);
         self.tell(controller);
         self.check_after(controller, name, step);
     }
 
     fn read(&mut self, name: &IpName, read: Read) -> Fact {
-        let kube = &self.kube;
         match read {
             Read::Instance(id) => {
                 self.counts.describes += 1;
                 if let Some(outcome) = self.describe_fails {
                     return Fact::ReadFailed(name.clone(), Read::Instance(id), Some(outcome));
                 }
-                let state = self.ec2.instances.get(&id).copied();
+                let state = self.ec2.state_of(&id);
                 Fact::InstanceRead(id, state)
             }
             read if self.reads_fail => Fact::ReadFailed(name.clone(), read, None),
-            Read::Pod(key) => {
-                let pod = kube.pods.get(&key).cloned();
-                Fact::PodRead(key, pod)
-            }
-            Read::Ip(name) => {
-                let ip = kube.ips.get(&name).cloned();
-                Fact::IpRead(name, ip)
-            }
-            Read::Node(name) => {
-                let node = kube.nodes.get(&name).cloned();
-                Fact::NodeRead(name, node)
-            }
-            Read::Reservation(address) => {
-                Fact::ReservationRead(address, kube.reservations.get(&address).cloned())
-            }
-            Read::Reservations(uid) => {
-                let ours = kube
-                    .reservations
-                    .values()
-                    .filter(|held| held.label.as_ref() == Some(&uid))
-                    .cloned()
-                    .collect();
-                Fact::ReservationsRead(uid, ours)
-            }
-            Read::ReplicaSets(key, set_name) => {
-                let set = kube.replica_sets.get(&set_name);
-                let uid = set.map(|set| set.uid.clone()).or_else(|| {
-                    let pods = kube.pods.values().find(|pod| pod.key == key);
-                    pods.and_then(|pod| pod.replica_set().map(|(_, uid)| uid.clone()))
-                });
-                match uid {
-                    None => Fact::ReadFailed(name.clone(), Read::ReplicaSets(key, set_name), None),
-                    Some(uid) => {
-                        let same = |other: &&mooring_plan::objects::ReplicaSet| {
-                            other.uid == uid
-                                || set.is_some_and(|set| {
-                                    set.deployment.is_some() && set.deployment == other.deployment
-                                })
-                        };
-                        let sets = kube.replica_sets.values().filter(same).cloned().collect();
-                        Fact::ReplicaSetsRead(uid, sets)
-                    }
-                }
-            }
+            read => self.kube.read(name, &read),
         }
     }
 
-    fn write(&mut self, write: Write) -> WriteOutcome {
-        match write {
-            Write::Status(name, version, _, status) => {
-                self.counts.status_writes += 1;
-                self.kube.write_status(&name, version, status)
-            }
-            Write::Gate(gate) => {
-                self.counts.gate_writes += 1;
-                self.kube.gate(&gate)
-            }
-            other => {
-                self.counts.other_writes += 1;
-                match other {
-                    Write::AddFinalizer(name, version) => {
-                        self.kube.change_ip(&name, Some(version), |ip| {
-                            ip.finalizer |= !ip.deleting;
-                        })
-                    }
-                    Write::RemoveFinalizer(name, version) => {
-                        self.kube
-                            .change_ip(&name, Some(version), |ip| ip.finalizer = false)
-                    }
-                    Write::DropTakeFrom(name, version) => {
-                        self.kube
-                            .change_ip(&name, Some(version), |ip| ip.take_from = None)
-                    }
-                    Write::Reserve(name, uid, _, address) => {
-                        self.kube.reserve(&name, &uid, address)
-                    }
-                    Write::MendReservation(_, uid, _, seen) => self.kube.mend(&uid, &seen),
-                    Write::Release(seen) => self.kube.release(&seen),
-                    Write::Label(key, uid, label) => self.kube.label(&key, &uid, label.as_ref()),
-                    Write::Status(..) | Write::Gate(_) | Write::SayUnreadable(..) => unreachable!(),
-                }
-            }
-        }
+    fn write(&mut self, write: &Write) -> WriteOutcome {
+        *match write {
+            Write::Status(..) => &mut self.counts.status_writes,
+            Write::Gate(_) => &mut self.counts.gate_writes,
+            _ => &mut self.counts.other_writes,
+        } += 1;
+        self.kube.write(write)
     }
 
     /// Blocks' own steps: only what IPs depend on.
@@ -178,7 +106,7 @@ impl Sim {
                         });
                     }
                     BlockStep::ReadLimits(types) => {
-                        let limits = types.into_iter().map(|kind| (kind, self.ec2.limit));
+                        let limits = types.into_iter().map(|kind| (kind, self.ec2.limit()));
                         answers.push(Fact::LimitsRead(limits.collect()));
                     }
                     _ => {}
@@ -223,34 +151,5 @@ impl Sim {
             let due = told.facts().inventory_due(&subnet);
             assert!(due > self.now, "an inventory is due again at once");
         }
-    }
-}
-
-/// A step in one line.
-fn brief(step: &Step) -> String {
-    match step {
-        Step::Write(Write::Status(_, version, what, status)) => format!(
-            "status {what:?} from {version}: claim {:?}, previous {:?}, refused {:?}, attached {:?}",
-            status.claim.as_ref().map(|claim| (&claim.uid, &claim.hold)),
-            status
-                .previous
-                .iter()
-                .map(|entry| (
-                    entry.address,
-                    &entry.interface,
-                    entry.holder.as_ref().map(|(_, uid)| uid)
-                ))
-                .collect::<Vec<_>>(),
-            status.refused,
-            status.conditions.attached.as_ref().map(|said| said.reason),
-        ),
-        Step::Write(Write::Gate(gate)) => format!(
-            "gate {} ({}) {} {}",
-            gate.pod,
-            gate.uid,
-            gate.status,
-            gate.reason.as_str()
-        ),
-        other => format!("{other:?}"),
     }
 }

@@ -1,14 +1,14 @@
-//! EC2's rules about addresses, as far as decisions meet them: one interface for an address, a limit
-//! for each interface, refusal unless reassignment is allowed, and a Describe that may lag.
+//! EC2 with what befalls its callers: faults, and a Describe that lags.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::Ipv4Addr;
+use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 
-use mooring_plan::cloud::{InstanceState, Interface, Reassign};
+use mooring_plan::cloud::Interface;
 use mooring_plan::facts::CallError;
-use mooring_plan::names::{InstanceId, InterfaceId, Millis};
+use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::Call;
+use mooring_world::cloud::Cloud;
 
 /// What befalls a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,22 +27,35 @@ pub enum Fault {
     NoRoom,
 }
 
-/// What EC2 has.
-#[derive(Clone, Default)]
+/// EC2, and the faults to come.
+#[derive(Clone)]
 pub struct Ec2 {
-    pub interfaces: BTreeMap<InterfaceId, Interface>,
-    pub instances: BTreeMap<InstanceId, InstanceState>,
-    /// Addresses on an interface, at most.
-    pub limit: u32,
+    cloud: Cloud,
     /// For each of the next calls.
     pub faults: VecDeque<Fault>,
     /// What befalls the calls after these, where not nothing.
     pub befalls: Option<fn(&Call) -> Fault>,
     /// `DescribeNetworkInterfaces` shows what was so this long ago.
     pub lag: Millis,
+    /// How a Describe shows an interface; false: not at all.
+    pub shows: fn(&mut Interface) -> bool,
     /// How many calls were refused for want of a permission: EC2's sentence is another each time.
     denied: u32,
-    past: Vec<(Millis, BTreeMap<InterfaceId, Interface>)>,
+    past: Vec<(Millis, Vec<Interface>)>,
+}
+
+impl Deref for Ec2 {
+    type Target = Cloud;
+
+    fn deref(&self) -> &Cloud {
+        &self.cloud
+    }
+}
+
+impl DerefMut for Ec2 {
+    fn deref_mut(&mut self) -> &mut Cloud {
+        &mut self.cloud
+    }
 }
 
 fn refused(outcome: Outcome) -> CallError {
@@ -56,28 +69,14 @@ fn refused(outcome: Outcome) -> CallError {
 impl Ec2 {
     pub fn with_limit(limit: u32) -> Self {
         Self {
-            limit,
-            ..Self::default()
+            cloud: Cloud::with_limit(limit),
+            faults: VecDeque::new(),
+            befalls: None,
+            lag: Millis(0),
+            shows: |_| true,
+            denied: 0,
+            past: Vec::new(),
         }
-    }
-
-    /// Where the address is.
-    pub fn holder_of(&self, address: Ipv4Addr) -> Option<&InterfaceId> {
-        let mut on = self
-            .interfaces
-            .values()
-            .filter(|interface| interface.addresses.contains(&address));
-        let first = on.next();
-        assert!(on.next().is_none(), "{address} on two interfaces");
-        first.map(|interface| &interface.id)
-    }
-
-    fn in_a_prefix(&self, address: Ipv4Addr) -> bool {
-        let mut interfaces = self.interfaces.values();
-        interfaces.any(|interface| {
-            let mut prefixes = interface.prefixes.iter();
-            prefixes.any(|prefix| prefix.contains(&address))
-        })
     }
 
     /// Answers a call, with the fault that is its turn.
@@ -96,7 +95,7 @@ impl Ec2 {
             Fault::Throttled => Err(refused(Outcome::Throttled)),
             // Others were faster, unless the address is there already.
             Fault::NoRoom => match call {
-                Call::Assign(to, ..) if self.holder_of(call.address()) != Some(to) => {
+                Call::Assign(to, ..) if self.holder_of(call.address()).as_ref() != Some(to) => {
                     Err(refused(Outcome::NoRoom))
                 }
                 _ => self.execute(call, now),
@@ -111,84 +110,21 @@ impl Ec2 {
 
     /// Executes a call, as EC2 does whoever sent it and whenever.
     pub fn execute(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
-        let address = call.address();
-        let on = self.holder_of(address).cloned();
-        let limit = self.limit as usize;
-        let Some(interface) = self.interfaces.get(call.interface()) else {
-            return Err(refused(Outcome::InterfaceNotFound));
-        };
-        match call {
-            Call::Unassign(..) if on.as_ref() != Some(&interface.id) => Err(refused(Outcome::Done)),
-            Call::Unassign(..) if interface.primary == Some(address) => {
-                Err(refused(Outcome::Primary))
-            }
-            Call::Unassign(id, _) => {
-                let id = id.clone();
-                self.put(address, None, now);
-                assert!(!self.interfaces[&id].addresses.contains(&address));
-                Ok(())
-            }
-            Call::Assign(id, ..) if on.as_ref() == Some(id) => Ok(()),
-            Call::Assign(..) if self.in_a_prefix(address) => {
-                Err(refused(Outcome::AssignedElsewhere))
-            }
-            Call::Assign(..) if interface.addresses.len() + interface.prefixes.len() >= limit => {
-                Err(refused(Outcome::NoRoom))
-            }
-            Call::Assign(id, _, reassign) => match on {
-                Some(on) if self.interfaces[&on].primary == Some(address) => {
-                    Err(refused(Outcome::Primary))
-                }
-                Some(_) if *reassign == Reassign::Refuse => {
-                    Err(refused(Outcome::AssignedElsewhere))
-                }
-                _ => {
-                    let id = id.clone();
-                    self.put(address, Some(&id), now);
-                    Ok(())
-                }
-            },
-        }
-    }
-
-    /// Puts an address on an interface, or nowhere, whoever wants that.
-    pub fn put(&mut self, address: Ipv4Addr, on: Option<&InterfaceId>, now: Millis) {
         self.remember(now);
-        for interface in self.interfaces.values_mut() {
-            interface.addresses.remove(&address);
-        }
-        if let Some(interface) = on.and_then(|id| self.interfaces.get_mut(id)) {
-            interface.addresses.insert(address);
-        }
+        self.cloud.execute(call)
     }
 
     /// Keeps what is so now for a Describe that lags.
     pub fn remember(&mut self, now: Millis) {
-        self.past.push((now, self.interfaces.clone()));
+        self.past.push((now, self.cloud.describe()));
     }
 
     /// `DescribeNetworkInterfaces`.
     pub fn describe(&self, now: Millis) -> Vec<Interface> {
         let of = now.since(self.lag);
-        let shown = self
-            .past
-            .iter()
-            .find(|(until, _)| *until > of)
-            .map_or(&self.interfaces, |(_, interfaces)| interfaces);
-        shown.values().cloned().collect()
-    }
-
-    /// The addresses besides primary ones that are on interfaces.
-    pub fn assigned(&self) -> BTreeSet<(Ipv4Addr, InterfaceId)> {
-        self.interfaces
-            .values()
-            .flat_map(|interface| {
-                interface
-                    .addresses
-                    .iter()
-                    .filter(|address| interface.primary != Some(**address))
-                    .map(|address| (*address, interface.id.clone()))
-            })
-            .collect()
+        let past = self.past.iter().find(|(until, _)| *until > of);
+        let mut shown = past.map_or_else(|| self.cloud.describe(), |(_, shown)| shown.clone());
+        shown.retain_mut(self.shows);
+        shown
     }
 }

@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use mooring_plan::names::{InterfaceId, IpName};
 use mooring_plan::objects::{Hold, Ip};
 use mooring_plan::reason::Reason;
+use mooring_world::goal::AtRest;
 
 use super::{Counts, Sim};
 
@@ -14,6 +15,19 @@ fn said(ip: &Ip, reason: Reason) -> bool {
 }
 
 impl Sim {
+    /// At rest, what is has to be what is wished.
+    pub fn expect_the_wish(&self) {
+        let by_hand: Vec<Ipv4Addr> = self.rules.ever_by_hand().collect();
+        let goal = AtRest {
+            kube: &self.kube,
+            cloud: &self.ec2,
+            manual: &|address, _| by_hand.contains(&address),
+        };
+        if let Err(why) = goal.check() {
+            panic!("{why}\n{}", self.story());
+        }
+    }
+
     /// The address is on the pod's node, recorded, and the pod alone says so.
     pub fn expect_attached(&self, ip: &str, pod: &str) {
         let story = || self.story();
@@ -31,7 +45,7 @@ impl Sim {
         assert_eq!(Some(&target.node), holder.node.as_ref(), "{}", story());
         let address = ip.status.address.unwrap();
         assert_eq!(
-            self.ec2.holder_of(address),
+            self.ec2.holder_of(address).as_ref(),
             Some(&target.place.interface),
             "{}",
             story()
@@ -103,8 +117,13 @@ impl Sim {
     }
 
     pub fn expect_on(&self, address: &str, interface: Option<&str>) {
-        let on = self.ec2.holder_of(super::cast::address(address));
-        assert_eq!(on.map(InterfaceId::as_str), interface, "{}", self.story());
+        let on = self.ec2.holder_of(super::address(address));
+        assert_eq!(
+            on.as_ref().map(InterfaceId::as_str),
+            interface,
+            "{}",
+            self.story()
+        );
     }
 
     /// A pod's condition is `False` for that reason.
@@ -134,12 +153,7 @@ impl Sim {
     /// Only this address is reserved.
     pub fn expect_reserved_only(&self, address: &str) {
         let reserved: Vec<&Ipv4Addr> = self.kube.reservations.keys().collect();
-        assert_eq!(
-            reserved,
-            [&super::cast::address(address)],
-            "{}",
-            self.story()
-        );
+        assert_eq!(reserved, [&super::address(address)], "{}", self.story());
     }
 
     /// An Event of that reason was to be seen on a pod, or on "IP name".

@@ -3,6 +3,7 @@
 use mooring_plan::names::Millis;
 use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Pod};
 use mooring_plan::step::StatusWrite;
+use mooring_world::queries::is_well;
 
 use super::Sim;
 
@@ -29,8 +30,8 @@ impl Sim {
         if what == StatusWrite::Return || after.refused != before.status.refused {
             return;
         }
-        let pod = self.kube.pods.get(&claim.pod);
-        let living = pod.filter(|pod| pod.uid == claim.uid && pod.annotated && !pod.ended);
+        let pod = self.kube.pod(&claim.pod, &claim.uid);
+        let living = pod.filter(|pod| pod.annotated && !pod.ended);
         let Some(living) = living else {
             self.expect_read(controller, before, claim);
             return;
@@ -42,8 +43,7 @@ impl Sim {
                 self.story()
             );
         };
-        let winner = self.kube.pods.get(&next.pod);
-        let winner = winner.filter(|pod| pod.uid == next.uid);
+        let winner = self.kube.pod(&next.pod, &next.uid);
         if winner.is_some_and(|winner| self.rolled_out(living, winner)) {
             return;
         }
@@ -70,10 +70,7 @@ impl Sim {
     }
 
     fn rolled_out(&self, loser: &Pod, winner: &Pod) -> bool {
-        let revision = |pod: &Pod| {
-            let (name, _) = pod.replica_set()?;
-            Some(self.kube.replica_sets.get(name)?.revision)
-        };
+        let revision = |pod| self.kube.revision(pod);
         winner.ready_to_take_over() && revision(winner) > revision(loser)
     }
 
@@ -85,7 +82,7 @@ impl Sim {
         let node = self.kube.nodes.get(&target.node);
         let here = node.is_some_and(|node| {
             let same = node.instance.as_ref() == Some(&target.place.instance);
-            same && node.ready && !node.unreachable && !node.out_of_service
+            same && is_well(node)
         });
         !here || lately(self.rules.nodes.get(&target.node), self.now)
     }

@@ -3,14 +3,12 @@
 //! rules of safety are asserted.
 
 mod act;
-mod cast;
+mod changes;
 mod ec2;
 mod expect;
-mod hear;
-mod kube;
 mod losing;
-mod rest;
 mod rules;
+mod touched;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,18 +16,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use mooring_plan::engine::{Engine, Event, Pacing};
 use mooring_plan::facts::{Facts, Kind, Settings};
 use mooring_plan::lease::Leadership;
-use mooring_plan::names::{InstanceId, IpName, Millis, PodKey};
+use mooring_plan::names::{IpName, Millis};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Decision, Step, Write};
+use mooring_world::kube::Kube;
 
-pub use cast::{address, interface_of};
 pub use ec2::{Ec2, Fault};
-pub use kube::Kube;
+pub use mooring_world::objects::{SUBNET, address, instance_of, interface_of, key};
 pub use rules::Rules;
 use watch::Shown;
-
-/// The one subnet of the world.
-pub const SUBNET: &str = "subnet-1";
 
 /// How often the world's controllers list interfaces.
 pub const INTERVAL: Millis = Millis::seconds(60);
@@ -136,7 +131,7 @@ impl Sim {
     pub fn new() -> Self {
         let mut sim = Self {
             now: Millis::seconds(1000),
-            kube: Kube::default(),
+            kube: Kube::with_one_counter(),
             ec2: Ec2::with_limit(10),
             controllers: vec![Controller::new()],
             counts: Counts::default(),
@@ -190,8 +185,8 @@ impl Sim {
             .into_iter()
             .filter(|kind| !told.stuck.contains(kind))
             .collect();
-        for fact in told.shown.tell(&self.kube, &kinds, false) {
-            told.hear(fact, None, self.now, self.now);
+        for fact in told.shown.events(&self.kube, &kinds, false) {
+            told.receive(fact, None, self.now, self.now);
         }
     }
 
@@ -200,8 +195,8 @@ impl Sim {
         self.note("relist");
         let told = &mut self.controllers[controller];
         let kinds = Kind::ALL.into_iter().collect();
-        for fact in told.shown.tell(&self.kube, &kinds, true) {
-            told.hear(fact, None, self.now, self.now);
+        for fact in told.shown.events(&self.kube, &kinds, true) {
+            told.receive(fact, None, self.now, self.now);
         }
     }
 
@@ -225,7 +220,7 @@ impl Sim {
                 again: at,
                 notices,
             } = decision;
-            self.rules.hear(&notices);
+            self.rules.record(&notices);
             if let Some(at) = at {
                 assert!(
                     at > self.now,
@@ -367,16 +362,3 @@ impl Sim {
         story
     }
 }
-
-/// The key of a pod of the tests, which all live in one namespace.
-pub fn key(name: &str) -> PodKey {
-    PodKey::new("default", name)
-}
-
-/// The instance behind a node of the tests.
-pub fn instance_of(node: &str) -> InstanceId {
-    InstanceId::new(format!("i-{node}"))
-}
-
-/// Reasons that were said, by the object's name.
-pub type Said = BTreeMap<String, BTreeSet<mooring_plan::reason::Reason>>;

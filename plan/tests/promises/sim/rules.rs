@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{InterfaceId, IpName, IpUid, Millis, NodeName, PodKey, PodUid};
-use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Pod};
+use mooring_plan::names::{IpName, IpUid, Millis, NodeName, PodKey, PodUid};
+use mooring_plan::objects::{Hold, Ip, IpStatus, Pod};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Notice, Read, Regarding, Step, Write};
+use mooring_world::queries::explains;
 
-use super::{INTERVAL, Said, Sim};
+use super::{INTERVAL, Sim};
 
 /// What was so, and when it was seen by whom.
 #[derive(Clone, Default)]
 pub struct Rules {
-    said: Said,
+    /// The reasons of the notices on each object.
+    said: BTreeMap<String, BTreeSet<Reason>>,
     notices: BTreeSet<Notice>,
     inventories: BTreeMap<usize, Millis>,
     pub(super) reads: BTreeMap<(usize, PodKey), Millis>,
@@ -25,7 +27,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub fn hear(&mut self, notices: &[Notice]) {
+    pub fn record(&mut self, notices: &[Notice]) {
         for notice in notices {
             let on = match &notice.on {
                 Regarding::Ip(name, _) => format!("IP {name}"),
@@ -74,17 +76,6 @@ impl Rules {
     }
 }
 
-/// Does the status explain the address on that interface?
-pub fn explains(status: &IpStatus, address: Ipv4Addr, interface: &InterfaceId) -> bool {
-    let target = status.claim.as_ref().and_then(Claim::target);
-    status.address == Some(address)
-        && target.is_some_and(|target| &target.place.interface == interface)
-        || status
-            .previous
-            .iter()
-            .any(|entry| entry.address == address && &entry.interface == interface)
-}
-
 impl Sim {
     /// What must be so when a step is about to be done.
     pub fn check_before(&mut self, controller: usize, name: &IpName, step: &Step) {
@@ -110,9 +101,9 @@ impl Sim {
                 let there = there.is_some_and(|there| there.uid == seen.uid);
                 if let Some(ip) = self.kube.ips.get(name).filter(|_| there) {
                     // An interface's primary address is never ours there.
-                    let primary =
-                        |on: &&InterfaceId| self.ec2.interfaces[*on].primary == Some(seen.address);
-                    let on = self.ec2.holder_of(seen.address).filter(|on| !primary(on));
+                    let assigned = self.ec2.assigned().into_iter();
+                    let on = assigned.filter(|(address, _)| *address == seen.address);
+                    let on = on.map(|(_, on)| on).next();
                     // What somebody put there by hand since the last inventory, or a moment ago, cannot be
                     // known: Describe lags, and for a while our own write lies over what it shows. It is
                     // reported as an orphan later.
@@ -123,7 +114,10 @@ impl Sim {
                             || looked.is_none_or(|it| it <= at)
                     });
                     assert!(
-                        unseen || on.is_none_or(|on| !explains(&ip.status, seen.address, on)),
+                        unseen
+                            || on
+                                .as_ref()
+                                .is_none_or(|on| !explains(&ip.status, seen.address, on)),
                         "the reservation of {} goes while it is on {on:?}\n{}",
                         seen.address,
                         self.story()
@@ -195,7 +189,7 @@ impl Sim {
                 .zip(looked)
                 .is_some_and(|(put, looked)| put >= looked);
             assert!(
-                on == to || explains(&ip.status, address, on) || since_then,
+                on == *to || explains(&ip.status, address, &on) || since_then,
                 "{address} is stolen from {on}\n{}",
                 story()
             );
@@ -222,7 +216,7 @@ impl Sim {
             return;
         };
         if let Some(target) = claim.target()
-            && self.ec2.holder_of(address) == Some(&target.place.interface)
+            && self.ec2.holder_of(address).as_ref() == Some(&target.place.interface)
         {
             assert!(
                 explains(after, address, &target.place.interface),
@@ -242,7 +236,7 @@ impl Sim {
             .written
             .insert((controller, name.clone()), self.now);
         let mut saying: BTreeMap<&IpUid, Vec<&PodUid>> = BTreeMap::new();
-        for pod in self.kube.pods.values().filter(|pod| says_attached(pod)) {
+        for pod in self.kube.pods.values().filter(|pod| pod.says_attached()) {
             let ip = pod.ip.as_ref().expect("only a pod that asks is told True");
             saying.entry(ip).or_default().push(&pod.uid);
         }
@@ -253,12 +247,6 @@ impl Sim {
 
     /// The pods whose condition says that they have this IP's address.
     pub fn saying_attached<'a>(&'a self, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
-        let pods = self.kube.pods.values();
-        pods.filter(|pod| pod.ip.as_ref() == Some(&ip.uid) && says_attached(pod))
+        self.kube.says_attached(ip)
     }
-}
-
-fn says_attached(pod: &Pod) -> bool {
-    let gate = pod.gate.as_ref();
-    gate.is_some_and(|gate| gate.status && gate.reason == Reason::Attached.as_str())
 }

@@ -10,6 +10,7 @@ use super::Ec2;
 use super::allocation::check_range;
 use super::error::{Code, Ec2Error};
 use super::id::NetworkInterfaceId;
+use super::instance_type::InstanceType;
 use super::objects::{ADDRESSES_UNATTACHED, NetworkInterface};
 use super::request::{Changed, Wanted};
 
@@ -95,14 +96,18 @@ impl Ec2 {
     }
 
     /// How many addresses the interface may have, by the type of the instance it is attached to.
-    pub(super) fn address_limit(&self, interface: &NetworkInterface) -> Result<usize, Ec2Error> {
+    ///
+    /// # Errors
+    /// `InvalidInstanceID.NotFound`
+    pub fn address_limit(&self, interface: &NetworkInterface) -> Result<usize, Ec2Error> {
         match &interface.attachment {
-            Some(attachment) => Ok(self
-                .instance(attachment.instance)?
-                .kind
-                .addresses_per_interface()),
+            Some(attachment) => Ok(self.limit_of(self.instance(attachment.instance)?.kind)),
             None => Ok(ADDRESSES_UNATTACHED),
         }
+    }
+
+    pub(super) fn limit_of(&self, kind: InstanceType) -> usize {
+        self.limit.unwrap_or(kind.addresses_per_interface())
     }
 }
 

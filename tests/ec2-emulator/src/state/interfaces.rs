@@ -85,7 +85,7 @@ impl Ec2 {
             ));
         }
         // Not confirmed on a real account: an interface with more than the instance may have.
-        if interface.slots() > instance.kind.addresses_per_interface() {
+        if interface.slots() > self.limit_of(instance.kind) {
             return Err(no_room());
         }
         let attachment = AttachmentId(self.next());

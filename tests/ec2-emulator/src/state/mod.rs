@@ -34,6 +34,8 @@ pub struct Ec2 {
     interfaces: BTreeMap<NetworkInterfaceId, NetworkInterface>,
     /// The number of ids of all kinds.
     named: u64,
+    /// Addresses on an interface at most, where it is not the instance type that says so.
+    limit: Option<usize>,
 }
 
 impl Ec2 {
@@ -153,7 +155,19 @@ impl Ec2 {
         self.instances.values()
     }
 
-    fn interface_mut(&mut self, id: NetworkInterfaceId) -> Result<&mut NetworkInterface, Ec2Error> {
+    /// From now on an interface may have so many addresses, whatever its instance type.
+    pub fn limit_addresses(&mut self, limit: usize) {
+        self.limit = Some(limit);
+    }
+
+    /// The network interface of this name, to be changed as no request can change it.
+    ///
+    /// # Errors
+    /// As [`Self::interface`].
+    pub fn interface_mut(
+        &mut self,
+        id: NetworkInterfaceId,
+    ) -> Result<&mut NetworkInterface, Ec2Error> {
         self.interfaces.get_mut(&id).ok_or_else(|| no_interface(id))
     }
 

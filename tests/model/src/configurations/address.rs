@@ -1,10 +1,11 @@
 //! An address is edited, deleted, or asked for by two IPs.
 
 use mooring_plan::cloud::Reassign;
+use mooring_world::objects::key;
 
 use super::{ConfigurationBuilder, EVERYTHING, held};
 use crate::action::FaultKind;
-use crate::fixtures::{WorldBuilder, address, key};
+use crate::fixtures::{WorldBuilder, address};
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;

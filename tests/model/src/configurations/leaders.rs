@@ -1,10 +1,11 @@
 //! Two processes: both lead, or one leads after the other.
 
 use mooring_plan::cloud::Reassign;
+use mooring_world::objects::key;
 
 use super::{ConfigurationBuilder, held};
 use crate::action::FaultKind;
-use crate::fixtures::{WorldBuilder, address, key};
+use crate::fixtures::{WorldBuilder, address};
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;

@@ -149,7 +149,7 @@ impl ConfigurationBuilder {
         self.begin(
             |world, state| match Liveness::new().rest(&world.fixtures, &state) {
                 Ok(rest) => rest,
-                Err(why) => panic!("{}", world.fixtures.readable(&why)),
+                Err(why) => panic!("{why}"),
             },
         )
     }

@@ -1,10 +1,10 @@
 //! An address moves from a pod to the next pod with the same name on another node.
 
 use mooring_plan::cloud::Reassign;
+use mooring_world::objects::key;
 
 use super::{ConfigurationBuilder, EVERYTHING, held};
 use crate::action::FaultKind;
-use crate::fixtures::key;
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;

@@ -2,10 +2,11 @@
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::Pod;
+use mooring_world::objects::key;
 
 use super::{ConfigurationBuilder, held};
 use crate::action::FaultKind;
-use crate::fixtures::{WorldBuilder, key};
+use crate::fixtures::WorldBuilder;
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;

@@ -2,10 +2,11 @@
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::{Controller, Pod};
+use mooring_world::objects::{interface_of, key};
 
 use super::{ConfigurationBuilder, EVERYTHING};
 use crate::action::FaultKind;
-use crate::fixtures::{WorldBuilder, address, key};
+use crate::fixtures::{WorldBuilder, address};
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
@@ -46,7 +47,7 @@ pub fn rollout() -> Configuration {
 /// The interface of the new node becomes full when the new pod is ready: the address stays, or goes back.
 pub fn full() -> Configuration {
     let (world, new) = handed_over();
-    let interface = world.interface_of("b");
+    let interface = interface_of("b");
     ConfigurationBuilder::new("rollout-full", world)
         .track([Event::PodCreated(new)])
         .track([Event::PutManually(address(99), interface)])

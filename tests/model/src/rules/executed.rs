@@ -2,12 +2,13 @@
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::step::Call;
+use mooring_world::cloud::Cloud;
+use mooring_world::queries::explains;
 
-use super::{Broken, Rule, explains, require};
+use super::{Broken, Rule, require};
 use crate::rules::invariants::reserved;
 use crate::shared::Shared;
 use crate::state::State;
-use crate::world::cloud::Cloud;
 use crate::world::controller::Sent;
 
 pub fn executed(

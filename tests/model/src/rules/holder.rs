@@ -4,12 +4,12 @@ use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;
 use mooring_plan::objects::{Claim, Controller, Hold, Ip, IpStatus, Pod, ReplicaSet};
 use mooring_plan::step::{StatusWrite, Write};
+use mooring_world::kube::Kube;
 
 use super::{Broken, Rule, require};
 use crate::fixtures::Fixtures;
 use crate::shared::Shared;
 use crate::state::{PATIENCE, State};
-use crate::world::kube::Kube;
 
 fn set_of<'a>(kube: &'a Kube, pod: &Pod) -> Option<&'a ReplicaSet> {
     kube.replica_sets.get(pod.replica_set()?.0)

@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 
 use mooring_plan::names::IpUid;
+use mooring_world::kube::Kube;
+use mooring_world::queries::explains;
 
-use super::{Broken, Rule, explains, require, says_attached};
+use super::{Broken, Rule, require};
 use crate::state::State;
-use crate::world::kube::Kube;
 
 /// Is the address reserved for this IP?
 pub fn reserved(kube: &Kube, address: Ipv4Addr, uid: &IpUid) -> bool {
@@ -17,7 +18,7 @@ pub fn reserved(kube: &Kube, address: Ipv4Addr, uid: &IpUid) -> bool {
 pub fn invariants(state: &State) -> Result<(), Broken> {
     let kube = &state.kube;
     for ip in kube.ips.values() {
-        let attached: Vec<_> = says_attached(kube, ip).map(|pod| &pod.uid).collect();
+        let attached: Vec<_> = kube.says_attached(ip).map(|pod| &pod.uid).collect();
         require(attached.len() <= 1, Rule::S1, || {
             format!("{attached:?} say that they have {}", ip.name)
         })?;

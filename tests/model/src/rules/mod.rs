@@ -3,23 +3,21 @@
 mod executed;
 mod holder;
 mod invariants;
-mod queries;
 mod sent;
 
 use std::fmt;
 
 use mooring_plan::objects::Ip;
 use mooring_plan::step::{Call, Step, Write};
+use mooring_world::cloud::Cloud;
+use mooring_world::kube::Kube;
 
 pub use invariants::invariants;
-pub use queries::{explains, says_attached};
 
 use crate::fixtures::Fixtures;
 use crate::shared::Shared;
 use crate::state::State;
-use crate::world::cloud::Cloud;
 use crate::world::controller::Sent;
-use crate::world::kube::Kube;
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,8 +3,9 @@
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::{Hold, Ip};
 use mooring_plan::step::Call;
+use mooring_world::queries::explains;
 
-use super::{Broken, Rule, explains, require, says_attached};
+use super::{Broken, Rule, require};
 use crate::fixtures::Fixtures;
 use crate::state::State;
 
@@ -55,9 +56,7 @@ pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<
         .get(&ip.name)
         .filter(|now| now.status.claim == ip.status.claim && now.uid == ip.uid);
     if let Some(now) = now.filter(|now| now.status.address == Some(address)) {
-        let attached: Vec<_> = says_attached(&state.kube, now)
-            .map(|pod| &pod.uid)
-            .collect();
+        let attached: Vec<_> = state.kube.says_attached(now).map(|pod| &pod.uid).collect();
         require(attached.is_empty(), Rule::S1, || {
             format!("{call:?} while {attached:?} say that they have it")
         })?;

@@ -6,9 +6,9 @@ use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Fact, Facts, Kind, WriteOutcome, Written};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
 use mooring_plan::step::Step;
+use mooring_world::kube::Kube;
 
 use super::controller_state::{ControllerState, Input, Inventory};
-use super::kube::Kube;
 use crate::shared::Shared;
 
 /// A process.

@@ -7,13 +7,14 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
-use mooring_plan::facts::{Fact, Facts, Kind, Settings};
+use mooring_plan::facts::{Fact, Facts, Settings};
 use mooring_plan::lease::Leadership;
-use mooring_plan::names::{IpName, Millis, ResourceVersion, SubnetId};
+use mooring_plan::names::{IpName, Millis, SubnetId};
 use mooring_plan::step::{BlockStep, Decision};
+use mooring_world::kube::Kube;
 
 use super::clock::{self, NOW};
-use super::kube::Kube;
+use crate::fixtures::LIMIT;
 use crate::shared::{Shared, fingerprint};
 
 /// How often a process lists interfaces.
@@ -100,9 +101,8 @@ impl ControllerState {
         for (_, fact) in kube.events_since(&Kube::default(), true) {
             engine.handle(Event::Fact(fact), NOW);
         }
-        for kind in Kind::ALL {
-            engine.handle(Event::Fact(Fact::Listed(kind, ResourceVersion(1))), NOW);
-            engine.handle(Event::Fact(Fact::Synced(kind)), NOW);
+        for fact in kube.lists_end() {
+            engine.handle(Event::Fact(fact), NOW);
         }
         let mut state = Self {
             engine,
@@ -264,7 +264,7 @@ fn answered(step: BlockStep) -> Option<Fact> {
             Some(Fact::SubnetRead(id, cidrs))
         }
         BlockStep::ReadLimits(kinds) => {
-            let limits = kinds.into_iter().map(|kind| (kind, 2));
+            let limits = kinds.into_iter().map(|kind| (kind, LIMIT.into()));
             Some(Fact::LimitsRead(limits.collect()))
         }
         _ => None,

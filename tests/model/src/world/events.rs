@@ -4,9 +4,8 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::names::{InterfaceId, IpName, NodeName, PodKey, ResourceVersion};
 use mooring_plan::objects::{Ip, Pod};
-
-use super::cloud::Cloud;
-use super::kube::Kube;
+use mooring_world::cloud::Cloud;
+use mooring_world::kube::Kube;
 
 /// An event that happens once, in the order of its track.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -115,9 +114,7 @@ impl Event {
             // It changes only the controllers.
             Self::LeadChanges => {}
             Self::PutManually(address, interface) => {
-                if cloud.has(interface) {
-                    cloud.put_manually(*address, interface);
-                }
+                cloud.put_manually(*address, Some(interface));
             }
         }
     }

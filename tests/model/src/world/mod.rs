@@ -1,8 +1,6 @@
 //! The environment of `plan`: an API server, EC2, and processes that have facts.
 
 pub mod clock;
-pub mod cloud;
 pub mod controller;
 pub mod controller_state;
 pub mod events;
-pub mod kube;

@@ -12,7 +12,7 @@ use super::Controller;
 
 impl Controller {
     /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or that nobody asked for.
-    pub fn hear(&mut self, fact: Fact, asked: Option<&IpName>, begun: Millis, now: Millis) {
+    pub fn receive(&mut self, fact: Fact, asked: Option<&IpName>, begun: Millis, now: Millis) {
         let event = match asked.filter(|name| self.engine.is_in_flight(name)) {
             Some(name) => Event::Completed(Work::Ip(name.clone()), fact.into()),
             None if begun == now => Event::Fact(fact),

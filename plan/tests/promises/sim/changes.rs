@@ -1,46 +1,18 @@
 //! What users, kubelets and EC2 do by themselves, in sentences.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use mooring_plan::block::BlockRange;
-use mooring_plan::cloud::{InstanceState, Interface, Reassign};
-use mooring_plan::names::{
-    BlockName, DeploymentUid, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodUid,
-    ReplicaSetUid, SubnetId, WorkloadUid,
-};
-use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Controller, Handover, Ip, IpStatus, Namespaces, Node, Pod,
-    ReplicaSet, Wish,
-};
+use mooring_plan::cloud::{InstanceState, Reassign};
+use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName, WorkloadUid};
+use mooring_plan::objects::{Block, Controller, Handover, Ip, Namespaces, Node, Pod, Wish};
+use mooring_world::objects::{self, of_replica_set};
 
-use super::{SUBNET, Sim, instance_of, key};
+use super::{Sim, address, instance_of, key};
 
 /// A pod that is being described; each word is so at once.
 pub struct Described<'a> {
     sim: &'a mut Sim,
     name: String,
-}
-
-pub fn address(text: &str) -> Ipv4Addr {
-    text.parse().unwrap()
-}
-
-pub fn interface_of(node: &str) -> InterfaceId {
-    InterfaceId::new(format!("eni-{node}"))
-}
-
-fn well(name: &str) -> Node {
-    Node {
-        name: NodeName::from(name),
-        created: 1_000,
-        instance: Some(instance_of(name)),
-        instance_type: Some(InstanceType::from("m5.large")),
-        ready: true,
-        unreachable: false,
-        out_of_service: false,
-        labels: BTreeMap::new(),
-    }
 }
 
 impl Sim {
@@ -78,24 +50,10 @@ impl Sim {
     }
 
     pub fn block(&mut self, name: &str, cidr: &str) {
-        let spec = BlockSpec {
-            range: BlockRange::parse(cidr, []).unwrap(),
-            subnet: SubnetId::from(SUBNET),
-            node_selector: None,
-            interface_tags: BTreeMap::new(),
-            allowed_namespaces: Namespaces::All,
-            failover_after: Millis::seconds(30),
-        };
         let block = Block {
-            name: BlockName::from(name),
             uid: self.kube.new_uid("block"),
             version: self.kube.bump(),
-            generation: 1,
-            deleting: false,
-            finalizer: true,
-            spec: Ok(spec),
-            release_brake: false,
-            status: BlockStatus::default(),
+            ..objects::block(name, cidr)
         };
         self.kube.blocks.insert(block.name.clone(), block);
     }
@@ -109,59 +67,34 @@ impl Sim {
 
     /// A node with its instance and an interface that the CNI leaves alone.
     pub fn node(&mut self, name: &str) {
-        let instance = instance_of(name);
-        self.ec2
-            .instances
-            .insert(instance.clone(), InstanceState::Running);
         self.interface(&format!("eni-{name}"), name);
         self.kube.bump();
-        self.kube.nodes.insert(NodeName::from(name), well(name));
+        self.kube
+            .nodes
+            .insert(NodeName::from(name), objects::node(name));
     }
 
     /// Another interface on the instance of a node.
     pub fn interface(&mut self, id: &str, node: &str) {
-        self.ec2.remember(self.now);
-        let count = u8::try_from(self.ec2.interfaces.len()).unwrap();
-        let primary = Ipv4Addr::new(203, 0, 113, 250 - count);
-        let instance = instance_of(node);
-        let taken = self
-            .ec2
-            .interfaces
-            .values()
-            .filter(|interface| interface.instance.as_ref() == Some(&instance))
-            .count();
-        let interface = Interface {
-            id: InterfaceId::from(id),
-            subnet: SubnetId::from(SUBNET),
-            instance: Some(instance),
-            attached: true,
-            device_index: Some(u32::try_from(taken).unwrap() + 1),
-            primary: Some(primary),
-            addresses: BTreeSet::from([primary]),
-            prefixes: Vec::new(),
-            tags: BTreeMap::from([(
-                "node.k8s.amazonaws.com/no_manage".to_owned(),
-                "true".to_owned(),
-            )]),
-            requester_managed: false,
-        };
-        self.ec2.interfaces.insert(interface.id.clone(), interface);
+        let last = (4..=250).rev();
+        let mut free = last.map(|last| Ipv4Addr::new(203, 0, 113, last));
+        let primary = free.find(|primary| self.ec2.holder_of(*primary).is_none());
+        self.new_interface_on(id, node, primary.unwrap());
     }
 
     /// A new interface, on no instance of the tests', with a primary address that AWS chose.
     pub fn new_interface(&mut self, id: &str, primary: &str) {
-        self.interface(id, "elsewhere");
-        let interface = self.ec2.interfaces.get_mut(&InterfaceId::from(id)).unwrap();
-        interface.primary = Some(address(primary));
-        interface.addresses = BTreeSet::from([address(primary)]);
+        self.new_interface_on(id, "elsewhere", address(primary));
+    }
+
+    fn new_interface_on(&mut self, id: &str, node: &str, primary: Ipv4Addr) {
+        self.ec2.remember(self.now);
+        self.ec2
+            .create_interface(&id.into(), Some(&instance_of(node)), Some(primary));
     }
 
     pub fn ip(&mut self, name: &str, wished: &str) {
-        let wish = Wish {
-            address: Some(address(wished)),
-            allowed_namespaces: Namespaces::All,
-            ..Wish::default()
-        };
+        let wish = objects::wish(address(wished));
         self.ip_wishing(name, wish);
     }
 
@@ -175,16 +108,10 @@ impl Sim {
     }
 
     pub fn ip_wishing(&mut self, name: &str, wish: Wish) {
+        let uid = self.kube.new_uid("ip");
         let ip = Ip {
-            name: IpName::from(name),
-            uid: IpUid::new(self.kube.new_uid("ip")),
             version: self.kube.bump(),
-            generation: 1,
-            deleting: false,
-            finalizer: false,
-            wish: Ok(wish),
-            take_from: None,
-            status: IpStatus::default(),
+            ..objects::ip(name, uid, wish)
         };
         self.note(format!("IP {name} is created"));
         self.kube.ips.insert(ip.name.clone(), ip);
@@ -237,26 +164,14 @@ impl Sim {
 
     /// A pod that came through admission and asks for the IP "partner", bound nowhere yet.
     pub fn pod(&mut self, name: &str) -> Described<'_> {
-        let uid = PodUid::new(self.kube.new_uid(name));
+        let uid = self.kube.new_uid(name);
         let version = self.kube.bump();
+        let asks = "partner";
+        let ip = self.kube.ips.get(&IpName::from(asks));
         let pod = Pod {
-            uid,
-            key: key(name),
             version,
             created: i64::try_from(version.0).unwrap(),
-            node: None,
-            ended: false,
-            deleting: None,
-            annotated: true,
-            label: None,
-            ip: None,
-            gated: true,
-            gate: None,
-            unready_gates: BTreeSet::new(),
-            containers_ready: false,
-            containers_running: false,
-            handover: Handover::ContainersReady,
-            controller: None,
+            ..objects::pod(name, uid, asks, ip.map(|ip| ip.uid.clone()))
         };
         self.note(format!("pod {name} ({}) is created", pod.uid));
         assert!(
@@ -267,7 +182,6 @@ impl Sim {
             sim: self,
             name: name.to_owned(),
         }
-        .asks("partner")
     }
 
     pub fn the_pod(&self, name: &str) -> &Pod {
@@ -329,10 +243,10 @@ impl Sim {
     pub fn node_is_well(&mut self, name: &str) {
         self.note(format!("node {name} is well"));
         if !self.kube.nodes.contains_key(&NodeName::from(name)) {
-            let node = well(name);
+            let node = objects::node(name);
             self.kube.nodes.insert(node.name.clone(), node);
         }
-        self.change_node(name, |node| *node = well(name));
+        self.change_node(name, |node| *node = objects::node(name));
     }
 
     /// The kubelet is silent: the node controller taints the Node.
@@ -353,21 +267,15 @@ impl Sim {
     pub fn instance(&mut self, node: &str, state: InstanceState) {
         self.rules.node_changed(node, self.now);
         self.ec2.remember(self.now);
-        self.ec2.instances.insert(instance_of(node), state);
-        if state == InstanceState::Terminated {
-            self.ec2
-                .interfaces
-                .retain(|_, interface| interface.instance != Some(instance_of(node)));
+        match state {
+            InstanceState::Stopped => self.ec2.stop(&instance_of(node)),
+            InstanceState::Terminated => self.ec2.terminate(&instance_of(node)),
+            other => panic!("an instance does not become {other:?} here"),
         }
     }
 
     pub fn replica_set(&mut self, name: &str, revision: u64, deployment: &str, replicas: u64) {
-        let set = ReplicaSet {
-            uid: ReplicaSetUid::new(format!("{name}-uid")),
-            deployment: Some(DeploymentUid::from(deployment)),
-            revision,
-            replicas,
-        };
+        let set = objects::replica_set(name, revision, deployment, replicas);
         self.kube.bump();
         self.kube.replica_sets.insert(name.to_owned(), set);
         self.rules.sets_changed(self.now);
@@ -378,12 +286,9 @@ impl Sim {
         self.note(format!("somebody puts {text} on {interface:?}"));
         self.rules.put_by_hand(address(text), self.now);
         let on = interface.map(InterfaceId::from);
-        self.ec2.put(address(text), on.as_ref(), self.now);
+        self.ec2.remember(self.now);
+        self.ec2.put_manually(address(text), on.as_ref());
     }
-}
-
-fn set_of(name: &str) -> Controller {
-    Controller::ReplicaSet(name.to_owned(), ReplicaSetUid::new(format!("{name}-uid")))
 }
 
 impl Described<'_> {
@@ -411,7 +316,7 @@ impl Described<'_> {
     /// Of a `ReplicaSet` that may be there already, as it is.
     pub fn of_replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
         if self.sim.kube.replica_sets.contains_key(name) {
-            return self.of(set_of(name));
+            return self.of(of_replica_set(name));
         }
         self.replica_set(name, revision, deployment)
     }
@@ -419,7 +324,7 @@ impl Described<'_> {
     /// Of that `ReplicaSet`, which is of that revision of that Deployment.
     pub fn replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
         self.sim.replica_set(name, revision, deployment, 1);
-        self.of(set_of(name))
+        self.of(of_replica_set(name))
     }
 
     /// Of a `StatefulSet`, or another controller that is no `ReplicaSet`.

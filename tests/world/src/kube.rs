@@ -1,19 +1,24 @@
 //! A small API server: compare-and-swap, UIDs, finalizers, garbage collection.
-//!
-//! Each object has its own version counter. `plan` compares versions of the same object only, and so there are
-//! fewer different states.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
-use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion};
+use mooring_plan::facts::{Fact, WriteOutcome, Written};
+use mooring_plan::names::{
+    BlockName, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion,
+};
 use mooring_plan::objects::{Block, Gate, Ip, Node, Pod, ReplicaSet, Reservation};
 use mooring_plan::step::{GateWrite, Read, Write};
+
+use crate::objects;
 
 /// The objects of the API server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kube {
+    /// The version of the newest object, where one counter serves all objects, as in a real API server. `None`: each
+    /// object counts its own versions. `plan` compares versions of the same object only, and so a model has fewer
+    /// different states.
+    newest: Option<u64>,
     uids: u64,
     pub ips: BTreeMap<IpName, Ip>,
     pub blocks: BTreeMap<BlockName, Block>,
@@ -26,8 +31,14 @@ pub struct Kube {
     pub reservations: BTreeMap<Ipv4Addr, Reservation>,
 }
 
-fn next(version: &mut ResourceVersion) {
-    version.0 += 1;
+fn next(newest: &mut Option<u64>, version: &mut ResourceVersion) {
+    match newest {
+        Some(newest) => {
+            *newest += 1;
+            version.0 = *newest;
+        }
+        None => version.0 += 1,
+    }
 }
 
 fn done(written: Written) -> WriteOutcome {
@@ -35,6 +46,31 @@ fn done(written: Written) -> WriteOutcome {
 }
 
 impl Kube {
+    /// An API server in which one counter serves all objects.
+    pub fn with_one_counter() -> Self {
+        Self {
+            newest: Some(0),
+            ..Self::default()
+        }
+    }
+
+    /// The version of an object that is new. A test that changes a map itself calls this too, so that watches look.
+    pub fn bump(&mut self) -> ResourceVersion {
+        let mut version = ResourceVersion(0);
+        next(&mut self.newest, &mut version);
+        version
+    }
+
+    /// The version of the newest object.
+    pub fn newest(&self) -> ResourceVersion {
+        ResourceVersion(self.newest.unwrap_or(1))
+    }
+
+    pub fn new_uid(&mut self, kind: &str) -> String {
+        self.uids += 1;
+        format!("{kind}-{}", self.uids)
+    }
+
     /// The pod of this UID, while its object exists.
     pub fn pod(&self, key: &PodKey, uid: &PodUid) -> Option<&Pod> {
         self.pods.get(key).filter(|pod| &pod.uid == uid)
@@ -57,7 +93,7 @@ impl Kube {
         if self.ips.get(name) == Some(&ip) {
             return done(Written::Ip(ip));
         }
-        next(&mut ip.version);
+        next(&mut self.newest, &mut ip.version);
         if ip.deleting && !ip.finalizer {
             self.ips.remove(name);
             self.collect_garbage();
@@ -67,20 +103,30 @@ impl Kube {
         done(Written::Ip(ip))
     }
 
-    /// Deletes every `IPAddress` whose owner is gone; with a finalizer it is only marked as deleted.
+    /// Deletes every `IPAddress` whose owner is gone.
     fn collect_garbage(&mut self) {
-        let ips = &self.ips;
-        let orphan = |held: &Reservation| {
+        let orphan = |held: &&Reservation| {
             let owner = held.owner.as_ref();
-            owner.is_some_and(|owner| ips.values().all(|ip| &ip.uid != owner))
+            owner.is_some_and(|owner| self.ips.values().all(|ip| &ip.uid != owner))
         };
-        self.reservations
-            .retain(|_, held| held.finalizer || !orphan(held));
-        for held in self.reservations.values_mut() {
-            if orphan(held) && !held.deleting {
-                held.deleting = true;
-                next(&mut held.version);
-            }
+        let orphans = self.reservations.values().filter(orphan);
+        let orphans: Vec<Ipv4Addr> = orphans.map(|held| held.address).collect();
+        for address in orphans {
+            self.delete_reservation(address);
+        }
+    }
+
+    /// Deletes a reservation; with a finalizer it is only marked as deleted.
+    pub fn delete_reservation(&mut self, address: Ipv4Addr) {
+        let Some(held) = self.reservations.get_mut(&address) else {
+            return;
+        };
+        if !held.finalizer {
+            self.reservations.remove(&address);
+            self.bump();
+        } else if !held.deleting {
+            held.deleting = true;
+            next(&mut self.newest, &mut held.version);
         }
     }
 
@@ -88,7 +134,7 @@ impl Kube {
     pub fn change_pod(&mut self, key: &PodKey, change: impl FnOnce(&mut Pod)) {
         if let Some(pod) = self.pods.get_mut(key) {
             change(pod);
-            next(&mut pod.version);
+            next(&mut self.newest, &mut pod.version);
         }
     }
 
@@ -107,8 +153,7 @@ impl Kube {
             Write::Status(name, version, _, status) => {
                 self.change_ip(name, Some(*version), |ip| ip.status.clone_from(status))
             }
-            // Every IP of a world can be read.
-            Write::SayUnreadable(..) => WriteOutcome::NotFound,
+            Write::SayUnreadable(..) => unreachable!("every IP of a world can be read"),
             Write::Reserve(name, uid, _, address) => self.reserve(name, uid, *address),
             Write::MendReservation(_, uid, _, seen) => self.mend(uid, seen),
             Write::Release(seen) => self.release(seen),
@@ -142,25 +187,17 @@ impl Kube {
         }
     }
 
-    fn reserve(&mut self, name: &IpName, uid: &IpUid, address: Ipv4Addr) -> WriteOutcome {
+    pub fn reserve(&mut self, name: &IpName, uid: &IpUid, address: Ipv4Addr) -> WriteOutcome {
         if self.reservations.contains_key(&address) {
             return WriteOutcome::AlreadyExists;
         }
-        self.uids += 1;
-        let reservation = Reservation {
-            address,
-            uid: format!("ipaddress-{}", self.uids),
-            version: ResourceVersion(1),
-            deleting: false,
-            finalizer: true,
-            parent: Some(name.clone()),
-            parent_text: format!("IP {name}"),
-            label: Some(uid.clone()),
-            owner: Some(uid.clone()),
-            managed: true,
+        let made = self.new_uid("ipaddress");
+        let made = Reservation {
+            version: self.bump(),
+            ..objects::reservation(&made, address, name, uid)
         };
-        self.reservations.insert(address, reservation.clone());
-        done(Written::Reservation(reservation))
+        self.reservations.insert(address, made.clone());
+        done(Written::Reservation(made))
     }
 
     fn mend(&mut self, uid: &IpUid, seen: &Reservation) -> WriteOutcome {
@@ -176,17 +213,18 @@ impl Kube {
         held.managed = true;
         // The API server takes no new finalizer on an object that is being deleted.
         held.finalizer |= !held.deleting;
-        next(&mut held.version);
+        next(&mut self.newest, &mut held.version);
         done(Written::Reservation(held.clone()))
     }
 
-    fn release(&mut self, seen: &Reservation) -> WriteOutcome {
+    pub fn release(&mut self, seen: &Reservation) -> WriteOutcome {
         match self.reservations.get(&seen.address) {
             None => WriteOutcome::NotFound,
             Some(held) if held.uid != seen.uid => WriteOutcome::NotFound,
             Some(held) if held.version != seen.version => WriteOutcome::Conflict,
             Some(_) => {
                 self.reservations.remove(&seen.address);
+                self.bump();
                 WriteOutcome::Done(None)
             }
         }
@@ -215,7 +253,7 @@ impl Kube {
             || pod.gate != condition
         {
             pod.gate = condition;
-            next(&mut pod.version);
+            next(&mut self.newest, &mut pod.version);
         }
         done(Written::Pod(pod.clone()))
     }
@@ -247,82 +285,31 @@ impl Kube {
                 let ours = self.reservations.values().filter(labelled).cloned();
                 Fact::ReservationsRead(uid.clone(), ours.collect())
             }
-            Read::ReplicaSets(_, name) => match self.replica_sets.get(name) {
+            Read::ReplicaSets(key, name) => match self.sets_of_deployment(key, name) {
                 None => Fact::ReadFailed(of.clone(), read.clone(), None),
-                Some(set) => {
-                    let same = |other: &&ReplicaSet| other.deployment == set.deployment;
-                    let sets = self.replica_sets.values().filter(same).cloned().collect();
-                    Fact::ReplicaSetsRead(set.uid.clone(), sets)
-                }
+                Some((uid, sets)) => Fact::ReplicaSetsRead(uid, sets),
             },
             // This read is a call of EC2.
             Read::Instance(_) => Fact::ReadFailed(of.clone(), read.clone(), None),
         }
     }
 
-    /// The events of the watches for the changes since `before`, by kind. After a new list (`listed`) the deletion
-    /// of pods was not seen.
-    pub fn events_since(&self, before: &Self, listed: bool) -> Vec<(Kind, Fact)> {
-        let mut events = Vec::new();
-        let mut add =
-            |kind, facts: Vec<Fact>| events.extend(facts.into_iter().map(|fact| (kind, fact)));
-        let changes = changes(&before.blocks, &self.blocks, Fact::BlockGone, Fact::Block);
-        add(Kind::Block, changes);
-        add(Kind::Ip, changes_of(&before.ips, &self.ips));
-        let changes = self::changes(&before.nodes, &self.nodes, Fact::NodeGone, Fact::Node);
-        add(Kind::Node, changes);
-        let gone = if listed {
-            Fact::PodVanished
-        } else {
-            Fact::PodDeleted
+    /// The `ReplicaSet` of a pod, by its UID, and all that are of the same Deployment. The set itself may be gone.
+    fn sets_of_deployment(
+        &self,
+        pod: &PodKey,
+        name: &str,
+    ) -> Option<(ReplicaSetUid, Vec<ReplicaSet>)> {
+        let set = self.replica_sets.get(name);
+        let uid = match set {
+            Some(set) => set.uid.clone(),
+            None => self.pods.get(pod)?.replica_set()?.1.clone(),
         };
-        add(
-            Kind::Pod,
-            self::changes(&before.labelled(), &self.labelled(), gone, Fact::Pod),
-        );
-        let (was, is) = (before.managed(), self.managed());
-        add(
-            Kind::Reservation,
-            self::changes(&was, &is, Fact::ReservationGone, Fact::Reservation),
-        );
-        events
+        let deployment = set.and_then(|set| set.deployment.as_ref());
+        let same = |other: &&ReplicaSet| {
+            other.uid == uid || deployment.is_some() && other.deployment.as_ref() == deployment
+        };
+        let sets = self.replica_sets.values().filter(same).cloned().collect();
+        Some((uid, sets))
     }
-
-    fn labelled(&self) -> BTreeMap<PodUid, Pod> {
-        let labelled = self.pods.values().filter(|pod| pod.label.is_some());
-        labelled.map(|pod| (pod.uid.clone(), pod.clone())).collect()
-    }
-
-    fn managed(&self) -> BTreeMap<Ipv4Addr, Reservation> {
-        let managed = self.reservations.iter().filter(|(_, held)| held.managed);
-        managed
-            .map(|(address, held)| (*address, held.clone()))
-            .collect()
-    }
-}
-
-fn changes_of(before: &BTreeMap<IpName, Ip>, now: &BTreeMap<IpName, Ip>) -> Vec<Fact> {
-    let gone = |ip: &Ip| Fact::IpGone(ip.name.clone(), ip.uid.clone());
-    let went = before.values().filter(|ip| !now.contains_key(&ip.name));
-    let came = now
-        .iter()
-        .filter(|(name, ip)| before.get(*name) != Some(*ip));
-    went.map(gone)
-        .chain(came.map(|(_, ip)| Fact::Ip(ip.clone())))
-        .collect()
-}
-
-fn changes<K: Ord + Clone, V: PartialEq + Clone>(
-    before: &BTreeMap<K, V>,
-    now: &BTreeMap<K, V>,
-    gone: fn(K) -> Fact,
-    changed: fn(V) -> Fact,
-) -> Vec<Fact> {
-    let went = before.keys().filter(|key| !now.contains_key(*key));
-    let came = now
-        .iter()
-        .filter(|(key, value)| before.get(*key) != Some(*value));
-    went.map(|key| gone(key.clone()))
-        .chain(came.map(|(_, value)| changed(value.clone())))
-        .collect()
 }

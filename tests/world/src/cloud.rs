@@ -1,0 +1,348 @@
+//! EC2: the state machine of the emulator, behind the types of `plan` and with names that a person can read.
+//! Refusals are classified as in the real client.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use ec2_emulator::state::Ec2;
+use ec2_emulator::state::error::{Code, Ec2Error};
+use ec2_emulator::state::id::{InstanceId as Machine, NetworkInterfaceId, SubnetId as Net};
+use ec2_emulator::state::instance_type::InstanceType;
+use ec2_emulator::state::objects::{InstanceState as Life, NetworkInterface};
+use ec2_emulator::state::request::{Change, Changed, Wanted};
+use mooring_plan::cloud::{InstanceState, Interface, Reassign};
+use mooring_plan::facts::CallError;
+use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::outcome::{Action, Outcome};
+use mooring_plan::step::Call;
+
+use crate::objects::{SUBNET, unmanaged};
+
+/// The subnet of the first interface of each machine.
+const MACHINES: &str = "machines";
+
+/// EC2, with interfaces that have names. The first interface of a machine has none and is not shown.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cloud {
+    ec2: Ec2,
+    limit: u32,
+    /// The ids that EC2 gave, by name.
+    ids: BTreeMap<String, u64>,
+    names: BTreeMap<u64, String>,
+}
+
+impl Cloud {
+    /// With one subnet for addresses, and so many addresses at most on each interface.
+    pub fn with_limit(limit: u32) -> Self {
+        let mut cloud = Self {
+            ec2: Ec2::default(),
+            limit,
+            ids: BTreeMap::new(),
+            names: BTreeMap::new(),
+        };
+        cloud.limit_addresses(limit);
+        cloud.subnet(MACHINES);
+        cloud.subnet(SUBNET);
+        cloud
+    }
+
+    /// From now on so many addresses at most on each interface.
+    pub fn limit_addresses(&mut self, limit: u32) {
+        self.limit = limit;
+        self.ec2.limit_addresses(limit as usize);
+    }
+
+    /// Addresses on an interface at most.
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    fn change(&mut self, change: Change) -> Changed {
+        match self.ec2.change(change) {
+            Ok(changed) => changed,
+            Err(refused) => panic!("{refused:?}"),
+        }
+    }
+
+    fn name(&mut self, name: &str, id: u64) {
+        self.ids.insert(name.to_owned(), id);
+        self.names.insert(id, name.to_owned());
+    }
+
+    /// The subnet of this name, created if it is new; each is in a VPC of its own, so that their ranges may be equal.
+    pub fn subnet(&mut self, name: &str) -> Net {
+        if let Some(id) = self.ids.get(name) {
+            return Net(*id);
+        }
+        let (within, cidr) = ("203.0.0.0/16", "203.0.112.0/20");
+        let (within, cidr) = (within.parse().unwrap(), cidr.parse().unwrap());
+        let tags = BTreeMap::new;
+        let vpc = Change::CreateVpc {
+            cidr: within,
+            tags: tags(),
+        };
+        let Changed::Vpc(vpc) = self.change(vpc) else {
+            unreachable!("a VPC is created");
+        };
+        let subnet = Change::CreateSubnet {
+            vpc: vpc.id,
+            cidr,
+            zone: None,
+            tags: tags(),
+        };
+        let Changed::Subnet(subnet) = self.change(subnet) else {
+            unreachable!("a subnet is created");
+        };
+        self.name(name, subnet.id.0);
+        subnet.id
+    }
+
+    /// The machine of this name, if it was started and not terminated.
+    fn living(&self, name: &InstanceId) -> Option<Machine> {
+        let state = self.state_of(name)?;
+        (state != InstanceState::Terminated).then(|| Machine(self.ids[name.as_str()]))
+    }
+
+    /// The machine of this name, which is started if need be.
+    fn machine(&mut self, name: &InstanceId) -> Machine {
+        if let Some(living) = self.living(name) {
+            return living;
+        }
+        let run = Change::RunInstances {
+            subnet: self.subnet(MACHINES),
+            // The type with the most interfaces.
+            kind: InstanceType::C524xlarge,
+            count: 1,
+            address: None,
+            delete_on_termination: true,
+            tags: BTreeMap::new(),
+            interface_tags: BTreeMap::new(),
+        };
+        let Changed::Instances(run) = self.change(run) else {
+            unreachable!("a machine is run");
+        };
+        self.name(name.as_str(), run[0].id.0);
+        run[0].id
+    }
+
+    /// Creates an interface that the CNI leaves alone, on a machine or on none. Without a primary address it gets the
+    /// lowest that is free.
+    pub fn create_interface(
+        &mut self,
+        name: &InterfaceId,
+        instance: Option<&InstanceId>,
+        primary: Option<Ipv4Addr>,
+    ) {
+        let create = Change::CreateNetworkInterface {
+            subnet: self.subnet(SUBNET),
+            address: primary,
+            description: String::new(),
+            tags: unmanaged(),
+        };
+        let Changed::NetworkInterface(interface) = self.change(create) else {
+            unreachable!("an interface is created");
+        };
+        self.name(name.as_str(), interface.id.0);
+        if let Some(instance) = instance {
+            self.attach(name, instance);
+        }
+    }
+
+    /// Attaches an interface to a machine, at the lowest device index that is free.
+    pub fn attach(&mut self, name: &InterfaceId, instance: &InstanceId) {
+        self.detach(name);
+        let (interface, instance) = (self.id(name), self.machine(instance));
+        let ties = self.ec2.interfaces().filter_map(|other| other.attachment);
+        let ties = ties.filter(|tie| tie.instance == instance);
+        let taken: BTreeSet<u32> = ties.map(|tie| tie.device_index).collect();
+        let free = (1..=15).find(|index| !taken.contains(index));
+        self.change(Change::AttachNetworkInterface {
+            interface,
+            instance,
+            device_index: free.unwrap(),
+        });
+    }
+
+    /// Detaches an interface, if it is attached.
+    pub fn detach(&mut self, name: &InterfaceId) {
+        if let Some(tie) = self.interface_mut(name).attachment {
+            self.change(Change::DetachNetworkInterface { attachment: tie.id });
+        }
+    }
+
+    /// Detaches and deletes an interface, if it exists.
+    pub fn delete_interface(&mut self, name: &InterfaceId) {
+        if self.has(name) {
+            self.detach(name);
+            let interface = self.id(name);
+            self.change(Change::DeleteNetworkInterface { interface });
+        }
+    }
+
+    fn id(&self, name: &InterfaceId) -> NetworkInterfaceId {
+        // EC2 refuses an id that it never gave.
+        NetworkInterfaceId(self.ids.get(name.as_str()).copied().unwrap_or_default())
+    }
+
+    /// An interface, to be changed as no request of EC2 can change it.
+    pub fn interface_mut(&mut self, name: &InterfaceId) -> &mut NetworkInterface {
+        let id = self.id(name);
+        self.ec2.interface_mut(id).unwrap()
+    }
+
+    /// Executes a call of a controller.
+    pub fn execute(&mut self, call: &Call) -> Result<(), CallError> {
+        let interface = self.id(call.interface());
+        let addresses = BTreeSet::from([call.address()]);
+        let (action, change) = match call {
+            Call::Assign(_, _, reassign) => {
+                let change = Change::AssignPrivateIpAddresses {
+                    interface,
+                    wanted: Wanted::Addresses(addresses),
+                    allow_reassignment: *reassign == Reassign::Allow,
+                };
+                (Action::Assign, change)
+            }
+            Call::Unassign(..) => {
+                let change = Change::UnassignPrivateIpAddresses {
+                    interface,
+                    addresses,
+                };
+                (Action::Unassign, change)
+            }
+        };
+        self.ec2
+            .change(change)
+            .map(|_| ())
+            .map_err(|error| CallError {
+                outcome: meaning(action, &error),
+                code: error.code.as_str().to_owned(),
+                message: error.message,
+            })
+    }
+
+    /// Does the interface exist?
+    pub fn has(&self, interface: &InterfaceId) -> bool {
+        self.ec2.interface(self.id(interface)).is_ok()
+    }
+
+    /// A person puts the address on an interface, also if another interface has it, or takes it off all of them.
+    pub fn put_manually(&mut self, address: Ipv4Addr, on: Option<&InterfaceId>) {
+        let call = match on {
+            Some(on) => Call::Assign(on.clone(), address, Reassign::Allow),
+            None => match self.holder_of(address) {
+                Some(on) => Call::Unassign(on, address),
+                None => return,
+            },
+        };
+        // EC2 refuses if the interface is full, or if the address is the primary address of an interface.
+        let _refused = self.execute(&call);
+    }
+
+    /// The machine is stopped; its interfaces stay.
+    pub fn stop(&mut self, instance: &InstanceId) {
+        if let Some(machine) = self.living(instance) {
+            self.change(Change::StopInstances(BTreeSet::from([machine])));
+        }
+    }
+
+    /// The machine is terminated, and its interfaces in the subnet are deleted.
+    pub fn terminate(&mut self, instance: &InstanceId) {
+        let Some(machine) = self.living(instance) else {
+            return;
+        };
+        let shown = self.shown();
+        let left = shown.filter(|interface| on(interface) == Some(machine));
+        let left: Vec<NetworkInterfaceId> = left.map(|interface| interface.id).collect();
+        self.change(Change::TerminateInstances(BTreeSet::from([machine])));
+        for interface in left {
+            self.change(Change::DeleteNetworkInterface { interface });
+        }
+    }
+
+    /// The interfaces that have names.
+    fn shown(&self) -> impl Iterator<Item = &NetworkInterface> {
+        let named = |interface: &&NetworkInterface| self.names.contains_key(&interface.id.0);
+        self.ec2.interfaces().filter(named)
+    }
+
+    fn name_of(&self, interface: &NetworkInterface) -> InterfaceId {
+        InterfaceId::from(self.names[&interface.id.0].as_str())
+    }
+
+    /// `DescribeNetworkInterfaces`.
+    pub fn describe(&self) -> Vec<Interface> {
+        self.shown()
+            .map(|interface| Interface {
+                id: self.name_of(interface),
+                subnet: SubnetId::from(self.names[&interface.subnet.0].as_str()),
+                instance: on(interface).map(|id| InstanceId::from(self.names[&id.0].as_str())),
+                attached: interface.attachment.is_some(),
+                device_index: interface.attachment.map(|tie| tie.device_index),
+                primary: Some(interface.primary),
+                addresses: interface.addresses().collect(),
+                prefixes: interface.prefixes.iter().copied().collect(),
+                tags: interface.tags.clone(),
+                requester_managed: false,
+            })
+            .collect()
+    }
+
+    /// `DescribeInstances` of one instance.
+    pub fn state_of(&self, instance: &InstanceId) -> Option<InstanceState> {
+        let id = Machine(*self.ids.get(instance.as_str())?);
+        Some(match self.ec2.instance(id).ok()?.state {
+            Life::Running => InstanceState::Running,
+            Life::Stopped => InstanceState::Stopped,
+            Life::Terminated => InstanceState::Terminated,
+        })
+    }
+
+    /// The interface that has the address.
+    pub fn holder_of(&self, address: Ipv4Addr) -> Option<InterfaceId> {
+        let holder = self.shown().find(|interface| interface.has(address))?;
+        Some(self.name_of(holder))
+    }
+
+    /// All secondary addresses, with their interfaces.
+    pub fn assigned(&self) -> BTreeSet<(Ipv4Addr, InterfaceId)> {
+        let with = |interface: &NetworkInterface| {
+            let id = self.name_of(interface);
+            let addresses = interface.secondary.clone().into_iter();
+            addresses.map(move |address| (address, id.clone()))
+        };
+        self.shown().flat_map(with).collect()
+    }
+
+    /// Is there an interface on this machine that has the address, or has room for it?
+    pub fn has_room(&self, instance: &InstanceId, address: Ipv4Addr) -> bool {
+        let machine = self.ids.get(instance.as_str()).copied().map(Machine);
+        let room = |interface: &NetworkInterface| {
+            let limit = self.ec2.address_limit(interface).unwrap();
+            interface.has(address) || interface.slots() < limit
+        };
+        self.shown()
+            .any(|interface| machine.is_some() && on(interface) == machine && room(interface))
+    }
+}
+
+fn on(interface: &NetworkInterface) -> Option<Machine> {
+    Some(interface.attachment?.instance)
+}
+
+/// What a refusal of the emulator means; the controller's own reading of it is tested with the emulator's answers.
+fn meaning(action: Action, error: &Ec2Error) -> Outcome {
+    let says = |words: &str| error.message.contains(words);
+    match (action, error.code) {
+        (_, Code::InterfaceNotFound) => Outcome::InterfaceNotFound,
+        (Action::Assign, Code::PrivateIpAddressLimitExceeded) => Outcome::NoRoom,
+        // The address is in a prefix that is delegated to an interface.
+        (Action::Assign, Code::AddressInUse) => Outcome::AssignedElsewhere,
+        (Action::Assign, Code::InvalidParameterValue) if says("move is not allowed") => {
+            Outcome::AssignedElsewhere
+        }
+        (_, Code::InvalidParameterValue) if says("primary") => Outcome::Primary,
+        (Action::Unassign, Code::InvalidParameterValue) if says("not assigned to") => Outcome::Done,
+        _ => panic!("no test leads to this: {action}: {error:?}"),
+    }
+}

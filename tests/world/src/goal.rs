@@ -1,0 +1,196 @@
+//! At rest, there must be what the objects ask for. This is a second description of the goal, from the point of
+//! view of the user.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use mooring_plan::names::InterfaceId;
+use mooring_plan::objects::{Claim, Ip, Pod};
+use mooring_plan::reason::Reason;
+
+use crate::cloud::Cloud;
+use crate::kube::Kube;
+use crate::queries::{explains, is_well};
+
+/// What the goal is checked on.
+#[derive(Clone, Copy)]
+pub struct AtRest<'a> {
+    pub kube: &'a Kube,
+    pub cloud: &'a Cloud,
+    /// Has a person put this address on this interface?
+    pub manual: &'a dyn Fn(Ipv4Addr, &InterfaceId) -> bool,
+}
+
+fn require(holds: bool, what: &str) -> Result<(), String> {
+    if holds {
+        Ok(())
+    } else {
+        Err(format!("at rest, {what}"))
+    }
+}
+
+impl AtRest<'_> {
+    /// Is every address where it must be, does every status say so, and is nothing left over?
+    pub fn check(self) -> Result<(), String> {
+        let mut ours = BTreeSet::new();
+        for ip in self.kube.ips.values() {
+            require(!ip.deleting, "a deleted IP still exists")?;
+            let reserved_condition = ip.status.conditions.reserved.as_ref();
+            require(
+                reserved_condition.is_some(),
+                "an IP has no condition Reserved",
+            )?;
+            let wished = ip.wish.as_ref().ok().and_then(|wish| wish.address);
+            let reserved = |address: Ipv4Addr| self.kube.reserved_for(address, &ip.uid);
+            let Some(address) = ip.status.address else {
+                let taken = wished.and_then(reserved) == Some(false);
+                require(taken, "a free address is not reserved")?;
+                continue;
+            };
+            // While a pod has the present address, the IP does not change to an address that is in use elsewhere.
+            let in_use = |wished: Ipv4Addr| {
+                let on = self.cloud.holder_of(wished);
+                ip.status.claim.is_some() && on.is_some_and(|on| !explains(&ip.status, wished, &on))
+            };
+            let available =
+                wished.filter(|wished| reserved(*wished) != Some(false) && !in_use(*wished));
+            require(
+                available.is_none_or(|wished| wished == address),
+                "an edit has no effect",
+            )?;
+            if reserved(address) == Some(true) {
+                ours.extend(self.place_of(ip, address)?);
+            } else {
+                let in_use = reserved_condition
+                    .is_some_and(|condition| condition.reason == Reason::AddressInUse);
+                require(
+                    in_use && ip.status.claim.is_none(),
+                    "an address is not reserved",
+                )?;
+            }
+        }
+        self.nothing_left(&ours)
+    }
+
+    /// Checks one IP; returns the place where its address may be.
+    fn place_of(
+        self,
+        ip: &Ip,
+        address: Ipv4Addr,
+    ) -> Result<Option<(Ipv4Addr, InterfaceId)>, String> {
+        let on = self.cloud.holder_of(address);
+        let foreign = on
+            .as_ref()
+            .is_some_and(|on| !explains(&ip.status, address, on));
+        let attached: Vec<_> = self.kube.says_attached(ip).map(|pod| &pod.uid).collect();
+        let pods = &self.kube.pods;
+        let Some(claim) = &ip.status.claim else {
+            require(
+                attached.is_empty(),
+                "a gate is True although there is no claim",
+            )?;
+            require(
+                on.is_none() || foreign,
+                "an address remains on an interface",
+            )?;
+            let waiting = pods.values().find(|pod| self.could_hold(pod, ip));
+            require(
+                waiting.is_none() || foreign,
+                "a pod waits for an address that is free",
+            )?;
+            return Ok(None);
+        };
+        let holder = self.kube.pod(&claim.pod, &claim.uid);
+        let holder = holder.filter(|pod| pod.annotated && !pod.ended);
+        let holder = holder.ok_or("at rest, the holder does not ask for the address")?;
+        let next = pods
+            .values()
+            .find(|pod| pod.uid != claim.uid && self.could_hold(pod, ip));
+        let lost = holder.deleting.is_some() && self.away(holder);
+        require(
+            next.is_none() || !lost || foreign,
+            "a pod on a dead node keeps the address",
+        )?;
+        let newer = pods.values().find(|pod| {
+            self.could_hold(pod, ip)
+                && pod.ready_to_take_over()
+                && self.kube.revision(pod) > self.kube.revision(holder)
+        });
+        require(newer.is_none() || foreign, "the rollout does not continue")?;
+        let Some(target) = claim.target() else {
+            return Err("at rest, the detach is not finished".to_owned());
+        };
+        if claim.recorded() {
+            require(
+                on.as_ref() == Some(&target.place.interface),
+                "the address is not on the interface of the claim",
+            )?;
+            require(
+                attached == [&claim.uid],
+                "the gate of the holder is not True, or another gate is True",
+            )?;
+        } else {
+            require(
+                attached.is_empty(),
+                "a gate is True before the claim is recorded",
+            )?;
+            require(
+                foreign || !self.has_room(holder, address),
+                "the address is never attached",
+            )?;
+        }
+        Ok(Some((address, target.place.interface.clone())))
+    }
+
+    fn nothing_left(self, ours: &BTreeSet<(Ipv4Addr, InterfaceId)>) -> Result<(), String> {
+        for held in self.kube.reservations.values() {
+            let mut ips = self.kube.ips.values();
+            let owner = ips.find(|ip| Some(&ip.uid) == held.owner.as_ref());
+            let needed = owner.is_some_and(|ip| {
+                let wished = ip.wish.as_ref().ok().and_then(|wish| wish.address);
+                // The old address also stays reserved while the holder cannot be attached.
+                let claim = ip.status.claim.as_ref();
+                let waits = claim.is_some_and(|claim: &Claim| !claim.recorded());
+                ip.status.address == Some(held.address) || wished == Some(held.address) || waits
+            });
+            require(needed, "an address stays reserved")?;
+        }
+        for place in self.cloud.assigned() {
+            let known = ours.contains(&place) || (self.manual)(place.0, &place.1);
+            require(known, "an address is left on an interface")?;
+        }
+        for pod in self.kube.pods.values().filter(|pod| !pod.annotated) {
+            let over = pod.deleting.is_some() || pod.ended;
+            let label = pod.label.as_ref();
+            let known = label.is_some_and(|name| self.kube.ips.contains_key(name));
+            require(
+                over || !known,
+                "a pod without the annotation still has the label",
+            )?;
+        }
+        Ok(())
+    }
+
+    fn away(self, pod: &Pod) -> bool {
+        let node = self.kube.node_of(pod);
+        node.is_none_or(|node| node.unreachable || node.out_of_service)
+    }
+
+    /// Could the machine that this pod is bound to have the address?
+    fn has_room(self, pod: &Pod, address: Ipv4Addr) -> bool {
+        let node = self.kube.node_of(pod);
+        let instance = node.and_then(|node| node.instance.as_ref());
+        instance.is_some_and(|instance| self.cloud.has_room(instance, address))
+    }
+
+    /// Could this pod hold the address of this IP now?
+    fn could_hold(self, pod: &Pod, ip: &Ip) -> bool {
+        let asks = pod.annotated
+            && pod.ip.as_ref() == Some(&ip.uid)
+            && pod.label.as_ref() == Some(&ip.name);
+        let lives = !pod.ended && pod.deleting.is_none();
+        let well = self.kube.node_of(pod).is_some_and(is_well);
+        let address = ip.status.address;
+        asks && lives && well && address.is_some_and(|address| self.has_room(pod, address))
+    }
+}

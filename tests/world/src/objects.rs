@@ -1,0 +1,194 @@
+//! Objects as they are when they have just been created. A test changes the fields that it is about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use mooring_plan::block::BlockRange;
+use mooring_plan::cloud::Interface;
+use mooring_plan::names::{
+    BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
+    NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
+};
+use mooring_plan::objects::{
+    Block, BlockSpec, BlockStatus, Controller, Handover, Ip, IpStatus, Namespaces, Node, Pod,
+    ReplicaSet, Reservation, Wish,
+};
+
+/// The subnet of every block.
+pub const SUBNET: &str = "subnet-1";
+
+/// The version of an object that was never changed.
+const FIRST: ResourceVersion = ResourceVersion(1);
+
+pub fn address(text: &str) -> Ipv4Addr {
+    text.parse().unwrap()
+}
+
+/// The key of a pod; all of them are in one namespace.
+pub fn key(name: &str) -> PodKey {
+    PodKey::new("default", name)
+}
+
+/// The instance behind a node.
+pub fn instance_of(node: &str) -> InstanceId {
+    InstanceId::new(format!("i-{node}"))
+}
+
+/// The interface of a node.
+pub fn interface_of(node: &str) -> InterfaceId {
+    InterfaceId::new(format!("eni-{node}"))
+}
+
+/// The tag of an interface that the CNI leaves alone.
+pub fn unmanaged() -> BTreeMap<String, String> {
+    BTreeMap::from([(
+        "node.k8s.amazonaws.com/no_manage".to_owned(),
+        "true".to_owned(),
+    )])
+}
+
+/// A block of this range.
+pub fn block(name: &str, cidr: &str) -> Block {
+    let spec = BlockSpec {
+        range: BlockRange::parse(cidr, []).unwrap(),
+        subnet: SubnetId::from(SUBNET),
+        node_selector: None,
+        interface_tags: BTreeMap::new(),
+        allowed_namespaces: Namespaces::All,
+        failover_after: Millis::seconds(30),
+    };
+    Block {
+        name: BlockName::from(name),
+        uid: name.to_owned(),
+        version: FIRST,
+        generation: 1,
+        deleting: false,
+        finalizer: true,
+        spec: Ok(spec),
+        release_brake: false,
+        status: BlockStatus::default(),
+    }
+}
+
+/// A Node that is ready, on its instance.
+pub fn node(name: &str) -> Node {
+    Node {
+        name: NodeName::from(name),
+        created: 1_000,
+        instance: Some(instance_of(name)),
+        instance_type: Some(InstanceType::from("m5.large")),
+        ready: true,
+        unreachable: false,
+        out_of_service: false,
+        labels: BTreeMap::new(),
+    }
+}
+
+/// An interface of a node in the subnet, as EC2 shows it.
+pub fn interface(node: &str, primary: Ipv4Addr) -> Interface {
+    Interface {
+        id: interface_of(node),
+        subnet: SubnetId::from(SUBNET),
+        instance: Some(instance_of(node)),
+        attached: true,
+        device_index: Some(1),
+        primary: Some(primary),
+        addresses: BTreeSet::from([primary]),
+        prefixes: Vec::new(),
+        tags: unmanaged(),
+        requester_managed: false,
+    }
+}
+
+/// Asks for an address, for pods of every namespace.
+pub fn wish(address: Ipv4Addr) -> Wish {
+    Wish {
+        address: Some(address),
+        allowed_namespaces: Namespaces::All,
+        ..Wish::default()
+    }
+}
+
+/// An IP that nothing was done for.
+pub fn ip(name: &str, uid: impl Into<String>, wish: Wish) -> Ip {
+    Ip {
+        name: IpName::from(name),
+        uid: IpUid::new(uid.into()),
+        version: FIRST,
+        generation: 1,
+        deleting: false,
+        finalizer: false,
+        wish: Ok(wish),
+        take_from: None,
+        status: IpStatus::default(),
+    }
+}
+
+/// A pod that admission has changed and that is bound to no node. It asks for this IP of this UID.
+pub fn pod(name: &str, uid: impl Into<String>, ip: &str, of: Option<IpUid>) -> Pod {
+    Pod {
+        uid: PodUid::new(uid.into()),
+        key: key(name),
+        version: FIRST,
+        created: 1,
+        node: None,
+        ended: false,
+        deleting: None,
+        annotated: true,
+        label: Some(IpName::from(ip)),
+        ip: of,
+        gated: true,
+        gate: None,
+        unready_gates: BTreeSet::new(),
+        containers_ready: false,
+        containers_running: false,
+        handover: Handover::ContainersReady,
+        controller: None,
+    }
+}
+
+/// A `ReplicaSet` of a Deployment.
+pub fn replica_set(name: &str, revision: u64, deployment: &str, replicas: u64) -> ReplicaSet {
+    ReplicaSet {
+        uid: uid_of_set(name),
+        deployment: Some(DeploymentUid::from(deployment)),
+        revision,
+        replicas,
+    }
+}
+
+/// The controller of a pod that is of this `ReplicaSet`.
+pub fn of_replica_set(name: &str) -> Controller {
+    Controller::ReplicaSet(name.to_owned(), uid_of_set(name))
+}
+
+fn uid_of_set(name: &str) -> ReplicaSetUid {
+    ReplicaSetUid::new(format!("{name}-uid"))
+}
+
+/// The reservation that we make of an address for an IP.
+pub fn reservation(uid: &str, address: Ipv4Addr, ip: &IpName, of: &IpUid) -> Reservation {
+    Reservation {
+        finalizer: true,
+        label: Some(of.clone()),
+        owner: Some(of.clone()),
+        managed: true,
+        ..reservation_of_others(uid, address, Some(ip))
+    }
+}
+
+/// A reservation that has no label of ours: of an IP of this name, or of a Service.
+pub fn reservation_of_others(uid: &str, address: Ipv4Addr, ip: Option<&IpName>) -> Reservation {
+    Reservation {
+        address,
+        uid: uid.to_owned(),
+        version: FIRST,
+        deleting: false,
+        finalizer: false,
+        parent: ip.cloned(),
+        parent_text: ip.map_or("Service default/db".to_owned(), |name| format!("IP {name}")),
+        label: None,
+        owner: None,
+        managed: false,
+    }
+}
