@@ -35,14 +35,8 @@ fn hold() -> impl Strategy<Value = Option<Hold>> {
 
 fn ip() -> impl Strategy<Value = Ip> {
     (select(&NAMES[..]), 0..2u8, 0..20u64, hold()).prop_map(|(name, uid, version, hold)| Ip {
-        name: IpName::from(name),
-        uid: IpUid::new(format!("{name}-{uid}")),
         version: ResourceVersion(version),
-        generation: 1,
-        deleting: false,
         finalizer: true,
-        wish: Ok(Wish::default()),
-        take_from: None,
         status: IpStatus {
             claim: hold.map(|hold| Claim {
                 pod: PodKey::new("default", "pod"),
@@ -51,6 +45,7 @@ fn ip() -> impl Strategy<Value = Ip> {
             }),
             ..IpStatus::default()
         },
+        ..mooring_world::objects::ip(name, format!("{name}-{uid}"), Wish::default())
     })
 }
 

@@ -16,16 +16,10 @@ fn world() -> Sim {
 
 fn attached() -> Sim {
     let mut sim = world();
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.containers_ready("a");
+    sim.next_revision("a", "n1", 1);
     sim.settle();
     sim.expect_attached("partner", "a");
     sim
-}
-
-fn next(sim: &mut Sim) {
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
 }
 
 /// Every permission is withdrawn; half an hour goes by.
@@ -104,7 +98,7 @@ fn a_rollout_leaves_the_old_pod_its_address_and_asks_ever_more_seldom() {
             sim.settle();
         }
         let from = sim.now;
-        next(&mut sim);
+        sim.next_revision("b", "n2", 2);
         half_an_hour_without_permissions(&mut sim);
         expect_one_a_second_at_most(&sim, "partner", from, 4);
         let told = told_false(&sim, "a", from);
@@ -169,7 +163,7 @@ fn one_address_that_is_denied_keeps_no_other_waiting() {
     sim.wait(Millis::seconds(2));
     sim.expect_attached("other", "b");
     sim.expect_reason("partner", Reason::AccessDenied);
-    let told = sim.rules.heard("IP other", Reason::AccessDenied);
+    let told = sim.rules.reported("IP other", Reason::AccessDenied);
     assert!(!told, "EC2 permitted it\n{}", sim.story());
 }
 
@@ -216,7 +210,7 @@ fn not_permitted_in_a_move_the_holder_before_has_it_again() {
             sim.allow_reassignment("partner");
             sim.settle();
         }
-        next(&mut sim);
+        sim.next_revision("b", "n2", 2);
         sim.ec2.faults.push_back(Fault::Denied);
         sim.wait(Millis::seconds(20));
         sim.expect_attached("partner", "a");
@@ -229,7 +223,7 @@ fn not_permitted_in_a_move_the_holder_before_has_it_again() {
 #[test]
 fn not_permitted_once_it_has_left_it_waits_where_it_is() {
     let mut sim = attached();
-    next(&mut sim);
+    sim.next_revision("b", "n2", 2);
     sim.ec2.faults.push_back(Fault::None);
     sim.ec2.befalls = Some(|_| Fault::Denied);
     sim.wait(Millis::seconds(200));
@@ -276,7 +270,7 @@ fn without_a_look_at_ec2_an_attach_and_a_deletion_wait_and_say_so() {
 fn what_changes_on_an_ip_makes_no_refusal_last_longer() {
     let mut sim = attached();
     sim.ec2.befalls = Some(|_| Fault::Denied);
-    next(&mut sim);
+    sim.next_revision("b", "n2", 2);
     let returned = |step: &Step| {
         matches!(
             step,

@@ -46,8 +46,7 @@ fn an_address_is_not_taken_off_for_a_place_that_is_gone_since_the_claim() {
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
     sim.expect_attached("partner", "a");
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.step_until(|step| {
         matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
     });

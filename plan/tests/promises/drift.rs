@@ -8,15 +8,7 @@ use mooring_plan::step::{Step, Write};
 use crate::sim::{Sim, interface_of};
 
 fn attached() -> Sim {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
-    sim
+    Sim::attached(&["n1", "n2"])
 }
 
 #[test]
@@ -124,7 +116,7 @@ fn an_interface_that_is_on_another_instance_now_is_another_place() {
     sim.expect_attached("partner", "a");
     sim.expect_on("203.0.113.10", Some("eni-new"));
     sim.expect_event("IP partner", Reason::DriftRepaired);
-    assert!(!sim.rules.heard("IP partner", Reason::AddressInUse));
+    assert!(!sim.rules.reported("IP partner", Reason::AddressInUse));
 }
 
 #[test]

@@ -10,8 +10,7 @@ use crate::sim::{Sim, address};
 /// "a" holds it on n1 and is being deleted; "b" of the same `ReplicaSet` waits on n2.
 fn draining() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.containers_ready("a");
+    sim.next_revision("a", "n1", 1);
     sim.settle();
     sim.delete_pod("a");
     sim.pod("b").on("n2").replica_set("rs1", 1, "dep");

@@ -13,17 +13,11 @@ fn world() -> Sim {
 
 fn attached() -> Sim {
     let mut sim = world();
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.containers_ready("a");
+    sim.next_revision("a", "n1", 1);
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.count_from_here();
     sim
-}
-
-fn next(sim: &mut Sim) {
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
 }
 
 #[test]
@@ -75,7 +69,7 @@ fn every_call_of_a_move_may_be_lost_either_way() {
             if reassign {
                 sim.allow_reassignment("partner");
             }
-            next(&mut sim);
+            sim.next_revision("b", "n2", 2);
             sim.ec2.faults.extend(faults);
             sim.settle();
             sim.expect_attached("partner", "b");
@@ -105,7 +99,7 @@ fn a_target_that_is_full_after_all_gives_the_claim_back() {
             sim.allow_reassignment("partner");
             sim.settle();
         }
-        next(&mut sim);
+        sim.next_revision("b", "n2", 2);
         // Others fill it faster than inventories see.
         sim.ec2
             .faults
@@ -159,7 +153,7 @@ fn a_full_interface_is_not_claimed_and_the_holder_keeps_it() {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
     }
     sim.settle();
-    next(&mut sim);
+    sim.next_revision("b", "n2", 2);
     sim.count_from_here();
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -179,8 +173,7 @@ fn onto_the_same_full_interface_it_moves_all_the_same() {
     }
     sim.settle();
     sim.count_from_here();
-    sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n1", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_cost(0, 2, 2);
@@ -189,7 +182,7 @@ fn onto_the_same_full_interface_it_moves_all_the_same() {
 #[test]
 fn an_interface_that_vanishes_under_the_claim_gives_it_back() {
     let mut sim = attached();
-    next(&mut sim);
+    sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.ec2.delete_interface(&crate::sim::interface_of("n2"));
     sim.settle();
@@ -204,7 +197,7 @@ fn a_node_that_becomes_another_machine_under_the_claim_gives_it_back() {
             sim.allow_reassignment("partner");
             sim.settle();
         }
-        next(&mut sim);
+        sim.next_revision("b", "n2", 2);
         sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
         sim.change_node("n2", |node| node.instance = Some("i-other".into()));
         sim.count_from_here();
@@ -219,7 +212,7 @@ fn while_describe_is_away_nothing_changes_hands() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Unknown);
     sim.wait(Millis::seconds(300));
-    next(&mut sim);
+    sim.next_revision("b", "n2", 2);
     sim.count_from_here();
     sim.wait(Millis::seconds(600));
     sim.expect_attached("partner", "a");
@@ -285,7 +278,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
 #[test]
 fn calls_that_were_begun_when_ec2_went_away_stay_few() {
     let mut sim = attached();
-    next(&mut sim);
+    sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     ec2_is_away(&mut sim, true);
     sim.count_from_here();
@@ -300,7 +293,7 @@ fn calls_that_were_begun_when_ec2_went_away_stay_few() {
 fn a_describe_that_lags_costs_no_second_call() {
     let mut sim = attached();
     sim.ec2.lag = Millis::seconds(9);
-    next(&mut sim);
+    sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_cost(2, 3, 2);
@@ -348,7 +341,7 @@ fn an_unrecorded_claim_is_let_go_only_after_a_late_assign_would_have_landed() {
 fn lost_answers_of_the_api_server_end_the_same() {
     for lost in 0..12 {
         let mut sim = attached();
-        next(&mut sim);
+        sim.next_revision("b", "n2", 2);
         sim.lost_answers.extend((0..12).map(|n| n == lost));
         sim.settle();
         sim.expect_attached("partner", "b");

@@ -98,8 +98,7 @@ fn a_holder_that_is_gone_is_forgotten_once_no_place_names_it() {
     sim.wait(Millis::seconds(5));
     sim.expect_attached("partner", "b");
     assert!(knows(&sim, gone.as_str()));
-    sim.pod("c").on("n1").replica_set("rs2", 2, "dep");
-    sim.containers_ready("c");
+    sim.next_revision("c", "n1", 2);
     sim.settle();
     sim.expect_attached("partner", "c");
     assert!(!knows(&sim, gone.as_str()));

@@ -10,14 +10,7 @@ use mooring_plan::step::{StatusWrite, Step, Write};
 use crate::sim::{Fault, INTERVAL, SUBNET, Sim, address, instance_of, interface_of};
 
 fn attached() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2", "n3"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.settle();
-    sim.expect_attached("partner", "a");
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2", "n3"]);
     sim.taken.clear();
     sim
 }
@@ -26,17 +19,11 @@ fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
     move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
 }
 
-fn successor(sim: &mut Sim, pod: &str, node: &str, revision: u64) {
-    let set = format!("rs{revision}");
-    sim.pod(pod).on(node).replica_set(&set, revision, "dep");
-    sim.containers_ready(pod);
-}
-
 #[test]
 fn a_full_interface_is_called_full_and_remembered_once() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.step_until(status_write(StatusWrite::Return));
     sim.expect_event("IP partner", Reason::NodeFull);
     let status = sim.the_ip("partner").status.clone();
@@ -53,7 +40,7 @@ fn it_goes_back_to_nobody_who_does_not_want_it_any_more() {
     let leaves: [fn(&mut Pod); 2] = [|pod| pod.annotated = false, |pod| pod.ended = true];
     for leave in leaves {
         let mut sim = attached();
-        successor(&mut sim, "b", "n2", 2);
+        sim.next_revision("b", "n2", 2);
         sim.step_until(status_write(StatusWrite::Claim));
         sim.change_pod("a", leave);
         sim.ec2.faults.extend([Fault::NoRoom; 8]);
@@ -74,20 +61,20 @@ fn a_drift_is_said_as_what_it_is() {
     sim.found_on("203.0.113.10", Some("eni-n3"));
     sim.wait(INTERVAL.plus(INTERVAL));
     sim.expect_event("IP partner", Reason::AddressInUse);
-    assert!(!sim.rules.heard("IP partner", Reason::DriftRepaired));
+    assert!(!sim.rules.reported("IP partner", Reason::DriftRepaired));
 }
 
 #[test]
 fn found_where_we_had_it_until_lately_it_is_no_stranger_s() {
     let mut sim = attached();
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     sim.found_on("203.0.113.10", Some("eni-n1"));
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_event("IP partner", Reason::DriftRepaired);
-    assert!(!sim.rules.heard("IP partner", Reason::AddressInUse));
+    assert!(!sim.rules.reported("IP partner", Reason::AddressInUse));
 }
 
 #[test]
@@ -156,11 +143,11 @@ fn a_reservation_that_lost_its_label_or_its_owner_is_mended_at_once() {
 #[test]
 fn the_places_before_stay_named_when_it_goes_back() {
     let mut sim = attached();
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
-    successor(&mut sim, "c", "n3", 3);
+    sim.next_revision("c", "n3", 3);
     sim.step_until(status_write(StatusWrite::Return));
     let previous = &sim.the_ip("partner").status.previous;
     let places: Vec<_> = previous.iter().map(|entry| &entry.interface).collect();
@@ -171,7 +158,7 @@ fn the_places_before_stay_named_when_it_goes_back() {
 #[test]
 fn what_was_somewhere_before_is_taken_off_before_it_is_free() {
     let mut sim = attached();
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.step_until(status_write(StatusWrite::Claim));
     sim.pod_goes("a");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);

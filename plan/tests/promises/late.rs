@@ -51,8 +51,7 @@ fn a_successor_shown_ready_for_the_last_time() -> Sim {
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.count_from_here();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.tell(0);
     sim.controllers[0].stuck.insert(Kind::Pod);
     sim

@@ -23,8 +23,7 @@ fn moved() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     sim
@@ -138,8 +137,7 @@ fn a_claim_that_is_not_recorded_names_the_places_before_however_long_it_takes() 
     let mut sim = moved();
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.befalls = Some(|_| Fault::Throttled);
-    sim.pod("c").on("n1").replica_set("rs3", 3, "dep");
-    sim.containers_ready("c");
+    sim.next_revision("c", "n1", 3);
     sim.wait(Millis(INTERVAL.0 * 10));
     assert_eq!(places(&sim), ["eni-n2"], "{}", sim.story());
     sim.ec2.befalls = None;

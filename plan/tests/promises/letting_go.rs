@@ -13,22 +13,11 @@ use crate::sim::{Fault, INTERVAL, Sim, address, interface_of};
 const ADDRESS: &str = "203.0.113.10";
 
 fn world() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2", "n3"] {
-        sim.node(node);
-    }
-    sim.ip("partner", ADDRESS);
-    sim.settle();
-    sim
+    Sim::reserved(&["n1", "n2", "n3"])
 }
 
 fn attached() -> Sim {
-    let mut sim = world();
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
-    sim
+    Sim::attached_by_deployment(&["n1", "n2", "n3"])
 }
 
 fn goes(sim: &mut Sim, pod: &str) {
@@ -154,8 +143,7 @@ fn a_deletion_whose_block_is_gone_says_so_and_waits_for_it() {
 #[test]
 fn what_ec2_did_not_find_where_it_was_to_be_is_asked_of_the_places_before() {
     let mut sim = attached();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     // A late call of another process, which no inventory shows yet.

@@ -9,13 +9,7 @@ use mooring_world::objects::reservation_of_others;
 use crate::sim::{INTERVAL, SUBNET, Sim, address, interface_of};
 
 fn world() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2", "n3"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
-    sim.settle();
-    sim
+    Sim::reserved(&["n1", "n2", "n3"])
 }
 
 /// An inventory of what is now; how long until the next is due.
@@ -258,13 +252,11 @@ fn a_read_of_a_rollout_that_is_answered_ends_its_waits() {
         let mut sim = world();
         sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
         sim.settle();
-        sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-        sim.containers_ready("b");
+        sim.next_revision("b", "n2", 2);
         waits_after_an_answer(&mut sim, sort, |sim| {
             sim.settle();
             sim.expect_attached("partner", "b");
-            sim.pod("c").on("n3").replica_set("rs3", 3, "dep");
-            sim.containers_ready("c");
+            sim.next_revision("c", "n3", 3);
         });
     }
 }

@@ -10,18 +10,11 @@ use crate::sim::{Fault, Sim, interface_of};
 /// Pod "a" of the first revision has the address on n1; there are n2 and n3.
 fn attached() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.containers_ready("a");
+    sim.next_revision("a", "n1", 1);
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.count_from_here();
     sim
-}
-
-fn successor(sim: &mut Sim, pod: &str, node: &str, revision: u64) {
-    let set = format!("rs{revision}");
-    sim.pod(pod).on(node).replica_set(&set, revision, "dep");
-    sim.containers_ready(pod);
 }
 
 fn is_claim(step: &Step) -> bool {
@@ -73,7 +66,7 @@ fn a_holder_whose_address_is_put_back_is_told_each_time_although_it_does_not_say
 #[test]
 fn in_a_move_on_one_interface_the_loser_is_named_until_the_winner_is_recorded() {
     let mut sim = attached();
-    successor(&mut sim, "b", "n1", 2);
+    sim.next_revision("b", "n1", 2);
     sim.step_until(is_claim);
     assert_eq!(named(&sim), [place(&sim, "n1", "a")], "{}", sim.story());
     sim.settle();
@@ -85,7 +78,7 @@ fn in_a_move_on_one_interface_the_loser_is_named_until_the_winner_is_recorded() 
 fn who_gets_it_back_by_a_rollback_is_told_nothing_in_between_also_by_a_new_process() {
     for restarted in [false, true] {
         let mut sim = attached();
-        successor(&mut sim, "b", "n2", 2);
+        sim.next_revision("b", "n2", 2);
         sim.settle();
         sim.expect_attached("partner", "b");
         sim.expect_cost(2, 3, 2);
@@ -102,10 +95,10 @@ fn who_gets_it_back_by_a_rollback_is_told_nothing_in_between_also_by_a_new_proce
 #[test]
 fn who_was_told_is_not_told_again_when_the_next_comes_to_its_interface() {
     let mut sim = attached();
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
     sim.expect_cost(2, 2, 2);
-    successor(&mut sim, "c", "n1", 3);
+    sim.next_revision("c", "n1", 3);
     sim.step_until(is_claim);
     assert_eq!(named(&sim), [place(&sim, "n2", "b")], "{}", sim.story());
     sim.settle();
@@ -116,10 +109,10 @@ fn who_was_told_is_not_told_again_when_the_next_comes_to_its_interface() {
 #[test]
 fn a_pod_that_is_gone_keeps_no_other_from_being_told() {
     let mut sim = attached();
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
     // It goes unseen before it has the address; the next one is there already.
-    successor(&mut sim, "c", "n3", 2);
+    sim.next_revision("c", "n3", 2);
     sim.pod_goes("b");
     sim.relist(0);
     sim.taken.clear();
@@ -138,7 +131,7 @@ fn what_changes_on_an_ip_in_the_middle_of_a_move_tells_nobody_twice() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.faults.extend([Fault::Throttled; 4]);
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
     sim.expect_denied("a", Reason::MovedTo);
     sim.taken.clear();
@@ -157,7 +150,7 @@ fn what_changes_on_an_ip_in_the_middle_of_a_move_tells_nobody_twice() {
 #[test]
 fn who_is_gone_by_a_read_is_told_nothing_whatever_changes_on_the_ip() {
     let mut sim = attached();
-    successor(&mut sim, "b", "n2", 2);
+    sim.next_revision("b", "n2", 2);
     sim.relist(0);
     sim.pod_goes("a");
     sim.relist(0);
@@ -172,7 +165,7 @@ fn a_loser_that_is_gone_is_told_once_and_not_again_at_every_move() {
     let mut sim = Sim::reserved(&nodes);
     let mut before: Option<&str> = None;
     for ((revision, pod), node) in (1..).zip(["a", "b", "c", "d", "e", "f"]).zip(nodes) {
-        successor(&mut sim, pod, node, revision);
+        sim.next_revision(pod, node, revision);
         sim.count_from_here();
         sim.wait(Millis::seconds(5));
         sim.expect_attached("partner", pod);

@@ -9,21 +9,11 @@ use mooring_plan::step::{Call, Read, Step};
 use crate::sim::{Fault, Sim, key};
 
 fn world() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
-    sim.settle();
-    sim
+    Sim::reserved(&["n1", "n2"])
 }
 
 fn attached() -> Sim {
-    let mut sim = world();
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     sim.taken.clear();
     sim
 }
@@ -45,8 +35,7 @@ fn a_call_that_succeeds_makes_the_next_failure_s_wait_short_again() {
     // Four times before it is taken off, and once before it is put on.
     sim.ec2.faults.extend([Fault::Throttled; 4]);
     sim.ec2.faults.extend([Fault::None, Fault::Throttled]);
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign(..))));
@@ -137,8 +126,7 @@ fn a_call_that_is_not_permitted_repeats_none_that_was_done() {
 fn two_interfaces_that_refuse_in_turn_do_not_throw_the_claim_to_and_fro() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::NoRoom; 200]);
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(9));
     assert!(sim.counts.assigns <= 2, "{}", sim.story());
     sim.ec2.faults.clear();

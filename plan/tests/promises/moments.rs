@@ -107,8 +107,7 @@ fn while_calls_fail() {
         sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
         pass(&mut sim, 5);
         sim.ec2.faults.extend([fault; 6]);
-        sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-        sim.containers_ready("b");
+        sim.next_revision("b", "n2", 2);
         sim.pod("c").on("n1").asks("other");
         pass(&mut sim, 90);
     }

@@ -6,22 +6,13 @@ use mooring_plan::step::{Read, Step, Write};
 use crate::sim::{self, Sim};
 
 fn attached() -> Sim {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.node("n2");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
-    sim
+    Sim::attached_by_deployment(&["n1", "n2"])
 }
 
 #[test]
 fn without_reassignment_it_is_taken_off_first() {
     let mut sim = attached();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_cost(2, 3, 2);
@@ -33,8 +24,7 @@ fn with_reassignment_one_call_moves_it() {
     sim.allow_reassignment("partner");
     sim.settle();
     sim.count_from_here();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_cost(1, 3, 2);
@@ -43,8 +33,7 @@ fn with_reassignment_one_call_moves_it() {
 #[test]
 fn on_the_same_interface_no_call_is_made() {
     let mut sim = attached();
-    sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n1", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_cost(0, 2, 2);
@@ -53,16 +42,14 @@ fn on_the_same_interface_no_call_is_made() {
 #[test]
 fn the_third_holder_costs_no_more_than_the_second() {
     let mut sim = attached();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.delete_pod("a");
     sim.tell(0);
     sim.pod_goes("a");
     sim.settle();
     sim.count_from_here();
-    sim.pod("c").on("n1").replica_set("rs3", 3, "dep");
-    sim.containers_ready("c");
+    sim.next_revision("c", "n1", 3);
     sim.settle();
     sim.expect_attached("partner", "c");
     sim.expect_cost(2, 3, 2);

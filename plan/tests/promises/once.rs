@@ -10,21 +10,11 @@ use mooring_plan::step::{Read, StatusWrite, Step, Write};
 use crate::sim::{INTERVAL, Sim, address};
 
 fn world() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
-    sim.settle();
-    sim.count_from_here();
-    sim
+    Sim::reserved(&["n1", "n2"])
 }
 
 fn attached() -> Sim {
-    let mut sim = world();
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.settle();
-    sim.expect_attached("partner", "a");
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     sim.taken.clear();
     sim
 }
@@ -207,8 +197,7 @@ fn a_replica_set_that_no_answer_names_any_more_hands_nothing_over() {
     sim.wait(Millis::seconds(1));
     sim.expect_attached("partner", "a");
     sim.kube.replica_sets.remove("rs1");
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(30));
     sim.expect_attached("partner", "a");
     sim.expect_event("b", Reason::ClaimedByOther);

@@ -27,8 +27,7 @@ fn edited() -> Sim {
 
 /// The places of the address before the edit that are named when a successor's claim is written.
 fn old_places_in_a_move(sim: &mut Sim) -> Vec<InterfaceId> {
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.step_until(is_claim);
     let previous = &sim.the_ip("partner").status.previous;
     let old: Ipv4Addr = address("203.0.113.10");
@@ -81,8 +80,7 @@ fn an_address_that_was_edited_away_is_remembered_where_the_new_one_was_refused()
     sim.wait(Millis(100));
     sim.expect_attached("partner", "b");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
-    sim.pod("c").on("n1").replica_set("rs3", 3, "dep");
-    sim.containers_ready("c");
+    sim.next_revision("c", "n1", 3);
     let back = |step: &Step| {
         matches!(
             step,

@@ -37,8 +37,7 @@ fn an_attach_a_move_and_a_delete_by_both() {
         interleaved(&mut sim, seed);
         sim.settle();
         sim.expect_attached("partner", "a");
-        sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-        sim.containers_ready("b");
+        sim.next_revision("b", "n2", 2);
         interleaved(&mut sim, seed);
         sim.settle();
         sim.expect_attached("partner", "b");
@@ -103,8 +102,7 @@ fn moved() -> Sim {
     sim.allow_reassignment("partner");
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "b");
     sim
@@ -221,8 +219,7 @@ fn the_winners_true_that_comes_late_is_refused() {
             _ => drop(sim.step(0)),
         }
     };
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.leader = Some(1);
     sim.settle();
     sim.expect_attached("partner", "b");

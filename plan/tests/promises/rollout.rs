@@ -14,8 +14,7 @@ fn attached() -> Sim {
         sim.node(node);
     }
     sim.ip("partner", "203.0.113.10");
-    sim.pod("old").on("n1").replica_set("rs1", 1, "dep");
-    sim.containers_ready("old");
+    sim.next_revision("old", "n1", 1);
     sim.settle();
     sim.expect_attached("partner", "old");
     sim.count_from_here();
@@ -36,7 +35,7 @@ fn the_new_pod_waits_until_its_containers_are_ready() {
     sim.expect_denied("old", Reason::MovedTo);
     // What a rollout leaves behind goes by itself: nobody has to do anything.
     assert!(
-        !sim.rules.heard("old", Reason::ClaimedByOther),
+        !sim.rules.reported("old", Reason::ClaimedByOther),
         "{}",
         sim.story()
     );
@@ -59,8 +58,7 @@ fn with_handover_running_it_takes_over_before_it_is_ready() {
 #[test]
 fn undone_half_way_it_goes_back_and_stays() {
     let mut sim = attached();
-    sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("new");
+    sim.next_revision("new", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "new");
     // `rollout undo` gives the old ReplicaSet the higher revision; its pod never went.
@@ -78,8 +76,7 @@ fn undone_half_way_it_goes_back_and_stays() {
 #[test]
 fn the_first_of_two_replicas_keeps_it_and_the_second_is_told() {
     let mut sim = attached();
-    sim.pod("twin").on("n2").replica_set("rs1", 1, "dep");
-    sim.containers_ready("twin");
+    sim.next_revision("twin", "n2", 1);
     sim.settle();
     sim.expect_attached("partner", "old");
     sim.expect_event("twin", Reason::ClaimedByOther);

@@ -14,8 +14,7 @@ fn attached(reassign: bool) -> Sim {
     if reassign {
         sim.allow_reassignment("partner");
     }
-    sim.pod("old").on("n1").replica_set("rs1", 1, "dep");
-    sim.containers_ready("old");
+    sim.next_revision("old", "n1", 1);
     sim.settle();
     sim.expect_attached("partner", "old");
     sim.count_from_here();
@@ -41,8 +40,7 @@ fn a_move_whose_own_writes_no_watch_shows_costs_no_call_and_no_write_more() {
             &Kind::ALL,
         ] {
             let mut sim = attached(reassign);
-            sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
-            sim.containers_ready("new");
+            sim.next_revision("new", "n2", 2);
             sim.tell(0);
             stop(&mut sim, kinds.iter().copied());
             sim.wait(Millis::seconds(180));

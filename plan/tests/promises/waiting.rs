@@ -7,7 +7,7 @@ use mooring_plan::step::{Read, Step, Write};
 use crate::sim::{INTERVAL, Sim, interface_of};
 
 fn told(sim: &Sim, pod: &str, reason: Reason) -> bool {
-    sim.rules.heard(pod, reason)
+    sim.rules.reported(pod, reason)
 }
 
 #[test]
@@ -51,8 +51,7 @@ fn after_a_move_on_the_same_interface_no_earlier_place_is_remembered() {
     sim.ip("partner", "203.0.113.10");
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
-    sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n1", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     assert_eq!(sim.the_ip("partner").status.previous, []);

@@ -9,8 +9,7 @@ use crate::sim::Sim;
 /// "a" of one Deployment holds it on n1; "waits", of another and created before any successor, waits on n2.
 fn with_another_waiting() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
-    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.containers_ready("a");
+    sim.next_revision("a", "n1", 1);
     sim.settle();
     sim.pod("waits").on("n2").replica_set("other1", 1, "other");
     sim.containers_ready("waits");

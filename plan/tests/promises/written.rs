@@ -8,13 +8,7 @@ use mooring_plan::step::{Read, StatusWrite, Step, Write};
 use crate::sim::{INTERVAL, Sim, address};
 
 fn world() -> Sim {
-    let mut sim = Sim::new();
-    for node in ["n1", "n2", "n3"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
-    sim.settle();
-    sim
+    Sim::reserved(&["n1", "n2", "n3"])
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
@@ -127,8 +121,7 @@ fn a_handover_reads_the_candidate_its_node_and_its_revision_first() {
     let mut sim = world();
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
-    sim.pod("b").on("n2").replica_set("rs2", 2, "dep");
-    sim.containers_ready("b");
+    sim.next_revision("b", "n2", 2);
     sim.taken.clear();
     sim.step_until(status_write(StatusWrite::Claim));
     let read = |what: fn(&Read) -> bool| {

@@ -1,20 +1,17 @@
 //! EC2: the state machine of the emulator, behind the types of `plan` and with names that a person can read.
-//! Refusals are classified as in the real client.
+
+mod calls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use ec2_emulator::state::Ec2;
-use ec2_emulator::state::error::{Code, Ec2Error};
 use ec2_emulator::state::id::{InstanceId as Machine, NetworkInterfaceId, SubnetId as Net};
 use ec2_emulator::state::instance_type::InstanceType;
 use ec2_emulator::state::objects::{InstanceState as Life, NetworkInterface};
-use ec2_emulator::state::request::{Change, Changed, Wanted};
-use mooring_plan::cloud::{InstanceState, Interface, Reassign};
-use mooring_plan::facts::CallError;
+use ec2_emulator::state::request::{Change, Changed};
+use mooring_plan::cloud::{InstanceState, Interface};
 use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
-use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::Call;
 
 use crate::objects::{SUBNET, unmanaged};
 
@@ -190,53 +187,9 @@ impl Cloud {
         self.ec2.interface_mut(id).unwrap()
     }
 
-    /// Executes a call of a controller.
-    pub fn execute(&mut self, call: &Call) -> Result<(), CallError> {
-        let interface = self.id(call.interface());
-        let addresses = BTreeSet::from([call.address()]);
-        let (action, change) = match call {
-            Call::Assign(_, _, reassign) => {
-                let change = Change::AssignPrivateIpAddresses {
-                    interface,
-                    wanted: Wanted::Addresses(addresses),
-                    allow_reassignment: *reassign == Reassign::Allow,
-                };
-                (Action::Assign, change)
-            }
-            Call::Unassign(..) => {
-                let change = Change::UnassignPrivateIpAddresses {
-                    interface,
-                    addresses,
-                };
-                (Action::Unassign, change)
-            }
-        };
-        self.ec2
-            .change(change)
-            .map(|_| ())
-            .map_err(|error| CallError {
-                outcome: meaning(action, &error),
-                code: error.code.as_str().to_owned(),
-                message: error.message,
-            })
-    }
-
     /// Does the interface exist?
     pub fn has(&self, interface: &InterfaceId) -> bool {
         self.ec2.interface(self.id(interface)).is_ok()
-    }
-
-    /// A person puts the address on an interface, also if another interface has it, or takes it off all of them.
-    pub fn put_manually(&mut self, address: Ipv4Addr, on: Option<&InterfaceId>) {
-        let call = match on {
-            Some(on) => Call::Assign(on.clone(), address, Reassign::Allow),
-            None => match self.holder_of(address) {
-                Some(on) => Call::Unassign(on, address),
-                None => return,
-            },
-        };
-        // EC2 refuses if the interface is full, or if the address is the primary address of an interface.
-        let _refused = self.execute(&call);
     }
 
     /// The machine is stopped; its interfaces stay.
@@ -328,21 +281,4 @@ impl Cloud {
 
 fn on(interface: &NetworkInterface) -> Option<Machine> {
     Some(interface.attachment?.instance)
-}
-
-/// What a refusal of the emulator means; the controller's own reading of it is tested with the emulator's answers.
-fn meaning(action: Action, error: &Ec2Error) -> Outcome {
-    let says = |words: &str| error.message.contains(words);
-    match (action, error.code) {
-        (_, Code::InterfaceNotFound) => Outcome::InterfaceNotFound,
-        (Action::Assign, Code::PrivateIpAddressLimitExceeded) => Outcome::NoRoom,
-        // The address is in a prefix that is delegated to an interface.
-        (Action::Assign, Code::AddressInUse) => Outcome::AssignedElsewhere,
-        (Action::Assign, Code::InvalidParameterValue) if says("move is not allowed") => {
-            Outcome::AssignedElsewhere
-        }
-        (_, Code::InvalidParameterValue) if says("primary") => Outcome::Primary,
-        (Action::Unassign, Code::InvalidParameterValue) if says("not assigned to") => Outcome::Done,
-        _ => panic!("no test leads to this: {action}: {error:?}"),
-    }
 }

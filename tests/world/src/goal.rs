@@ -112,9 +112,7 @@ impl AtRest<'_> {
             "a pod on a dead node keeps the address",
         )?;
         let newer = pods.values().find(|pod| {
-            self.could_hold(pod, ip)
-                && pod.ready_to_take_over()
-                && self.kube.revision(pod) > self.kube.revision(holder)
+            self.could_hold(pod, ip) && pod.ready_to_take_over() && self.kube.is_newer(pod, holder)
         });
         require(newer.is_none() || foreign, "the rollout does not continue")?;
         let Some(target) = claim.target() else {

@@ -15,6 +15,7 @@
 )]
 
 pub mod cloud;
+pub mod engine;
 pub mod goal;
 pub mod kube;
 pub mod objects;

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use mooring_plan::names::{InterfaceId, IpUid};
-use mooring_plan::objects::{Claim, Ip, IpStatus, Node, Pod};
+use mooring_plan::objects::{Claim, Ip, IpStatus, Node, Pod, ReplicaSet};
 
 use crate::kube::Kube;
 
@@ -35,9 +35,17 @@ impl Kube {
         self.nodes.get(pod.node.as_ref()?)
     }
 
-    /// The revision of the pod's `ReplicaSet`.
-    pub fn revision(&self, pod: &Pod) -> Option<u64> {
-        Some(self.replica_sets.get(pod.replica_set()?.0)?.revision)
+    /// The pod's `ReplicaSet`, while it exists.
+    pub fn set_of(&self, pod: &Pod) -> Option<&ReplicaSet> {
+        self.replica_sets.get(pod.replica_set()?.0)
+    }
+
+    /// Is this pod of a newer revision of the same Deployment than the other?
+    pub fn is_newer(&self, pod: &Pod, other: &Pod) -> bool {
+        let sets = self.set_of(pod).zip(self.set_of(other));
+        sets.is_some_and(|(ours, theirs)| {
+            ours.deployment == theirs.deployment && ours.revision > theirs.revision
+        })
     }
 
     /// Is the address reserved for this IP? `None`: it is not reserved.

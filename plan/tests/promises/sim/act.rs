@@ -4,6 +4,7 @@ use mooring_plan::engine::{Effect, Event, Reconciled, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::step::{BlockStep, Call, Read, Step, Write};
+use mooring_world::engine;
 use mooring_world::text::brief;
 
 use super::Sim;
@@ -97,20 +98,15 @@ impl Sim {
             };
             let mut answers = Vec::new();
             for step in steps {
-                match step {
-                    BlockStep::ReadSubnet(id) => {
+                let failure = match (&step, self.describe_fails) {
+                    (BlockStep::ReadSubnet(id), outcome) => {
                         self.counts.describes += 1;
-                        answers.push(match self.describe_fails {
-                            Some(outcome) => Fact::SubnetFailed(id, outcome),
-                            None => Fact::SubnetRead(id, vec![self.range.parse().unwrap()]),
-                        });
+                        outcome.map(|outcome| Fact::SubnetFailed(id.clone(), outcome))
                     }
-                    BlockStep::ReadLimits(types) => {
-                        let limits = types.into_iter().map(|kind| (kind, self.ec2.limit()));
-                        answers.push(Fact::LimitsRead(limits.collect()));
-                    }
-                    _ => {}
-                }
+                    _ => None,
+                };
+                let limit = self.ec2.limit();
+                answers.extend(failure.or_else(|| engine::answer(step, self.range, limit)));
             }
             let completed = Event::Completed(Work::Block(block), answers.into());
             self.controllers[controller].event(completed, None, now);

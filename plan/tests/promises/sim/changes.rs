@@ -1,19 +1,13 @@
-//! What users, kubelets and EC2 do by themselves, in sentences.
+//! What users, nodes and EC2 do by themselves: blocks, IPs, nodes, interfaces.
 
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::{InstanceState, Reassign};
-use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName, WorkloadUid};
-use mooring_plan::objects::{Block, Controller, Handover, Ip, Namespaces, Node, Pod, Wish};
-use mooring_world::objects::{self, of_replica_set};
+use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName};
+use mooring_plan::objects::{Block, Ip, Namespaces, Node, Wish};
+use mooring_world::objects;
 
-use super::{Sim, address, instance_of, key};
-
-/// A pod that is being described; each word is so at once.
-pub struct Described<'a> {
-    sim: &'a mut Sim,
-    name: String,
-}
+use super::{Sim, address, instance_of};
 
 impl Sim {
     /// A world at rest with these nodes, in which the IP "partner" is reserved.
@@ -36,6 +30,23 @@ impl Sim {
         sim.expect_attached("partner", "a");
         sim.count_from_here();
         sim
+    }
+
+    /// The same, and "a" is of a `ReplicaSet` of the Deployment "dep".
+    pub fn attached_by_deployment(nodes: &[&str]) -> Self {
+        let mut sim = Self::reserved(nodes);
+        sim.pod("a").on(nodes[0]).replica_set("rs1", 1, "dep");
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.count_from_here();
+        sim
+    }
+
+    /// A pod of this revision of the Deployment "dep" comes and is ready.
+    pub fn next_revision(&mut self, pod: &str, node: &str, revision: u64) {
+        let set = format!("rs{revision}");
+        self.pod(pod).on(node).replica_set(&set, revision, "dep");
+        self.containers_ready(pod);
     }
 
     /// "partner" is edited to 203.0.113.20 while pod "a" has its address on n1, and so many steps of that
@@ -162,67 +173,6 @@ impl Sim {
         });
     }
 
-    /// A pod that came through admission and asks for the IP "partner", bound nowhere yet.
-    pub fn pod(&mut self, name: &str) -> Described<'_> {
-        let uid = self.kube.new_uid(name);
-        let version = self.kube.bump();
-        let asks = "partner";
-        let ip = self.kube.ips.get(&IpName::from(asks));
-        let pod = Pod {
-            version,
-            created: i64::try_from(version.0).unwrap(),
-            ..objects::pod(name, uid, asks, ip.map(|ip| ip.uid.clone()))
-        };
-        self.note(format!("pod {name} ({}) is created", pod.uid));
-        assert!(
-            self.kube.pods.insert(pod.key.clone(), pod).is_none(),
-            "pod {name} exists"
-        );
-        Described {
-            sim: self,
-            name: name.to_owned(),
-        }
-    }
-
-    pub fn the_pod(&self, name: &str) -> &Pod {
-        &self.kube.pods[&key(name)]
-    }
-
-    pub fn has_pod(&self, name: &str) -> bool {
-        self.kube.pods.contains_key(&key(name))
-    }
-
-    pub fn change_pod(&mut self, name: &str, change: impl FnOnce(&mut Pod)) {
-        self.kube.change_pod(&key(name), change);
-    }
-
-    /// Its containers run and are ready.
-    pub fn containers_ready(&mut self, name: &str) {
-        self.note(format!("the containers of {name} are ready"));
-        self.change_pod(name, |pod| {
-            pod.containers_ready = true;
-            pod.containers_running = true;
-        });
-    }
-
-    /// It is being deleted, with a grace period of 30 s.
-    pub fn delete_pod(&mut self, name: &str) {
-        self.note(format!("pod {name} is being deleted"));
-        self.change_pod(name, |pod| pod.deleting = Some(30));
-    }
-
-    /// Its object goes.
-    pub fn pod_goes(&mut self, name: &str) {
-        self.note(format!("pod {name} goes"));
-        self.kube.bump();
-        self.kube.pods.remove(&key(name));
-    }
-
-    pub fn remove_annotation(&mut self, name: &str) {
-        self.note(format!("the annotation of {name} is removed"));
-        self.change_pod(name, |pod| pod.annotated = false);
-    }
-
     pub fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Node)) {
         self.rules.node_changed(name, self.now);
         self.kube.bump();
@@ -288,64 +238,5 @@ impl Sim {
         let on = interface.map(InterfaceId::from);
         self.ec2.remember(self.now);
         self.ec2.put_manually(address(text), on.as_ref());
-    }
-}
-
-impl Described<'_> {
-    fn so(self, change: impl FnOnce(&mut Pod)) -> Self {
-        self.sim.change_pod(&self.name, change);
-        self
-    }
-
-    /// Asks for another IP than "partner".
-    pub fn asks(self, ip: &str) -> Self {
-        let name = IpName::from(ip);
-        let uid = self.sim.kube.ips.get(&name).map(|ip| ip.uid.clone());
-        self.so(|pod| {
-            pod.label = Some(name);
-            pod.ip = uid;
-        })
-    }
-
-    /// Bound to that node.
-    pub fn on(self, node: &str) -> Self {
-        let node = NodeName::from(node);
-        self.so(|pod| pod.node = Some(node))
-    }
-
-    /// Of a `ReplicaSet` that may be there already, as it is.
-    pub fn of_replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
-        if self.sim.kube.replica_sets.contains_key(name) {
-            return self.of(of_replica_set(name));
-        }
-        self.replica_set(name, revision, deployment)
-    }
-
-    /// Of that `ReplicaSet`, which is of that revision of that Deployment.
-    pub fn replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
-        self.sim.replica_set(name, revision, deployment, 1);
-        self.of(of_replica_set(name))
-    }
-
-    /// Of a `StatefulSet`, or another controller that is no `ReplicaSet`.
-    pub fn of_controller(self, uid: &str) -> Self {
-        self.of(Controller::Other(WorkloadUid::from(uid)))
-    }
-
-    fn of(self, controller: Controller) -> Self {
-        self.so(|pod| pod.controller = Some(controller))
-    }
-
-    /// Its containers run and are ready.
-    pub fn ready(self) {
-        self.so(|pod| {
-            pod.containers_ready = true;
-            pod.containers_running = true;
-        });
-    }
-
-    /// `ip.wgtwo.com/handover: running`.
-    pub fn hands_over_running(self) -> Self {
-        self.so(|pod| pod.handover = Handover::Running)
     }
 }

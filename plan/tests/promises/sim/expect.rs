@@ -159,7 +159,7 @@ impl Sim {
     /// An Event of that reason was to be seen on a pod, or on "IP name".
     pub fn expect_event(&self, on: &str, reason: Reason) {
         assert!(
-            self.rules.heard(on, reason),
+            self.rules.reported(on, reason),
             "no Event {reason:?} on {on}\n{}",
             self.story()
         );

@@ -70,8 +70,7 @@ impl Sim {
     }
 
     fn rolled_out(&self, loser: &Pod, winner: &Pod) -> bool {
-        let revision = |pod| self.kube.revision(pod);
-        winner.ready_to_take_over() && revision(winner) > revision(loser)
+        winner.ready_to_take_over() && self.kube.is_newer(winner, loser)
     }
 
     /// Is, or was just now, the machine of this claim gone or unreachable?

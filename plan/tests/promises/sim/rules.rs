@@ -45,7 +45,7 @@ impl Rules {
         all.filter(|notice| notice.reason == reason).collect()
     }
 
-    pub fn heard(&self, on: &str, reason: Reason) -> bool {
+    pub fn reported(&self, on: &str, reason: Reason) -> bool {
         self.said.get(on).is_some_and(|said| said.contains(&reason))
     }
 

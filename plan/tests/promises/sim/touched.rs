@@ -18,12 +18,12 @@ impl Controller {
             None if begun == now => Event::Fact(fact),
             // The answer to what it asked before its last step.
             None => {
-                self.told(&format!("{fact:?}"), asked, now, |told| {
-                    match told.facts_mut().apply(fact, begun, now) {
+                self.take(&format!("{fact:?}"), asked, now, |taker| {
+                    match taker.facts_mut().apply(fact, begun, now) {
                         Touched::Nothing => BTreeSet::new(),
                         Touched::One(ip) => BTreeSet::from([ip]),
                         Touched::Several(ips) => ips,
-                        Touched::All => told.facts().ip_names().cloned().collect(),
+                        Touched::All => taker.facts().ip_names().cloned().collect(),
                     }
                 });
                 return;
@@ -34,25 +34,26 @@ impl Controller {
 
     /// Takes an event.
     pub fn event(&mut self, event: Event, asked: Option<&IpName>, now: Millis) {
-        self.told(&format!("{event:?}"), asked, now, |told| {
-            told.engine.handle(event, now);
+        self.take(&format!("{event:?}"), asked, now, |taker| {
+            taker.engine.handle(event, now);
             let mut touched = BTreeSet::new();
-            while let Some(name) = told.engine.next_queued() {
+            while let Some(name) = taker.engine.next_queued() {
                 touched.insert(name);
             }
             touched
         });
     }
 
-    fn told(
+    /// Takes something, and asserts that it changes the decision of no IP that it does not touch.
+    fn take(
         &mut self,
-        said: &str,
+        what: &str,
         asked: Option<&IpName>,
         now: Millis,
-        tell: impl FnOnce(&mut Self) -> BTreeSet<IpName>,
+        take: impl FnOnce(&mut Self) -> BTreeSet<IpName>,
     ) {
         let resting = self.resting(asked, now);
-        let touched = tell(self);
+        let touched = take(self);
         self.rests
             .retain(|name, _| Some(name) != asked && !touched.contains(name));
         for (name, before) in resting {
@@ -66,7 +67,7 @@ impl Controller {
                 .is_some_and(|after| before.again.is_none_or(|at| after < at));
             let cycle = before.again.is_some_and(|at| at <= now.plus(CYCLES));
             let same = |decision: &Decision| {
-                told(decision, cycle)
+                notices(decision, cycle)
                     .into_iter()
                     .cloned()
                     .collect::<Vec<_>>()
@@ -77,7 +78,7 @@ impl Controller {
                 .is_none_or(|step| cycle && is_of_a_cycle(step));
             assert!(
                 rests && same(&after) == same(&before) && !sooner,
-                "{name} is not touched by {said}\nbefore {before:?}\nafter {after:?}\n{:#?}",
+                "{name} is not touched by {what}\nbefore {before:?}\nafter {after:?}\n{:#?}",
                 self.facts().ip(&name)
             );
         }
@@ -132,7 +133,7 @@ fn is_of_a_cycle(step: &Step) -> bool {
     matches!(step, Step::Write(Write::Gate(gate)) if !gate.status && is_of_waiting(gate.reason))
 }
 
-fn told(decision: &Decision, without_cycles: bool) -> Vec<&Notice> {
+fn notices(decision: &Decision, without_cycles: bool) -> Vec<&Notice> {
     let notices = decision.notices.iter();
     notices
         .filter(|notice| !(without_cycles && is_of_waiting(notice.reason)))

@@ -2,18 +2,15 @@
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;
-use mooring_plan::objects::{Claim, Controller, Hold, Ip, IpStatus, Pod, ReplicaSet};
+use mooring_plan::objects::{Claim, Controller, Hold, Ip, IpStatus, Pod};
 use mooring_plan::step::{StatusWrite, Write};
 use mooring_world::kube::Kube;
+use mooring_world::queries::is_well;
 
 use super::{Broken, Rule, require};
 use crate::fixtures::Fixtures;
 use crate::shared::Shared;
 use crate::state::{PATIENCE, State};
-
-fn set_of<'a>(kube: &'a Kube, pod: &Pod) -> Option<&'a ReplicaSet> {
-    kube.replica_sets.get(pod.replica_set()?.0)
-}
 
 /// A claim for another pod, when it is sent: the facts that its sender has received allow this pod.
 pub fn chosen(
@@ -41,8 +38,7 @@ pub fn chosen(
         })?;
     }
     if received_all(Kind::Node) {
-        let node = winner.node.as_ref().and_then(|name| kube.nodes.get(name));
-        let well = node.is_some_and(|node| node.ready && !node.unreachable && !node.out_of_service);
+        let well = kube.node_of(winner).is_some_and(is_well);
         require(well, Rule::Holder, || {
             format!("{} is on a node that is away", next.pod)
         })?;
@@ -50,7 +46,9 @@ pub fn chosen(
     if received_all(Kind::Pod) && received_all(Kind::Node) {
         own_workload_first(kube, ip, winner)?;
     }
-    let Some(set) = set_of(kube, winner).filter(|_| !state.history.sets_unread.contains(&which))
+    let Some(set) = kube
+        .set_of(winner)
+        .filter(|_| !state.history.sets_unread.contains(&which))
     else {
         return Ok(());
     };
@@ -69,7 +67,7 @@ fn own_workload_first(kube: &Kube, ip: &Ip, winner: &Pod) -> Result<(), Broken> 
         return Ok(());
     };
     let is_own = |pod: &Pod| {
-        let deployment = set_of(kube, pod).and_then(|set| set.deployment.as_ref());
+        let deployment = kube.set_of(pod).and_then(|set| set.deployment.as_ref());
         let uid = match (&pod.controller, deployment) {
             (_, Some(deployment)) => deployment.as_str(),
             (Some(Controller::Other(uid)), None) => uid.as_str(),
@@ -77,10 +75,11 @@ fn own_workload_first(kube: &Kube, ip: &Ip, winner: &Pod) -> Result<(), Broken> 
         };
         pod.key.namespace == last.namespace && uid == last.uid.as_str()
     };
-    let node = |pod: &Pod| kube.nodes.get(pod.node.as_ref()?);
     let could = kube.pods.values().find(|pod| {
         let wants = pod.deleting.is_none() && !pod.ended && pod.annotated;
-        let well = node(pod).is_some_and(|node| node.ready && !node.unreachable);
+        let well = kube
+            .node_of(pod)
+            .is_some_and(|node| node.ready && !node.unreachable);
         wants && well && pod.label.as_ref() == Some(&ip.name) && is_own(pod)
     });
     let passed_over = could.filter(|_| !is_own(winner));
@@ -149,11 +148,9 @@ pub fn written(
         return Ok(());
     };
     let unread = by.is_none_or(|by| state.history.sets_unread.contains(&by));
-    let newer = set_of(before, living)
-        .zip(set_of(before, winner))
-        .is_some_and(|(ours, theirs)| {
-            ours.deployment == theirs.deployment && (theirs.revision > ours.revision || unread)
-        });
+    let sets = before.set_of(living).zip(before.set_of(winner));
+    let same = sets.is_some_and(|(ours, theirs)| ours.deployment == theirs.deployment);
+    let newer = before.is_newer(winner, living) || unread && same;
     let rolled_out = newer && winner.ready_to_take_over();
     let failed_over = living.deleting.is_some() && away(state, before, claim);
     let lawful = rolled_out || failed_over;

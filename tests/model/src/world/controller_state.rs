@@ -8,9 +8,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
 use mooring_plan::facts::{Fact, Facts, Settings};
-use mooring_plan::lease::Leadership;
 use mooring_plan::names::{IpName, Millis, SubnetId};
-use mooring_plan::step::{BlockStep, Decision};
+use mooring_plan::step::Decision;
+use mooring_world::engine;
 use mooring_world::kube::Kube;
 
 use super::clock::{self, NOW};
@@ -129,12 +129,7 @@ impl ControllerState {
     }
 
     fn lead(&mut self, leads: bool, now: Millis) {
-        let leadership = if leads {
-            Leadership::ALWAYS
-        } else {
-            Leadership::default()
-        };
-        self.engine.handle(Event::Leadership(leadership), now);
+        self.engine.handle(engine::leadership(leads), now);
     }
 
     /// Answers the two reads of EC2 that a block needs; their answers never change in the model. (The status
@@ -146,7 +141,10 @@ impl ControllerState {
             let Some(Effect::BlockSteps(_, steps)) = effect else {
                 continue;
             };
-            let answers: Vec<Fact> = steps.into_iter().filter_map(answered).collect();
+            let answers = steps.into_iter();
+            let answers = answers
+                .filter_map(|step| engine::answer(step, "203.0.113.0/24", LIMIT.into()))
+                .collect::<Vec<Fact>>();
             let completed = Event::Completed(Work::Block(block), Completion::from(answers));
             self.engine.handle(completed, NOW);
         }
@@ -253,21 +251,6 @@ impl ControllerState {
             }
         }
         self.decide();
-    }
-}
-
-/// The answer to a step of a block, if it has an influence on an address.
-fn answered(step: BlockStep) -> Option<Fact> {
-    match step {
-        BlockStep::ReadSubnet(id) => {
-            let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
-            Some(Fact::SubnetRead(id, cidrs))
-        }
-        BlockStep::ReadLimits(kinds) => {
-            let limits = kinds.into_iter().map(|kind| (kind, LIMIT.into()));
-            Some(Fact::LimitsRead(limits.collect()))
-        }
-        _ => None,
     }
 }
 

@@ -1,0 +1,153 @@
+//! Controllers take steps, and time passes.
+
+use mooring_plan::names::{IpName, Millis};
+use mooring_plan::step::{Decision, Step};
+
+use super::{INTERVAL, Sim};
+
+/// So long without a write or call, and the world is at rest.
+const QUIET: Millis = Millis(INTERVAL.0 * 5);
+
+impl Sim {
+    /// One step of a controller, if it has one; else when it wants to be asked again.
+    pub fn step(&mut self, controller: usize) -> Result<Step, Option<Millis>> {
+        self.tell(controller);
+        self.block_steps(controller);
+        let names: Vec<IpName> = self.controllers[controller]
+            .facts()
+            .ip_names()
+            .cloned()
+            .collect();
+        let mut again: Option<Millis> = None;
+        for name in names {
+            let asked = &mut self.controllers[controller];
+            let decision = asked.resting_decision(&name, self.now);
+            let decision = decision.unwrap_or_else(|| asked.facts().decide(&name, self.now));
+            asked.decided(&name, &decision);
+            let Decision {
+                step,
+                again: at,
+                notices,
+            } = decision;
+            self.rules.record(&notices);
+            if let Some(at) = at {
+                assert!(
+                    at > self.now,
+                    "{name}: again at {at:?}, which is not ahead\n{}",
+                    self.story()
+                );
+                again = Some(again.map_or(at, |again| again.min(at)));
+            }
+            if let Some(step) = step {
+                self.carry_out(controller, &name, &step);
+                return Ok(step);
+            }
+        }
+        Err(again)
+    }
+
+    /// When a controller's next inventory is due.
+    fn inventory_due(&self, controller: usize) -> Option<Millis> {
+        let facts = self.controllers[controller].facts();
+        let subnets = facts.subnets_wanted();
+        subnets
+            .iter()
+            .map(|subnet| facts.inventory_due(subnet))
+            .min()
+    }
+
+    /// Every controller takes steps in turn until `until`; true if anything was written or called.
+    pub fn run_until(&mut self, until: Millis) -> bool {
+        let before = self.counts;
+        let enough = 300 + 20 * self.kube.ips.len();
+        let mut busy = 0;
+        while self.now < until {
+            let mut next: Option<Millis> = None;
+            let mut idle = true;
+            let leaders = match self.leader {
+                Some(leader) => leader..leader + 1,
+                None => 0..self.controllers.len(),
+            };
+            for controller in leaders {
+                match self.step(controller) {
+                    Ok(_) => idle = false,
+                    Err(again) => {
+                        let due = self.inventory_due(controller);
+                        next = [next, again, due].into_iter().flatten().min();
+                    }
+                }
+            }
+            busy += 1;
+            if idle {
+                busy = 0;
+                let at = next.unwrap_or(until).min(until);
+                self.now = at.max(self.now.plus(Millis(1)));
+            }
+            assert!(busy < enough, "steps without end\n{}", self.story());
+        }
+        let after = self.counts;
+        (after.calls(), after.writes()) != (before.calls(), before.writes())
+    }
+
+    /// Time passes.
+    pub fn wait(&mut self, length: Millis) {
+        self.run_until(self.now.plus(length));
+    }
+
+    /// Until nothing has been written or called for five inventory periods.
+    pub fn settle(&mut self) {
+        for _ in 0..60 {
+            if !self.run_until(self.now.plus(QUIET)) {
+                return;
+            }
+        }
+        panic!("it never comes to rest\n{}", self.story());
+    }
+
+    /// Steps until this has been done, which is returned; the world may be changed in between.
+    pub fn step_until(&mut self, mut done: impl FnMut(&Step) -> bool) -> Step {
+        for _ in 0..10_000 {
+            match self.step(0) {
+                Ok(step) if done(&step) => return step,
+                Ok(_) => {}
+                Err(again) => {
+                    let next = [again, self.inventory_due(0)].into_iter().flatten().min();
+                    let next = next.unwrap_or(self.now.plus(Millis::seconds(1)));
+                    self.now = next.max(self.now.plus(Millis(1)));
+                }
+            }
+        }
+        panic!("it was never done\n{}", self.story());
+    }
+
+    /// So many writes and calls, and the reads between them; false if it came to rest before.
+    pub fn changes(&mut self, count: usize) -> bool {
+        let quiet = self.now.plus(QUIET);
+        let mut done = 0;
+        while done < count {
+            match self.step(0) {
+                Ok(Step::Read(_)) => {}
+                Ok(_) => done += 1,
+                Err(again) => {
+                    let next = [again, self.inventory_due(0)].into_iter().flatten().min();
+                    self.now = next.unwrap_or(quiet).max(self.now.plus(Millis(1)));
+                    if self.now >= quiet {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// What a controller would do next, in its hands and not done: it is paused there.
+    pub fn in_hand(&mut self, controller: usize) -> Option<(IpName, Step)> {
+        self.tell(controller);
+        self.block_steps(controller);
+        let facts = self.controllers[controller].facts();
+        facts.ip_names().find_map(|name| {
+            let step = facts.decide(name, self.now).step?;
+            Some((name.clone(), step))
+        })
+    }
+}
