@@ -267,15 +267,23 @@ impl Cloud {
         self.shown().flat_map(with).collect()
     }
 
+    fn interfaces_on(&self, instance: &InstanceId) -> impl Iterator<Item = &NetworkInterface> {
+        let machine = self.ids.get(instance.as_str()).copied().map(Machine);
+        self.shown()
+            .filter(move |interface| machine.is_some() && on(interface) == machine)
+    }
+
+    /// Is there an interface on this machine?
+    pub fn has_interface(&self, instance: &InstanceId) -> bool {
+        self.interfaces_on(instance).next().is_some()
+    }
+
     /// Is there an interface on this machine that has the address, or has room for it?
     pub fn has_room(&self, instance: &InstanceId, address: Ipv4Addr) -> bool {
-        let machine = self.ids.get(instance.as_str()).copied().map(Machine);
-        let room = |interface: &NetworkInterface| {
+        self.interfaces_on(instance).any(|interface| {
             let limit = self.ec2.address_limit(interface).unwrap();
             interface.has(address) || interface.slots() < limit
-        };
-        self.shown()
-            .any(|interface| machine.is_some() && on(interface) == machine && room(interface))
+        })
     }
 }
 

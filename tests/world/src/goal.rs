@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-use mooring_plan::names::InterfaceId;
+use mooring_plan::names::{InstanceId, InterfaceId};
 use mooring_plan::objects::{Claim, Ip, Pod};
 use mooring_plan::reason::Reason;
 
@@ -114,7 +114,12 @@ impl AtRest<'_> {
         let newer = pods.values().find(|pod| {
             self.could_hold(pod, ip) && pod.ready_to_take_over() && self.kube.is_newer(pod, holder)
         });
-        require(newer.is_none() || foreign, "the rollout does not continue")?;
+        // Known: `plan` does not take the claim from a holder whose machine has lost its interface.
+        let stranded = !claim.recorded() && !self.has_interface(holder);
+        require(
+            newer.is_none() || foreign || stranded,
+            "the rollout does not continue",
+        )?;
         let Some(target) = claim.target() else {
             return Err("at rest, the detach is not finished".to_owned());
         };
@@ -174,11 +179,20 @@ impl AtRest<'_> {
         node.is_none_or(|node| node.unreachable || node.out_of_service)
     }
 
+    fn instance(&self, pod: &Pod) -> Option<&InstanceId> {
+        self.kube.node_of(pod)?.instance.as_ref()
+    }
+
+    /// Has the machine that this pod is bound to an interface?
+    fn has_interface(self, pod: &Pod) -> bool {
+        self.instance(pod)
+            .is_some_and(|instance| self.cloud.has_interface(instance))
+    }
+
     /// Could the machine that this pod is bound to have the address?
     fn has_room(self, pod: &Pod, address: Ipv4Addr) -> bool {
-        let node = self.kube.node_of(pod);
-        let instance = node.and_then(|node| node.instance.as_ref());
-        instance.is_some_and(|instance| self.cloud.has_room(instance, address))
+        self.instance(pod)
+            .is_some_and(|instance| self.cloud.has_room(instance, address))
     }
 
     /// Could this pod hold the address of this IP now?
