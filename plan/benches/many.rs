@@ -9,7 +9,7 @@ mod crowd;
 use std::time::{Duration, Instant};
 
 use crowd::{Crowd, ip_name};
-use mooring_plan::facts::{Fact, Touched};
+use mooring_plan::facts::{Affected, Fact};
 
 fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let begun = Instant::now();
@@ -23,10 +23,10 @@ fn main() {
         let (all, _) = timed(|| crowd.look_at_all());
         let (inventory, touched) = timed(|| crowd.look());
         let touched = match touched {
-            Touched::All => crowd.facts.ip_names().count(),
-            Touched::Several(several) => several.len(),
-            Touched::One(_) => 1,
-            Touched::Nothing => 0,
+            Affected::All => crowd.facts.ip_names().count(),
+            Affected::Several(several) => several.len(),
+            Affected::One(_) => 1,
+            Affected::Nothing => 0,
         };
         let (block, _) = timed(|| crowd.facts.block_steps(&"block".into(), crowd.now));
         let one = crowd.facts.ip(&ip_name(7)).unwrap().clone();

@@ -32,6 +32,6 @@ impl Facts {
     /// How many releases of this block wait, inferred from absence.
     #[must_use]
     pub fn brake_pending(&self, block: &BlockName) -> usize {
-        self.absent_in.count(block)
+        self.missing_holders_in.count(block)
     }
 }

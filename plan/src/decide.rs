@@ -1,33 +1,33 @@
 //! `plan(world, now)`: the one step that an IP needs next.
 //!
-//! Status carries the state ([`Hold`]); each function here looks at one state and says what follows.
+//! Status carries the state ([`ClaimPhase`]); each function here looks at one state and says what follows.
 //! Every step is one write that is durable before the next is decided, so that the process can be
 //! killed between any two.
 
-mod attach;
 mod choose;
+mod claimed;
 mod conditions;
 mod cycle;
-mod detach;
+mod detaching;
 mod edit;
 mod eligible;
-mod free;
 mod gates;
-mod held;
 mod holder;
 mod machines;
 mod next;
 mod places;
+mod recorded;
 mod refused;
 mod reserve;
-mod told;
 mod trouble;
+mod unclaimed;
 mod unreadable;
+mod waiting_pods;
 mod waits;
 mod workload;
 mod world;
 
-pub use eligible::{Ineligible, Seat, usable_interface};
+pub use eligible::{Ineligible, Placement, usable_interface};
 pub(crate) use next::{Next, Notices};
 pub use world::World;
 
@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 
 use crate::facts::Facts;
 use crate::names::{IpName, Millis};
-use crate::objects::Hold;
+use crate::objects::ClaimPhase;
 use crate::step::{Decision, Read, Step};
 
 impl Facts {
@@ -67,22 +67,25 @@ pub fn plan(world: &World<'_>) -> Decision {
             .status
             .claim
             .as_ref()
-            .map(|claim| (claim, &claim.hold))
+            .map(|claim| (claim, &claim.phase))
         {
-            None => free::free(world, &mut notices),
-            Some((claim, Hold::Claimed(target))) => {
-                attach::claimed(world, claim, target, &mut notices)
+            None => unclaimed::unclaimed(world, &mut notices),
+            Some((claim, ClaimPhase::Claimed(target))) => {
+                claimed::claimed(world, claim, target, &mut notices)
             }
-            Some((claim, Hold::Recorded(target))) => {
-                held::recorded(world, claim, target, &mut notices)
+            Some((claim, ClaimPhase::Recorded(target))) => {
+                recorded::recorded(world, claim, target, &mut notices)
             }
-            Some((claim, Hold::Detaching)) => detach::detaching(world, claim, &mut notices),
+            Some((claim, ClaimPhase::Detaching)) => {
+                detaching::detaching(world, claim, &mut notices)
+            }
         }
     };
     let next = next.no_later_than(&world.unseen_holder());
     // Whatever this IP waits for, pods that ask for nothing do not wait with it, and others hear of it.
-    let next = next.or(|| world.let_go(world.ip.status.claim.as_ref()));
-    let next = wait_out(world, next, &mut notices).or(|| world.tell_waiting(&mut notices));
+    let next = next.or(|| world.release_unannotated(world.ip.status.claim.as_ref()));
+    let next =
+        wait_out(world, next, &mut notices).or(|| world.report_to_waiting_pods(&mut notices));
     // The same may have more than one cause.
     let mut said: Notices = Vec::new();
     notices.retain(|notice| {

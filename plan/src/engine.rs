@@ -35,10 +35,10 @@ mod event_dedup;
 mod inventories;
 mod inventory_schedule;
 mod leadership;
-mod moments;
 mod pending_event;
 mod reconcile;
 mod repeat_limiter;
+mod timestamps;
 mod tombstones;
 mod work_queue;
 
@@ -46,7 +46,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use crate::buckets::Buckets;
-use crate::facts::{Contradiction, Fact, Facts, Settings, Touched};
+use crate::facts::{Affected, Contradiction, Fact, Facts, Settings};
 use crate::lease::Leadership;
 use crate::names::{BlockName, IpName, Millis, SubnetId};
 use crate::outcome::{Action, Outcome};
@@ -271,17 +271,17 @@ impl Engine {
             }
         }
         match self.facts.apply(fact, begun, now) {
-            Touched::Nothing => {}
-            Touched::One(ip) => {
+            Affected::Nothing => {}
+            Affected::One(ip) => {
                 let block = self.facts.block_of(&ip);
                 self.touch_block(block.as_ref());
                 self.queue.push(ip);
             }
-            Touched::Several(ips) => {
+            Affected::Several(ips) => {
                 self.touch_block(None);
                 self.queue.extend(ips.iter());
             }
-            Touched::All => {
+            Affected::All => {
                 self.touch_block(None);
                 self.queue.extend(self.facts.ip_names());
             }

@@ -3,6 +3,7 @@
 //! `apply(fact)` takes what watches, responses and inventories say, in the controller and in a model
 //! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.
 
+mod affected;
 mod apply;
 mod bounds;
 mod fact;
@@ -13,11 +14,11 @@ mod inventory;
 mod lead;
 mod limit_unanswered;
 mod memory;
-mod moments;
 mod outage;
 mod subnet;
-mod touched;
+mod timestamps;
 
+pub use affected::Affected;
 pub use bounds::Contradiction;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
@@ -29,7 +30,6 @@ pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
 pub(crate) use outage::Outage;
 pub use subnet::{Location, SubnetFacts};
-pub use touched::Touched;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -65,7 +65,7 @@ pub struct Facts {
     pub(crate) unreadable: BTreeMap<IpName, UnreadableIp>,
     /// IPs by the interface that an unfinished claim of theirs is for: room is judged for every
     /// candidate, and a scan of thousands each time would be felt.
-    pub(crate) coming: BTreeMap<InterfaceId, BTreeSet<IpName>>,
+    pub(crate) pending_by_interface: BTreeMap<InterfaceId, BTreeSet<IpName>>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     pub(crate) pods: BTreeMap<PodUid, PodSeen>,
     pub(crate) pods_of: BTreeMap<IpName, BTreeSet<PodUid>>,
@@ -87,11 +87,11 @@ pub struct Facts {
     pub(crate) missed: BTreeMap<IpName, Millis>,
     pub(crate) reads: Reads,
     /// Pods that this process saw being deleted, ended, unannotated or gone.
-    pub(crate) witnessed: BTreeSet<PodUid>,
+    pub(crate) seen_terminating: BTreeSet<PodUid>,
     /// Holders that a quorum read did not find and nobody saw go: since when (the brake).
-    pub(crate) absent: BTreeMap<IpName, (PodUid, Millis)>,
+    pub(crate) missing_holders: BTreeMap<IpName, (PodUid, Millis)>,
     /// Of these, those of a block.
-    pub(crate) absent_in: Sets<BlockName, IpName>,
+    pub(crate) missing_holders_in: Sets<BlockName, IpName>,
     /// When this process last began to lead: what was asked before is of another time.
     pub(crate) led_since: Millis,
     /// The actions that EC2 serves nobody just now.
@@ -133,7 +133,7 @@ impl Facts {
             rolled_back: None,
             ips: BTreeMap::new(),
             unreadable: BTreeMap::new(),
-            coming: BTreeMap::new(),
+            pending_by_interface: BTreeMap::new(),
             blocks: BTreeMap::new(),
             pods: BTreeMap::new(),
             pods_of: BTreeMap::new(),
@@ -150,9 +150,9 @@ impl Facts {
             memory: BTreeMap::new(),
             missed: BTreeMap::new(),
             reads: Reads::default(),
-            witnessed: BTreeSet::new(),
-            absent: BTreeMap::new(),
-            absent_in: Sets::default(),
+            seen_terminating: BTreeSet::new(),
+            missing_holders: BTreeMap::new(),
+            missing_holders_in: Sets::default(),
             led_since: Millis(0),
             outages: BTreeMap::new(),
             recovered: Millis(0),
@@ -190,7 +190,10 @@ impl Facts {
 
     /// The IPs that have a claim for this interface which EC2 has not confirmed, in order.
     pub fn coming_to(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
-        self.coming.get(interface).into_iter().flatten()
+        self.pending_by_interface
+            .get(interface)
+            .into_iter()
+            .flatten()
     }
 
     /// The subnets that blocks name.

@@ -116,7 +116,7 @@ impl fmt::Display for PodKey {
 
 /// A place for an address: the same ENI on another instance is another place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct InterfaceRef {
     /// The network interface.
     pub interface: InterfaceId,
     /// The instance that it was attached to when the place was chosen.

@@ -11,8 +11,8 @@ mod reservation;
 pub use block::{Block, BlockSpec, BlockStatus, Namespaces};
 pub use condition::Condition;
 pub use ip::{
-    Claim, Conditions, Hold, Ip, IpStatus, MAX_PREVIOUS, Previous, Refused, Says, Target,
-    UnreadableIp, Wish,
+    Claim, ClaimPhase, Conditions, DesiredIp, Ip, IpStatus, MAX_PREVIOUS, Previous, Refused,
+    Target, UnreadableIp, UnreadableReport,
 };
 pub use node::Node;
 pub use pod::{Controller, Gate, Handover, Pod, ReplicaSet, Workload};

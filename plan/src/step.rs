@@ -89,8 +89,8 @@ pub enum Write {
     /// Replace the status (guarded by the version).
     Status(IpName, ResourceVersion, StatusWrite, IpStatus),
     /// Say on an `IP` that it cannot be read, and nothing else (guarded by the version).
-    SayUnreadable(IpName, ResourceVersion, String),
-    /// Create the `IPAddress` of this address for this IP, as wished at that version of it.
+    ReportUnreadable(IpName, ResourceVersion, String),
+    /// Create the `IPAddress` of this address for this IP, as its spec at that version says.
     Reserve(IpName, IpUid, ResourceVersion, Address),
     /// Put owner reference, labels and finalizer of the `IPAddress` right, and note the version of the IP
     /// that wants it, so that this is a change (guarded by the version of the `IPAddress`).
@@ -111,7 +111,7 @@ pub enum StatusWrite {
     /// A pod claims it, or a claim goes to another pod or place.
     Claim,
     /// A claim goes back to the holder before.
-    Return,
+    Revert,
     /// EC2 confirmed the claim.
     Record,
     /// It is to be taken off.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use mooring_plan::facts::{Fact, Facts, Settings, WriteOutcome, Written};
 use mooring_plan::names::{
-    InterfaceId, IpName, IpUid, Millis, NodeName, Place, PodKey, PodUid, ResourceVersion,
+    InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid, ResourceVersion,
 };
-use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Target, Wish};
+use mooring_plan::objects::{Claim, ClaimPhase, DesiredIp, Ip, IpStatus, Target};
 use mooring_plan::step::Write;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -15,11 +15,11 @@ use proptest::sample::select;
 const NAMES: [&str; 3] = ["one", "two", "three"];
 const INTERFACES: [&str; 2] = ["eni-a", "eni-b"];
 
-fn hold() -> impl Strategy<Value = Option<Hold>> {
+fn phase() -> impl Strategy<Value = Option<ClaimPhase>> {
     let target = || {
         select(&INTERFACES[..]).prop_map(|interface| Target {
             node: NodeName::from("node"),
-            place: Place {
+            place: InterfaceRef {
                 interface: InterfaceId::from(interface),
                 instance: "i-node".into(),
             },
@@ -27,25 +27,25 @@ fn hold() -> impl Strategy<Value = Option<Hold>> {
     };
     prop_oneof![
         1 => Just(None),
-        4 => target().prop_map(|target| Some(Hold::Claimed(target))),
-        2 => target().prop_map(|target| Some(Hold::Recorded(target))),
-        1 => Just(Some(Hold::Detaching)),
+        4 => target().prop_map(|target| Some(ClaimPhase::Claimed(target))),
+        2 => target().prop_map(|target| Some(ClaimPhase::Recorded(target))),
+        1 => Just(Some(ClaimPhase::Detaching)),
     ]
 }
 
 fn ip() -> impl Strategy<Value = Ip> {
-    (select(&NAMES[..]), 0..2u8, 0..20u64, hold()).prop_map(|(name, uid, version, hold)| Ip {
+    (select(&NAMES[..]), 0..2u8, 0..20u64, phase()).prop_map(|(name, uid, version, phase)| Ip {
         version: ResourceVersion(version),
         finalizer: true,
         status: IpStatus {
-            claim: hold.map(|hold| Claim {
+            claim: phase.map(|phase| Claim {
                 pod: PodKey::new("default", "pod"),
                 uid: PodUid::from("pod"),
-                hold,
+                phase,
             }),
             ..IpStatus::default()
         },
-        ..mooring_world::objects::ip(name, format!("{name}-{uid}"), Wish::default())
+        ..mooring_world::objects::ip(name, format!("{name}-{uid}"), DesiredIp::default())
     })
 }
 
@@ -86,7 +86,7 @@ proptest! {
                     .filter(|name| {
                         let claim = known.ip(name).unwrap().status.claim.as_ref();
                         claim.is_some_and(|claim| {
-                            matches!(&claim.hold, Hold::Claimed(to) if to.place.interface == interface)
+                            matches!(&claim.phase, ClaimPhase::Claimed(to) if to.place.interface == interface)
                         })
                     })
                     .collect();

@@ -4,11 +4,11 @@ use mooring_plan::address::Address;
 use mooring_plan::admission::address::check;
 use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Because, Denial};
-use mooring_plan::objects::{Namespaces, Wish};
+use mooring_plan::objects::{DesiredIp, Namespaces};
 
 use super::snapshot::asked;
 use super::{Allowed, Change, Snapshot, Verdict};
-use crate::api::read::{UnreadableWish, wish, wished_address};
+use crate::api::read::{UnreadableSpec, desired, desired_address};
 use crate::api::{Ip, IpSpec};
 
 /// An `IP` is created, changed or deleted.
@@ -35,9 +35,9 @@ pub fn validate_ip(change: &Change<Ip>, snapshot: &Snapshot) -> Verdict {
 #[must_use]
 pub fn address_wanted(change: &Change<Ip>) -> Option<Address> {
     match change {
-        Change::Create(ip) => wished_address(&ip.spec),
+        Change::Create(ip) => desired_address(&ip.spec),
         Change::Update { old, new } if old.spec.address != new.spec.address => {
-            wished_address(&new.spec)
+            desired_address(&new.spec)
         }
         Change::Update { .. } | Change::Delete(_) => None,
     }
@@ -63,14 +63,14 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
 }
 
 /// The spec as the controller will read it.
-fn readable(ip: &Ip) -> Result<Wish, Denial> {
-    wish(&ip.spec).map_err(|error| match error {
-        UnreadableWish::Address(error) => Denial::new(
+fn readable(ip: &Ip) -> Result<DesiredIp, Denial> {
+    desired(&ip.spec).map_err(|error| match error {
+        UnreadableSpec::Address(error) => Denial::new(
             Because::Invalid,
             format!("spec.address of IP \"{}\": {error}", name(ip)),
             "correct spec.address, or leave it out and give spec.block",
         ),
-        UnreadableWish::Nothing => Denial::new(
+        UnreadableSpec::Nothing => Denial::new(
             Because::Invalid,
             format!("IP \"{}\" has neither an address nor a block", name(ip)),
             "give spec.address, or spec.block to have one allocated",
@@ -78,11 +78,11 @@ fn readable(ip: &Ip) -> Result<Wish, Denial> {
     })
 }
 
-fn place(ip: &Ip, wish: &Wish, snapshot: &Snapshot) -> Verdict {
+fn place(ip: &Ip, desired: &DesiredIp, snapshot: &Snapshot) -> Verdict {
     let blocks = snapshot.plan_blocks();
     let block = check(&asked(ip), &blocks, &snapshot.plan_ips(), snapshot.parent())?;
-    let full = wish.address.is_none() && is_full(snapshot, block.name.as_str());
-    let no_namespace = wish.allowed_namespaces == Namespaces::default();
+    let full = desired.address.is_none() && is_full(snapshot, block.name.as_str());
+    let no_namespace = desired.allowed_namespaces == Namespaces::default();
     let no_namespace = no_namespace.then(|| {
         format!(
             "no pod may have IP \"{}\": list namespaces in spec.allowedNamespaces ([\"*\"]: all that its block allows)",
@@ -119,8 +119,8 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     readable(new)?;
     let blocks = snapshot.plan_blocks();
     // Without an address it keeps the one that it has, whatever else it says.
-    let wished = asked(new);
-    let block = check(&wished, &blocks, &snapshot.plan_ips(), snapshot.parent())?;
+    let desired = asked(new);
+    let block = check(&desired, &blocks, &snapshot.plan_ips(), snapshot.parent())?;
     let Some(status) = &new.status else {
         return Ok(Allowed::silently());
     };
@@ -139,12 +139,12 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
             "delete the pod or remove its annotation ip.wgtwo.com/ip first, or create another IP",
         ));
     }
-    Ok(Allowed::silently().warning(exchange(new, wished.address)))
+    Ok(Allowed::silently().warning(exchange(new, desired.address)))
 }
 
 /// The warning for a pod whose address is edited.
-fn exchange(ip: &Ip, wished: Option<Address>) -> Option<String> {
-    let (status, from, to) = (ip.status.as_ref()?, ip.reserved_address()?, wished?);
+fn exchange(ip: &Ip, desired: Option<Address>) -> Option<String> {
+    let (status, from, to) = (ip.status.as_ref()?, ip.reserved_address()?, desired?);
     (from != to).then(|| {
         format!(
             "{from} will be taken off pod {} and {to} put in its place: connections over {from} break, and the pod \

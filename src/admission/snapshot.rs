@@ -7,7 +7,7 @@ use mooring_plan::address::Address;
 use mooring_plan::admission::address::{Asked, Block, Other, Parent};
 use mooring_plan::names::{BlockName, IpName};
 
-use crate::api::read::wished_address;
+use crate::api::read::desired_address;
 use crate::api::{Ip, IpBlock};
 
 /// What is known of the Node that a pod was bound to beforehand.
@@ -83,7 +83,7 @@ impl Snapshot {
     /// The `IP` that has this address; if there is none, the one that asks for it.
     #[must_use]
     pub fn ip_at(&self, address: Address) -> Option<&Ip> {
-        let asks = |ip: &&Arc<Ip>| wished_address(&ip.spec) == Some(address);
+        let asks = |ip: &&Arc<Ip>| desired_address(&ip.spec) == Some(address);
         let has = |ip: &&Arc<Ip>| ip.reserved_address() == Some(address);
         self.ips
             .iter()
@@ -162,7 +162,7 @@ pub fn plan_ip(ip: &Ip) -> Other {
         .and_then(|status| status.block.as_deref());
     Other {
         name: IpName::from(name_of(&ip.metadata)),
-        wished: wished_address(&ip.spec),
+        desired: desired_address(&ip.spec),
         reserved: ip.reserved_address(),
         block: reserved_in
             .or(ip.spec.block.as_deref())
@@ -176,7 +176,7 @@ pub fn plan_ip(ip: &Ip) -> Other {
 pub fn asked(ip: &Ip) -> Asked {
     Asked {
         name: IpName::from(name_of(&ip.metadata)),
-        address: wished_address(&ip.spec),
+        address: desired_address(&ip.spec),
         block: ip.spec.block.as_deref().map(BlockName::from),
     }
 }

@@ -43,7 +43,7 @@ fn decided_for_ip(write: &Write) {
         | Write::RemoveFinalizer(name, version)
         | Write::DropTakeFrom(name, version)
         | Write::Status(name, version, ..)
-        | Write::SayUnreadable(name, version, _) => decided("ips", "", name.as_str(), *version),
+        | Write::ReportUnreadable(name, version, _) => decided("ips", "", name.as_str(), *version),
         Write::MendReservation(.., reservation) | Write::Release(reservation) => {
             of_reservation(reservation);
         }

@@ -14,7 +14,7 @@ pub enum Notice {
     Refused(Error),
 }
 
-/// Says once what is wrong, not at every look.
+/// Reports once what is wrong, not at every look.
 pub(super) fn complain<N: FnMut(Notice)>(last: &mut Option<String>, error: Error, notice: &mut N) {
     let text = format!("{error:?}");
     if last.as_ref() != Some(&text) {

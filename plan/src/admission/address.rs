@@ -28,7 +28,7 @@ pub struct Other {
     /// Its name.
     pub name: IpName,
     /// `spec.address`.
-    pub wished: Option<Address>,
+    pub desired: Option<Address>,
     /// `status.address`.
     pub reserved: Option<Address>,
     /// The block that it names or is reserved in.
@@ -195,7 +195,7 @@ fn unused(
     let holder = others
         .iter()
         .filter(|other| other.name != asked.name)
-        .find(|other| other.wished == Some(address) || other.reserved == Some(address));
+        .find(|other| other.desired == Some(address) || other.reserved == Some(address));
     let what = |holder: &dyn core::fmt::Display| {
         format!(
             "address {address} of IP \"{}\" is in use by {holder}",

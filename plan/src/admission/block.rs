@@ -38,7 +38,7 @@ pub fn check_range(name: &BlockName, range: &BlockRange, blocks: &[Block]) -> Re
 
 /// The address that an `IP` of the block has, or asks for.
 fn address_in(ip: &Other, name: &BlockName, range: &BlockRange) -> Option<Address> {
-    let address = ip.reserved.or(ip.wished)?;
+    let address = ip.reserved.or(ip.desired)?;
     let of_this = ip
         .block
         .as_ref()

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::eligible::Seat;
+use super::eligible::Placement;
 use super::waits::{handover_waits, older_revision_first, other_holds};
 use super::world::on_pod;
 use super::{Ineligible, Next, Notices, World};
@@ -26,7 +26,7 @@ const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
 pub(crate) struct Candidate<'a> {
     pub(crate) pod: &'a Pod,
     pub(crate) seen: Millis,
-    pub(crate) seat: Seat,
+    pub(crate) seat: Placement,
 }
 
 /// Who gets it.

@@ -152,7 +152,11 @@ impl World<'_> {
 
     /// Writes the conditions if they are not so already, and takes places that are proven empty out of
     /// `previous`.
-    pub(crate) fn say(&self, reserved: Result<(), Trouble>, attachment: &Attachment<'_>) -> Next {
+    pub(crate) fn write_conditions(
+        &self,
+        reserved: Result<(), Trouble>,
+        attachment: &Attachment<'_>,
+    ) -> Next {
         let conditions = build(self, &self.ip.status, reserved, attachment);
         let previous = self.previous_needed();
         let status = &self.ip.status;

@@ -9,30 +9,30 @@ use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::facts::SubnetFacts;
 use crate::names::{InterfaceId, Millis};
-use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Target};
+use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Write};
 
 impl World<'_> {
-    /// The address that the wish names, if it is another than the one reserved.
+    /// The address that the spec names, if it is another than the one reserved.
     fn other_address(&self) -> Option<Address> {
-        let wished = self.ip.wish.as_ref().ok()?.address?;
-        (Some(wished) != self.ip.status.address).then_some(wished)
+        let desired = self.ip.desired.as_ref().ok()?.address?;
+        (Some(desired) != self.ip.status.address).then_some(desired)
     }
 
     fn other_block(&self) -> bool {
-        let wished = self
+        let desired = self
             .ip
-            .wish
+            .desired
             .as_ref()
             .ok()
-            .and_then(|wish| wish.block.as_ref());
-        wished.is_some_and(|block| Some(block) != self.ip.status.block.as_ref())
+            .and_then(|desired| desired.block.as_ref());
+        desired.is_some_and(|block| Some(block) != self.ip.status.block.as_ref())
     }
 
     /// An edit while nobody holds it: reserve the new, then say so.
     pub(crate) fn edited_while_free(&self) -> Result<(), Unreserved> {
-        if let Err(why) = &self.ip.wish {
+        if let Err(why) = &self.ip.desired {
             return Err(Unreserved::trouble(Reason::Invalid, why.clone()));
         }
         let moves_block = self.other_block();
@@ -75,7 +75,7 @@ impl World<'_> {
         claim: &Claim,
         target: &Target,
     ) -> Result<(), Unreserved> {
-        if let Err(why) = &self.ip.wish {
+        if let Err(why) = &self.ip.desired {
             return Err(Unreserved::trouble(Reason::Invalid, why.clone()));
         }
         let Some(old) = self.ip.status.address else {
@@ -95,10 +95,10 @@ impl World<'_> {
         if self.other_block() {
             return Err(refused(
                 self.ip
-                    .wish
+                    .desired
                     .as_ref()
                     .ok()
-                    .and_then(|wish| wish.block.as_ref())
+                    .and_then(|desired| desired.block.as_ref())
                     .map_or("", |name| name.as_str()),
             ));
         }
@@ -160,7 +160,7 @@ impl World<'_> {
         status.claim = Some(Claim {
             pod: holder.key.clone(),
             uid: holder.uid.clone(),
-            hold: Hold::Claimed(target.clone()),
+            phase: ClaimPhase::Claimed(target.clone()),
         });
         status.conditions = claimed(self, &status, target);
         Ok(self.write_status(StatusWrite::Claim, status))
@@ -169,19 +169,19 @@ impl World<'_> {
     /// Addresses that are still reserved for us and are not ours by status any more: taken off, then
     /// let go. The one that is being changed to is not among them.
     pub(crate) fn drop_stale(&self) -> Next {
-        let wished = self.other_address();
+        let desired = self.other_address();
         // Of those of an IP that is about to be given any address, one becomes the status's: another leader may be
         // writing that just now.
-        if self.ip.status.address.is_none() && wished.is_none() {
+        if self.ip.status.address.is_none() && desired.is_none() {
             return Next::Rest;
         }
         let stale = self.own_reservations().find(|reservation| {
             Some(reservation.address) != self.ip.status.address
-                && Some(reservation.address) != wished
+                && Some(reservation.address) != desired
         });
         match stale {
             None => Next::Rest,
-            Some(reservation) => match self.off_for_good(reservation.address) {
+            Some(reservation) => match self.confirm_unassigned_for_good(reservation.address) {
                 // Another may lead too, and have given the IP that very address since.
                 Ok(()) if self.read_ip(&self.ip.name).is_none() => {
                     Next::read(Read::Ip(self.ip.name.clone()))
@@ -194,8 +194,8 @@ impl World<'_> {
 
     /// Is an address on none of our interfaces, and will not be put there by an Assign that is still on
     /// its way? Else what to do for it. One that was edited away may have been claimed and not recorded.
-    pub(crate) fn off_for_good(&self, address: Address) -> Result<(), Next> {
-        self.off(address)?;
+    pub(crate) fn confirm_unassigned_for_good(&self, address: Address) -> Result<(), Next> {
+        self.confirm_unassigned(address)?;
         let status = &self.ip.status;
         let never_there = status.previous.iter().all(|entry| entry.address != address);
         let settled = status.address == Some(address)
@@ -218,7 +218,7 @@ impl World<'_> {
 
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
     /// to do for it.
-    pub(crate) fn off(&self, address: Address) -> Result<(), Next> {
+    pub(crate) fn confirm_unassigned(&self, address: Address) -> Result<(), Next> {
         let soon = self.soon();
         let status = &self.ip.status;
         let mut places = status
@@ -296,7 +296,7 @@ impl World<'_> {
         self.own_reservations()
             .map(|reservation| reservation.address)
             .filter(|address| Some(*address) != status.address)
-            .find_map(|address| self.off(address).err())
+            .find_map(|address| self.confirm_unassigned(address).err())
     }
 
     /// The block is gone, and with it the subnet that inventories are taken of.
@@ -307,7 +307,7 @@ impl World<'_> {
             block.map_or("", |block| block.as_str())
         );
         let trouble = Trouble::new(Reason::BlockMissing, message);
-        self.say(Err(trouble), &Attachment::Unclaimed)
+        self.write_conditions(Err(trouble), &Attachment::Unclaimed)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cloud::Interface;
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::SubnetFacts;
 use crate::names::{
-    InstanceId, InstanceType, InterfaceId, IpName, Millis, NodeName, Place, PodUid,
+    InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, Millis, NodeName, PodUid,
 };
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
@@ -21,7 +21,7 @@ const DENIED_DOUBLINGS: u32 = 3;
 
 /// Where a pod's address would go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seat {
+pub struct Placement {
     /// Node, instance and interface.
     pub target: Target,
 }
@@ -55,7 +55,7 @@ pub enum Ineligible {
 
 impl World<'_> {
     /// Could the pod hold the address now, and where?
-    pub(crate) fn seat(&self, pod: &Pod) -> Result<Seat, Ineligible> {
+    pub(crate) fn seat(&self, pod: &Pod) -> Result<Placement, Ineligible> {
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
             return Err(Ineligible::Leaving);
         }
@@ -86,16 +86,16 @@ impl World<'_> {
     }
 
     /// Where an address goes on this Node.
-    pub(crate) fn seat_on(&self, node: &Node) -> Result<Seat, Ineligible> {
+    pub(crate) fn seat_on(&self, node: &Node) -> Result<Placement, Ineligible> {
         let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
         let (spec, subnet) = self.spec().zip(self.subnet()).ok_or_else(nowhere)?;
         let (interface, _) = usable_interface(spec, subnet, instance).ok_or_else(nowhere)?;
-        let place = Place {
+        let place = InterfaceRef {
             interface: interface.id.clone(),
             instance: instance.clone(),
         };
-        Ok(Seat {
+        Ok(Placement {
             target: Target {
                 node: node.name.clone(),
                 place,
@@ -107,7 +107,11 @@ impl World<'_> {
         let namespace = &pod.key.namespace;
         // What cannot be read says nothing of namespaces, and trouble with it is told elsewhere.
         let block = self.spec().map(|spec| &spec.allowed_namespaces);
-        let ip = self.ip.wish.as_ref().map(|wish| &wish.allowed_namespaces);
+        let ip = self
+            .ip
+            .desired
+            .as_ref()
+            .map(|desired| &desired.allowed_namespaces);
         block.is_none_or(|names| names.allow(namespace))
             && ip.is_ok_and(|names| names.allow(namespace))
     }

@@ -7,7 +7,7 @@ use super::conditions::Trouble;
 use super::trouble::foreign;
 use super::{Next, World};
 use crate::names::{PodKey, PodUid};
-use crate::objects::{Claim, Hold, Pod};
+use crate::objects::{Claim, ClaimPhase, Pod};
 use crate::reason::Reason;
 use crate::step::{GateWrite, Read, Write};
 
@@ -16,18 +16,18 @@ impl<'a> World<'a> {
     ///
     /// A loser's condition is written although it may be `False` already: its version changes by
     /// that, and a late `True` of another controller conflicts.
-    pub(crate) fn silence(&self, claim: &Claim) -> Option<Next> {
-        let silenced =
-            |uid: &PodUid| self.memory.silenced.contains(uid) || self.memory.gone.contains(uid);
+    pub(crate) fn close_stale_gates(&self, claim: &Claim) -> Option<Next> {
+        let closed_gates =
+            |uid: &PodUid| self.memory.closed_gates.contains(uid) || self.memory.gone.contains(uid);
         let losers = self
             .ip
             .status
             .previous
             .iter()
             .filter_map(|entry| entry.holder.as_ref())
-            .filter(|(_, uid)| (uid != &claim.uid || !claim.recorded()) && !silenced(uid))
+            .filter(|(_, uid)| (uid != &claim.uid || !claim.recorded()) && !closed_gates(uid))
             .map(|(key, uid)| (key, uid));
-        let leaving = matches!(claim.hold, Hold::Detaching) && !silenced(&claim.uid);
+        let leaving = matches!(claim.phase, ClaimPhase::Detaching) && !closed_gates(&claim.uid);
         let leaving = leaving.then_some((&claim.pod, &claim.uid));
         if let Some((key, uid)) = leaving.into_iter().chain(losers).next() {
             return Some(self.deny(key, uid, Some(claim)));
@@ -39,7 +39,7 @@ impl<'a> World<'a> {
     /// what is written, also where that was wiped by hand.
     pub(crate) fn silence_others(&self, claim: Option<&Claim>) -> Option<Next> {
         let has = |pod: &Pod| claim.is_some_and(|claim| claim.recorded() && claim.uid == pod.uid);
-        let liar = self
+        let stale_gate = self
             .pods()
             .map(|seen| &seen.pod)
             .find(|pod| pod.says_attached() && !has(pod))?;
@@ -47,7 +47,7 @@ impl<'a> World<'a> {
         if self.read_ip(&self.ip.name).is_none() {
             return Some(Next::read(Read::Ip(self.ip.name.clone())));
         }
-        Some(self.deny(&liar.key, &liar.uid, claim))
+        Some(self.deny(&stale_gate.key, &stale_gate.uid, claim))
     }
 
     fn deny(&self, key: &PodKey, uid: &PodUid, claim: Option<&Claim>) -> Next {
@@ -80,7 +80,7 @@ impl<'a> World<'a> {
 
     /// Why a pod that asks for it has it not, under this claim.
     fn why_not(&self, uid: &PodUid, claim: &Claim) -> (Reason, String) {
-        if matches!(claim.hold, Hold::Detaching) {
+        if matches!(claim.phase, ClaimPhase::Detaching) {
             (
                 Reason::Detaching,
                 format!("IP {} was taken off this pod", self.ip.name),
@@ -136,7 +136,7 @@ impl<'a> World<'a> {
 
     /// The winner's `True`: read the pod, then find this very claim recorded in a quorum read of the
     /// IP, then write with the version that the pod had before.
-    pub(crate) fn admit(&self, pod: &'a Pod, claim: &Claim) -> Next {
+    pub(crate) fn open_gate(&self, pod: &'a Pod, claim: &Claim) -> Next {
         if !pod.gated || pod.says_attached() {
             return Next::Rest;
         }
@@ -184,7 +184,7 @@ impl<'a> World<'a> {
 
     /// Pods that came through admission, still carry our label and ask for nothing: their gate lets them be ready,
     /// and the label goes last, so that no crash hides a pod from the watch.
-    pub(crate) fn let_go(&self, holder: Option<&Claim>) -> Next {
+    pub(crate) fn release_unannotated(&self, holder: Option<&Claim>) -> Next {
         let left = self.pods().map(|seen| &seen.pod).find(|pod| {
             !pod.annotated
                 && pod.ip.is_some()

@@ -145,7 +145,7 @@ impl<'a> World<'a> {
     /// May an address be released because its holder is absent? `None`: yes. Else when to ask again,
     /// if the brake lets go by then.
     pub(crate) fn held_by_brake(&self) -> Option<Next> {
-        let (_, since) = self.facts.absent.get(&self.ip.name)?;
+        let (_, since) = self.facts.missing_holders.get(&self.ip.name)?;
         if self
             .ip
             .status

@@ -8,7 +8,7 @@ use super::{Next, World};
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::names::InterfaceId;
-use crate::objects::{Claim, Hold, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
+use crate::objects::{Claim, ClaimPhase, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
 use crate::step::{StatusWrite, Write};
 
 /// `status.previous` is full of places that may still have an address: nothing can be claimed.
@@ -36,7 +36,7 @@ impl World<'_> {
         let claim = Claim {
             pod: pod.key.clone(),
             uid: pod.uid.clone(),
-            hold: Hold::Claimed(target.clone()),
+            phase: ClaimPhase::Claimed(target.clone()),
         };
         status.previous = self.previous_with(&claim, target, taken_from)?;
         status.claim = Some(claim);
@@ -86,7 +86,7 @@ impl World<'_> {
                         // Also where it was told before: it may have said `True` since.
                         taken_back
                     } else {
-                        !self.memory.silenced.contains(uid)
+                        !self.memory.closed_gates.contains(uid)
                     }
                 })
         });

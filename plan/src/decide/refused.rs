@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
 use crate::names::Millis;
-use crate::objects::{Claim, Hold, IpStatus, Pod, Previous, Refused, Target};
+use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Refused, Target};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
@@ -138,7 +138,7 @@ pub(crate) fn give_up(
         && before.iter().all(|entry| entry.address != address)
         && !world.memory.assign_may_land(world.now);
     if !proven_nowhere {
-        return Some(super::detach::begin_with(world, claim, status, notices));
+        return Some(super::detaching::begin_with(world, claim, status, notices));
     }
     status.claim = None;
     let Ok(previous) = world.make_room(world.previous_with_present()) else {
@@ -160,7 +160,7 @@ fn give_back(
     let (Some(node), Some(instance)) = (pod.node.clone(), entry.instance.clone()) else {
         return Next::Rest;
     };
-    let place = crate::names::Place {
+    let place = crate::names::InterfaceRef {
         interface: entry.interface.clone(),
         instance,
     };
@@ -174,9 +174,9 @@ fn give_back(
     status.claim = Some(Claim {
         pod: pod.key.clone(),
         uid: pod.uid.clone(),
-        hold: Hold::Claimed(back.clone()),
+        phase: ClaimPhase::Claimed(back.clone()),
     });
     status.workload = world.workload_of_claim(pod);
     status.conditions = conditions::claimed(world, &status, &back);
-    world.write_status(StatusWrite::Return, status)
+    world.write_status(StatusWrite::Revert, status)
 }

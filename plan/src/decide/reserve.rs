@@ -32,11 +32,11 @@ impl Unreserved {
 }
 
 impl<'a> World<'a> {
-    /// The block that the wish means.
+    /// The block that the spec means.
     pub(crate) fn wished_block(&self) -> Result<&'a Block, Unreserved> {
-        let wish = self
+        let desired = self
             .ip
-            .wish
+            .desired
             .as_ref()
             .map_err(|why| Unreserved::trouble(Reason::Invalid, why.clone()))?;
         let names = || {
@@ -60,7 +60,7 @@ impl<'a> World<'a> {
                     .is_ok_and(|spec| spec.range.contains(address))
             })
         };
-        let block = match (&wish.block, wish.address) {
+        let block = match (&desired.block, desired.address) {
             (Some(name), _) => self.facts.blocks.get(name).ok_or_else(|| {
                 Unreserved::trouble(
                     Reason::BlockMissing,
@@ -124,7 +124,7 @@ impl<'a> World<'a> {
     }
 
     /// Keeps the reservation of the address that the status has.
-    pub(crate) fn keep(&self, address: Address) -> Result<(), Unreserved> {
+    pub(crate) fn ensure_reserved(&self, address: Address) -> Result<(), Unreserved> {
         let Some(block) = self.block else {
             let name = self
                 .ip
@@ -199,7 +199,7 @@ impl<'a> World<'a> {
         if whole {
             return Ok(());
         }
-        Err(Unreserved::Do(self.mend(reservation)))
+        Err(Unreserved::Do(self.repair_reservation(reservation)))
     }
 
     /// An `IPAddress` that is ours already, for an address that is to become the status's. Another leader may
@@ -210,10 +210,10 @@ impl<'a> World<'a> {
         if self.memory.adopted == Some(reservation.address) {
             return Ok(());
         }
-        Err(Unreserved::Do(self.mend(reservation)))
+        Err(Unreserved::Do(self.repair_reservation(reservation)))
     }
 
-    fn mend(&self, reservation: &Reservation) -> Next {
+    fn repair_reservation(&self, reservation: &Reservation) -> Next {
         let (name, uid) = (self.ip.name.clone(), self.ip.uid.clone());
         let reservation = reservation.clone();
         Next::write(Write::MendReservation(
@@ -236,7 +236,9 @@ impl<'a> World<'a> {
             // An IP of our name had it and is gone, or both references were stripped. Names are
             // unique, so while we live under this name nobody else does.
             return match self.read_ip(&ip.name) {
-                Some(Some(own)) if own.uid == ip.uid => Unreserved::Do(self.mend(reservation)),
+                Some(Some(own)) if own.uid == ip.uid => {
+                    Unreserved::Do(self.repair_reservation(reservation))
+                }
                 _ => Unreserved::Do(Next::read(Read::Ip(ip.name.clone()))),
             };
         }

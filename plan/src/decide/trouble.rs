@@ -21,7 +21,7 @@ pub(crate) fn call_or_say(
 ) -> Next {
     if let Some(trouble) = failing(world, &call) {
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-        let said = world.say(reserved, &Attachment::Kept(trouble));
+        let said = world.write_conditions(reserved, &Attachment::Kept(trouble));
         if matches!(said, Next::Do(..)) {
             return said;
         }
@@ -42,7 +42,9 @@ pub(crate) fn unseen(
         return soon;
     };
     notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-    world.say(reserved, &Attachment::Kept(trouble)).or(|| soon)
+    world
+        .write_conditions(reserved, &Attachment::Kept(trouble))
+        .or(|| soon)
 }
 
 /// EC2 serves nobody this action.

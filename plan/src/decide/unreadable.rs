@@ -6,7 +6,7 @@ use alloc::vec;
 
 use crate::facts::Facts;
 use crate::names::Millis;
-use crate::objects::{Says, UnreadableIp};
+use crate::objects::{UnreadableIp, UnreadableReport};
 use crate::reason::Reason;
 use crate::step::{Decision, Notice, Regarding, Step, Write};
 
@@ -23,12 +23,17 @@ impl Facts {
             message: message.clone(),
         };
         let said = match &ip.says {
-            Says::Mute => true,
-            Says::Nothing => false,
-            Says::Unreadable(said) => said == &message,
+            UnreadableReport::Mute => true,
+            UnreadableReport::Nothing => false,
+            UnreadableReport::Unreadable(said) => said == &message,
         };
-        let step = (!said)
-            .then(|| Step::Write(Write::SayUnreadable(ip.name.clone(), ip.version, message)));
+        let step = (!said).then(|| {
+            Step::Write(Write::ReportUnreadable(
+                ip.name.clone(),
+                ip.version,
+                message,
+            ))
+        });
         let memory = self.memory.get(&ip.name);
         let again = step
             .as_ref()

@@ -54,8 +54,8 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn reassign(&self) -> Reassign {
-        let wish = self.ip.wish.as_ref();
-        wish.map_or(Reassign::Refuse, |wish| wish.reassign)
+        let desired = self.ip.desired.as_ref();
+        desired.map_or(Reassign::Refuse, |desired| desired.reassign)
     }
 
     pub(crate) fn spec(&self) -> Option<&'a BlockSpec> {

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::names::{IpName, Millis, Place};
+use crate::names::{InterfaceRef, IpName, Millis};
 use crate::objects::Claim;
 use crate::step::Moved;
 
@@ -11,7 +11,7 @@ use crate::step::Moved;
 struct ClaimTimer {
     begun: Millis,
     /// Where the address was before, for whichever pod.
-    from: Option<Place>,
+    from: Option<InterfaceRef>,
 }
 
 /// The claims that are not recorded yet.
@@ -41,7 +41,7 @@ impl ClaimTimers {
     }
 
     /// Does a Record at this place change `lastMoveTime`? A process that did not see the claim begin says yes.
-    pub(super) fn moved(&self, ip: &IpName, to: &Place) -> Moved {
+    pub(super) fn moved(&self, ip: &IpName, to: &InterfaceRef) -> Moved {
         match self.0.get(ip) {
             Some(timer) if timer.from.as_ref() == Some(to) => Moved::No,
             _ => Moved::Yes,
@@ -66,12 +66,12 @@ impl ClaimTimers {
 #[cfg(test)]
 mod tests {
     use super::{ClaimTimers, Recorded};
-    use crate::names::{IpName, Millis, NodeName, Place, PodKey, PodUid};
-    use crate::objects::{Claim, Hold, Target};
+    use crate::names::{InterfaceRef, IpName, Millis, NodeName, PodKey, PodUid};
+    use crate::objects::{Claim, ClaimPhase, Target};
     use crate::step::Moved;
 
-    fn place(interface: &str) -> Place {
-        Place {
+    fn place(interface: &str) -> InterfaceRef {
+        InterfaceRef {
             interface: interface.into(),
             instance: "i-1".into(),
         }
@@ -85,7 +85,7 @@ mod tests {
         Claim {
             pod: PodKey::new("shop", "web"),
             uid: PodUid::from("p"),
-            hold: Hold::Recorded(target),
+            phase: ClaimPhase::Recorded(target),
         }
     }
 

@@ -120,7 +120,7 @@ impl Engine {
                 message_of(conditions.reserved.as_ref()),
                 None,
             ),
-            StatusWrite::Claim | StatusWrite::Return => {
+            StatusWrite::Claim | StatusWrite::Revert => {
                 self.claims.claimed(ip, before.as_ref(), begun);
                 let message = message_of(conditions.attached.as_ref());
                 (Reason::Claimed, message, status.claim)

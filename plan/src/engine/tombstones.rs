@@ -70,7 +70,7 @@ mod tests {
             generation: 1,
             deleting: true,
             finalizer: false,
-            wish: Err("none".to_owned()),
+            desired: Err("none".to_owned()),
             take_from: None,
             status: IpStatus::default(),
         }

@@ -3,8 +3,8 @@
 mod answers;
 mod ips;
 mod limits;
-mod nobodys;
 mod nodes;
+mod ownerless;
 mod pods;
 mod reads;
 mod reservations;
@@ -12,14 +12,14 @@ mod subnets;
 
 use alloc::collections::BTreeSet;
 
-use crate::facts::{Fact, Facts, Kind, Touched};
+use crate::facts::{Affected, Fact, Facts, Kind};
 use crate::names::{Millis, ResourceVersion};
 
 impl Facts {
     /// Takes a fact. `begun` is when the request that it answers was begun (a watch's event: `now`).
-    pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
+    pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Affected {
         let Some(fact) = self.since_led(fact, begun) else {
-            return Touched::Nothing;
+            return Affected::Nothing;
         };
         match fact {
             Fact::Ip(ip) => self.see_ip(ip, now),
@@ -28,7 +28,7 @@ impl Facts {
                 self.unreadable.retain(|_, ip| ip.uid != uid);
                 match self.ips.get(&name) {
                     // A watch that lags tells of an earlier one; nothing would tell of this one again.
-                    Some(known) if known.uid != uid => Touched::Nothing,
+                    Some(known) if known.uid != uid => Affected::Nothing,
                     _ => self.lose_ip(&name, now),
                 }
             }
@@ -37,7 +37,7 @@ impl Facts {
                     looked_at.insert(block.name.clone());
                 }
                 let before = self.blocks.insert(block.name.clone(), block.clone());
-                self.touched_by_block(before.as_ref(), Some(&block))
+                self.affected_by_block(before.as_ref(), Some(&block))
             }
             Fact::BlockGone(name) => {
                 let before = self.blocks.remove(&name);
@@ -45,11 +45,11 @@ impl Facts {
                     looked_at.remove(&name);
                 }
                 self.forget_subnets();
-                self.touched_by_block(before.as_ref(), None)
+                self.affected_by_block(before.as_ref(), None)
             }
             Fact::Pod(pod) => self.see_pod(pod, now),
             Fact::PodDeleted(uid) => {
-                self.witnessed.insert(uid.clone());
+                self.seen_terminating.insert(uid.clone());
                 self.lose_pod(&uid)
             }
             Fact::PodVanished(uid) => self.lose_pod(&uid),
@@ -84,29 +84,29 @@ impl Facts {
             | Fact::InventoryFailed(id, _)
                 if !self.subnets_wanted().contains(&id) =>
             {
-                Touched::Nothing
+                Affected::Nothing
             }
             Fact::SubnetRead(id, cidrs) => self.see_cidrs(&id, cidrs, now),
             Fact::SubnetFailed(id, outcome) => {
                 let subnet = self.subnets.entry(id.clone()).or_default();
                 subnet.read_failed(&id, Some(outcome), now);
-                Touched::Nothing
+                Affected::Nothing
             }
             Fact::InventoryBegun(id) => {
                 self.subnets.entry(id).or_default().tried = Some(now);
-                Touched::Nothing
+                Affected::Nothing
             }
             Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
             Fact::InventoryFailed(id, outcome) => self.miss_inventory(&id, outcome, now),
             Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, now),
             Fact::CallBegun(name, call) => {
                 self.call_begun(name, &call, now);
-                Touched::Nothing
+                Affected::Nothing
             }
             Fact::Called(name, call, result) => {
                 let over = self.outage_ends(call.action(), &result, now);
                 let touched = self.called(name, call, result, now);
-                if over { Touched::All } else { touched }
+                if over { Affected::All } else { touched }
             }
             answer => self.read(answer, begun, now),
         }
@@ -136,10 +136,10 @@ impl Facts {
     }
 }
 
-fn changed(changed: bool) -> Touched {
+fn changed(changed: bool) -> Affected {
     if changed {
-        Touched::All
+        Affected::All
     } else {
-        Touched::Nothing
+        Affected::Nothing
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Index {
     ips_on: Sets<NodeName, IpName>,
     /// IPs that are claimed, by their block.
     claimed_in: Sets<BlockName, IpName>,
-    /// IPs by the addresses that they have, may still have somewhere, or wish.
+    /// IPs by the addresses that they have, may still have somewhere, or ask for.
     ips_about: Sets<Address, IpName>,
     without_address: BTreeSet<IpName>,
     pods_called: Sets<PodKey, PodUid>,
@@ -90,7 +90,7 @@ impl Index {
         if let Some(block) = block_of_claim(ip) {
             self.claimed_in.insert(block.clone(), ip.name.clone());
         }
-        for address in ip.addresses().chain(ip.wished_address()) {
+        for address in ip.addresses().chain(ip.desired_address()) {
             self.ips_about.insert(address, ip.name.clone());
         }
         if ip.status.address.is_none() {
@@ -109,7 +109,7 @@ impl Index {
         if let Some(block) = block_of_claim(ip) {
             self.claimed_in.remove(block, &ip.name);
         }
-        for address in ip.addresses().chain(ip.wished_address()) {
+        for address in ip.addresses().chain(ip.desired_address()) {
             self.ips_about.remove(&address, &ip.name);
         }
         self.without_address.remove(&ip.name);
@@ -166,7 +166,7 @@ impl Index {
         self.ips_on.of(node)
     }
 
-    /// Those that have the address, may still have it somewhere, or wish it.
+    /// Those that have the address, may still have it somewhere, or ask for it.
     pub(crate) fn ips_about(&self, address: Address) -> impl Iterator<Item = &IpName> {
         self.ips_about.of(&address)
     }

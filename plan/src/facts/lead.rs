@@ -19,14 +19,14 @@ impl Facts {
             rolled_back: before.rolled_back,
             ips: before.ips,
             unreadable: before.unreadable,
-            coming: before.coming,
+            pending_by_interface: before.pending_by_interface,
             blocks: before.blocks,
             pods: before.pods,
             pods_of: before.pods_of,
             index: before.index,
             nodes: before.nodes,
             reservations: before.reservations,
-            witnessed: before.witnessed,
+            seen_terminating: before.seen_terminating,
             missed: before.missed,
             led_since: now,
             ..Self::new(self.settings)
@@ -34,7 +34,7 @@ impl Facts {
         let names: Vec<_> = self.ips.keys().cloned().collect();
         for (name, ip) in &self.ips {
             let mut memory = Memory {
-                round: now,
+                last_write_at: now,
                 stale: true,
                 unanswered: Some(now),
                 ..Memory::default()

@@ -8,7 +8,7 @@ use super::failures::Failures;
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::names::{InterfaceId, Millis, PodUid};
-use crate::objects::{Claim, Hold, Ip, Pod};
+use crate::objects::{Claim, ClaimPhase, Ip, Pod};
 
 /// A quorum read is good for a destructive step for this long, and until the next write.
 pub(crate) const READ_FRESH: Millis = Millis::seconds(5);
@@ -30,11 +30,11 @@ pub struct PodSeen {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Memory {
     /// When the last write was answered: a read begun before it is of another round.
-    pub(crate) round: Millis,
+    pub(crate) last_write_at: Millis,
     /// The object in hand lost a race: it is read before anything is decided from it.
     pub(crate) stale: bool,
     /// Losers whose `False` was written under the present claim.
-    pub(crate) silenced: BTreeSet<PodUid>,
+    pub(crate) closed_gates: BTreeSet<PodUid>,
     /// Holders, earlier ones too, that a quorum read or a write did not find. A UID never comes back.
     pub(crate) gone: BTreeSet<PodUid>,
     /// Addresses taken off interfaces since the claim, as EC2 confirmed; true: it was known to be there, so that it is
@@ -68,7 +68,7 @@ pub struct Memory {
 impl Memory {
     /// Is a read that was begun then good for a destructive step?
     pub(crate) fn fresh(&self, begun: Millis, now: Millis) -> bool {
-        begun >= self.round && now.since(begun) <= READ_FRESH
+        begun >= self.last_write_at && now.since(begun) <= READ_FRESH
     }
 
     /// Does it hold nothing that an inventory could change what follows from?
@@ -89,7 +89,7 @@ impl Memory {
         let same_holder = old.map(|claim| &claim.uid) == claim.map(|claim| &claim.uid);
         if !same_holder {
             // What was read of a name before is no word on the pod that holds it now.
-            self.round = self.round.max(now);
+            self.last_write_at = self.last_write_at.max(now);
         }
         let same_target = old.and_then(|claim| claim.target())
             == claim.and_then(|claim| claim.target())
@@ -103,12 +103,12 @@ impl Memory {
         let settled = |claim: Option<&Claim>| claim.is_none_or(Claim::recorded) && answered;
         let taken_back = recorded(old) && !recorded(claim);
         if !(same_target && same_address) || taken_back {
-            self.silenced.clear();
+            self.closed_gates.clear();
             self.failures.call_is_over();
         }
         if let Some(claim) = claim.filter(|claim| claim.recorded()) {
-            // An edit has silenced it; from now on it may be told `True` again.
-            self.silenced.remove(&claim.uid);
+            // An edit has closed_gates it; from now on it may be told `True` again.
+            self.closed_gates.remove(&claim.uid);
         }
         if !(same_target && same_address) || recorded(old) != recorded(claim) {
             self.claim_seen = now;
@@ -119,8 +119,8 @@ impl Memory {
             self.unassigned.clear();
             self.missing.clear();
         }
-        match claim.map(|claim| &claim.hold) {
-            Some(Hold::Detaching) => {
+        match claim.map(|claim| &claim.phase) {
+            Some(ClaimPhase::Detaching) => {
                 if self.detaching.is_none() {
                     self.detaching = Some((now, recorded(old) && settled(old)));
                     self.unassigned.clear();

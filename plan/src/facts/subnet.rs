@@ -32,7 +32,7 @@ pub(crate) struct OwnWrite {
 /// interfaces of others come and go all the time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfInterest<'a> {
-    /// Addresses that an IP has, may still have somewhere, or wishes.
+    /// Addresses that an IP has, may still have somewhere, or asks for.
     addresses: BTreeSet<Address>,
     /// Interfaces that an IP's address is on, or may be.
     interfaces: BTreeSet<&'a InterfaceId>,
@@ -43,7 +43,7 @@ impl<'a> OfInterest<'a> {
         let mut to = Self::default();
         for ip in ips {
             to.addresses.extend(ip.addresses());
-            to.addresses.extend(ip.wished_address());
+            to.addresses.extend(ip.desired_address());
             to.interfaces.extend(ip.interfaces());
         }
         to

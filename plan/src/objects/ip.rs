@@ -8,7 +8,7 @@ use super::{Namespaces, Workload};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::names::{
-    BlockName, InstanceId, InterfaceId, IpName, IpUid, NodeName, Place, PodKey, PodUid,
+    BlockName, InstanceId, InterfaceId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid,
     ResourceVersion,
 };
 use crate::reason::Reason;
@@ -29,7 +29,7 @@ pub struct Ip {
     /// Does it carry our finalizer?
     pub finalizer: bool,
     /// The spec; `Err` says in a sentence why it cannot be read.
-    pub wish: Result<Wish, String>,
+    pub desired: Result<DesiredIp, String>,
     /// The annotation `ip.wgtwo.com/take-from`.
     pub take_from: Option<InterfaceId>,
     /// The status.
@@ -51,8 +51,8 @@ impl Ip {
 
     /// The address that its spec names.
     #[must_use]
-    pub fn wished_address(&self) -> Option<Address> {
-        self.wish.as_ref().ok()?.address
+    pub fn desired_address(&self) -> Option<Address> {
+        self.desired.as_ref().ok()?.address
     }
 
     /// The interfaces that its address is on or is meant for, or may still be on.
@@ -63,19 +63,23 @@ impl Ip {
         present.into_iter().chain(previous)
     }
 
-    /// Does a pod hold it, and is another address wished than the reserved one?
+    /// Does a pod hold it, and does the spec name another address than the reserved one?
     #[must_use]
     pub(crate) fn is_edited_while_held(&self) -> bool {
-        let wished = self.wish.as_ref().ok().and_then(|wish| wish.address);
-        self.status.claim.is_some() && wished.is_some() && wished != self.status.address
+        let desired = self
+            .desired
+            .as_ref()
+            .ok()
+            .and_then(|desired| desired.address);
+        self.status.claim.is_some() && desired.is_some() && desired != self.status.address
     }
 
     /// The interface that a claim is for which EC2 has not confirmed.
     #[must_use]
     pub fn unfinished_for(&self) -> Option<&InterfaceId> {
-        match &self.status.claim.as_ref()?.hold {
-            Hold::Claimed(target) => Some(&target.place.interface),
-            Hold::Recorded(_) | Hold::Detaching => None,
+        match &self.status.claim.as_ref()?.phase {
+            ClaimPhase::Claimed(target) => Some(&target.place.interface),
+            ClaimPhase::Recorded(_) | ClaimPhase::Detaching => None,
         }
     }
 }
@@ -92,12 +96,12 @@ pub struct UnreadableIp {
     /// What is wrong with it, as a sentence without a full stop.
     pub problem: String,
     /// What its condition `Ready` says of it.
-    pub says: Says,
+    pub says: UnreadableReport,
 }
 
 /// What an object's condition says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Says {
+pub enum UnreadableReport {
     /// There is no place for a condition: a status that is no object would have to be replaced, and what it
     /// was would be lost.
     Mute,
@@ -109,7 +113,7 @@ pub enum Says {
 
 /// An `IP`'s spec.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Wish {
+pub struct DesiredIp {
     /// The address; None: the lowest free one of the block.
     pub address: Option<Address>,
     /// The block; None: the one that the address lies in.
@@ -123,7 +127,7 @@ pub struct Wish {
 /// An `IP`'s status.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpStatus {
-    /// The reserved address. Once here it is final until the wish names another.
+    /// The reserved address. Once here it is final until the spec names another.
     pub address: Option<Address>,
     /// The block that it was reserved in.
     pub block: Option<BlockName>,
@@ -151,12 +155,12 @@ pub struct Claim {
     /// The holder.
     pub uid: PodUid,
     /// How far the claim has come.
-    pub hold: Hold,
+    pub phase: ClaimPhase,
 }
 
 /// How far a claim has come. Each is durable before what follows it is done.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Hold {
+pub enum ClaimPhase {
     /// Meant to go there; EC2 may or may not have been told (`assigned: false`).
     Claimed(Target),
     /// Is there, as EC2 confirmed (`assigned: true`).
@@ -171,23 +175,23 @@ pub struct Target {
     /// The Node that the holder is bound to.
     pub node: NodeName,
     /// The interface and the instance.
-    pub place: Place,
+    pub place: InterfaceRef,
 }
 
 impl Claim {
     /// Where the address is or is meant to go; None while it is being detached.
     #[must_use]
     pub fn target(&self) -> Option<&Target> {
-        match &self.hold {
-            Hold::Claimed(target) | Hold::Recorded(target) => Some(target),
-            Hold::Detaching => None,
+        match &self.phase {
+            ClaimPhase::Claimed(target) | ClaimPhase::Recorded(target) => Some(target),
+            ClaimPhase::Detaching => None,
         }
     }
 
     /// Has EC2 confirmed it?
     #[must_use]
     pub fn recorded(&self) -> bool {
-        matches!(self.hold, Hold::Recorded(_))
+        matches!(self.phase, ClaimPhase::Recorded(_))
     }
 }
 

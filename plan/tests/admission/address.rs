@@ -127,7 +127,7 @@ fn an_address_is_one_ip_s_alone_whether_it_wishes_for_it_or_has_it() {
     };
     let wishes = wishing("other", "203.0.113.7");
     let mut has = ip("other");
-    has.reserved = wishes.wished;
+    has.reserved = wishes.desired;
     for other in [&wishes, &has] {
         refused(
             with(other),

@@ -43,7 +43,7 @@ fn a_block_does_not_shrink_away_from_an_address_that_an_ip_has() {
     assert!(shrunk("203.0.113.128/25", &wishes).is_ok(), "it keeps it");
     // What it has counts, and not what it wishes for next.
     let mut moving = wishing("partner", "203.0.113.7");
-    moving.reserved = wishes.wished;
+    moving.reserved = wishes.desired;
     refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);
     // Named or reserved in a block of its own, though the address lies in this range as well.
     let mut elsewhere = wishes.clone();

@@ -31,7 +31,7 @@ fn block(name: &str, cidr: &str) -> Block {
 fn ip(name: &str) -> Other {
     Other {
         name: IpName::from(name),
-        wished: None,
+        desired: None,
         reserved: None,
         block: None,
         deleting: false,
@@ -40,7 +40,7 @@ fn ip(name: &str) -> Other {
 
 fn wishing(name: &str, address: &str) -> Other {
     Other {
-        wished: Some(address.parse().unwrap()),
+        desired: Some(address.parse().unwrap()),
         ..ip(name)
     }
 }

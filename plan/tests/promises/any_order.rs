@@ -4,7 +4,7 @@
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
 use mooring_plan::names::{InstanceId, Millis};
-use mooring_plan::objects::{Namespaces, Wish};
+use mooring_plan::objects::{DesiredIp, Namespaces};
 use mooring_plan::outcome::Outcome;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -176,8 +176,8 @@ fn happen(sim: &mut Sim, event: &Event) {
         }
         Event::Reassign(ip, on) => {
             if sim.has_ip(ip) {
-                sim.change_wish(ip, |wish| {
-                    wish.reassign = if on {
+                sim.change_spec(ip, |desired| {
+                    desired.reassign = if on {
                         Reassign::Allow
                     } else {
                         Reassign::Refuse
@@ -188,12 +188,12 @@ fn happen(sim: &mut Sim, event: &Event) {
         Event::IpIsDeleted(ip) => sim.delete_ip(ip),
         Event::IpComes(ip, text) => {
             if !sim.has_ip(ip) {
-                let wish = Wish {
+                let desired = DesiredIp {
                     address: Some(address(text)),
                     allowed_namespaces: Namespaces::All,
-                    ..Wish::default()
+                    ..DesiredIp::default()
                 };
-                sim.ip_wishing(ip, wish);
+                sim.ip_wishing(ip, desired);
             }
         }
         Event::ReservationIsDeleted(text) => sim.kube.delete_reservation(address(text)),

@@ -50,13 +50,13 @@ fn a_namespace_that_is_not_allowed_gets_nothing() {
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
     let other = Namespaces::listed(["prod"]);
-    sim.change_wish("partner", |wish| wish.allowed_namespaces = other);
+    sim.change_spec("partner", |desired| desired.allowed_namespaces = other);
     sim.pod("a").on("n1");
     sim.settle();
     sim.expect_free("partner");
     sim.expect_event("a", Reason::NoEligibleNode);
-    sim.change_wish("partner", |wish| {
-        wish.allowed_namespaces = Namespaces::All;
+    sim.change_spec("partner", |desired| {
+        desired.allowed_namespaces = Namespaces::All;
     });
     sim.settle();
     sim.expect_attached("partner", "a");

@@ -1,7 +1,7 @@
 //! When many pods vanish and nobody saw them go, it is more likely that the API server lost its
 //! memory: nothing is released.
 
-use mooring_plan::facts::{Fact, Kind, Touched};
+use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{BlockName, Millis, ResourceVersion};
 use mooring_plan::objects::Pod;
 use mooring_plan::step::Write;
@@ -306,11 +306,11 @@ fn after_a_restore_what_is_shown_is_believed_although_its_version_is_lower() {
     let facts = sim.controllers[0].facts_mut();
     for (kind, fact) in shown(ResourceVersion(1)) {
         let told = facts.apply(fact, now, now);
-        assert_eq!(told, Touched::Nothing, "a {kind:?} of before");
+        assert_eq!(told, Affected::Nothing, "a {kind:?} of before");
     }
     for (kind, fact) in shown(ResourceVersion(2)) {
         facts.apply(Fact::Listed(kind, ResourceVersion(3)), now, now);
         let told = facts.apply(fact, now, now);
-        assert_eq!(told, Touched::One("ip0".into()), "a {kind:?} of a backup");
+        assert_eq!(told, Affected::One("ip0".into()), "a {kind:?} of a backup");
     }
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Interface;
-use mooring_plan::facts::{Fact, Facts, Kind, Settings, Touched};
+use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{
-    InterfaceId, IpName, IpUid, Millis, NodeName, Place, PodKey, PodUid, ResourceVersion, SubnetId,
+    InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid, ResourceVersion,
+    SubnetId,
 };
-use mooring_plan::objects::{Block, Claim, Gate, Hold, Ip, IpStatus, Node, Pod, Target};
+use mooring_plan::objects::{Block, Claim, ClaimPhase, Gate, Ip, IpStatus, Node, Pod, Target};
 use mooring_plan::step::{Step, Write};
 use mooring_world::objects::{self, SUBNET, instance_of, interface_of, key};
 
@@ -46,7 +47,7 @@ fn address(number: u32) -> Ipv4Addr {
 fn target(node: u32) -> Target {
     let node = node_name(node);
     Target {
-        place: Place {
+        place: InterfaceRef {
             interface: interface_of(node.as_str()),
             instance: instance_of(node.as_str()),
         },
@@ -85,12 +86,12 @@ impl Crowd {
         crowd
     }
 
-    pub fn tell(&mut self, fact: Fact) -> Touched {
+    pub fn tell(&mut self, fact: Fact) -> Affected {
         self.facts.apply(fact, self.now, self.now)
     }
 
     /// An inventory, an interval after the last one.
-    pub fn look(&mut self) -> Touched {
+    pub fn look(&mut self) -> Affected {
         self.now = self.now.plus(INTERVAL);
         let list = self.interfaces.values().cloned().collect();
         self.tell(Fact::InventoryDone(subnet(), list))
@@ -146,7 +147,7 @@ impl Crowd {
             claim: Some(Claim {
                 pod: pod_key.clone(),
                 uid: pod_uid.clone(),
-                hold: Hold::Recorded(target.clone()),
+                phase: ClaimPhase::Recorded(target.clone()),
             }),
             ..IpStatus::default()
         };
@@ -155,7 +156,7 @@ impl Crowd {
         self.tell(Fact::Ip(Ip {
             finalizer: true,
             status,
-            ..objects::ip(name.as_str(), uid.as_str(), objects::wish(address))
+            ..objects::ip(name.as_str(), uid.as_str(), objects::desired(address))
         }));
         let held = objects::reservation(&format!("reservation-{number}"), address, &name, &uid);
         self.tell(Fact::Reservation(held));

@@ -274,7 +274,7 @@ fn what_changes_on_an_ip_makes_no_refusal_last_longer() {
     let returned = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Return, _))
+            Step::Write(Write::Status(_, _, StatusWrite::Revert, _))
         )
     };
     sim.step_until(returned);

@@ -78,9 +78,9 @@ fn taken_and_taken_back_it_stays_as_it_was() {
 fn another_block_is_refused_while_a_pod_holds_it() {
     let mut sim = Sim::attached(&["n1"]);
     sim.block("second", "198.51.100.0/24");
-    sim.change_wish("partner", |wish| {
-        wish.address = None;
-        wish.block = Some(BlockName::from("second"));
+    sim.change_spec("partner", |desired| {
+        desired.address = None;
+        desired.block = Some(BlockName::from("second"));
     });
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -159,8 +159,8 @@ fn another_block_while_nobody_holds_it_gives_an_address_of_that_block() {
     sim.block("second", "203.0.113.64/26");
     sim.ip_of_block("partner", "block");
     sim.settle();
-    sim.change_wish("partner", |wish| {
-        wish.block = Some(BlockName::from("second"));
+    sim.change_spec("partner", |desired| {
+        desired.block = Some(BlockName::from("second"));
     });
     sim.settle();
     sim.expect_free("partner");

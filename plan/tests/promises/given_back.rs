@@ -24,7 +24,7 @@ fn a_full_interface_is_called_full_and_remembered_once() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.next_revision("b", "n2", 2);
-    sim.step_until(status_write(StatusWrite::Return));
+    sim.step_until(status_write(StatusWrite::Revert));
     sim.expect_event("IP partner", Reason::NodeFull);
     let status = sim.the_ip("partner").status.clone();
     let places: Vec<_> = status
@@ -45,7 +45,7 @@ fn it_goes_back_to_nobody_who_does_not_want_it_any_more() {
         sim.change_pod("a", leave);
         sim.ec2.faults.extend([Fault::NoRoom; 8]);
         sim.settle();
-        let back = status_write(StatusWrite::Return);
+        let back = status_write(StatusWrite::Revert);
         assert!(!sim.taken.iter().any(|(_, _, step)| back(step)));
         sim.expect_attached("partner", "b");
     }
@@ -148,7 +148,7 @@ fn the_places_before_stay_named_when_it_goes_back() {
     sim.expect_attached("partner", "b");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.next_revision("c", "n3", 3);
-    sim.step_until(status_write(StatusWrite::Return));
+    sim.step_until(status_write(StatusWrite::Revert));
     let previous = &sim.the_ip("partner").status.previous;
     let places: Vec<_> = previous.iter().map(|entry| &entry.interface).collect();
     let expected = [&interface_of("n1"), &interface_of("n3")];

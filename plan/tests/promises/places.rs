@@ -84,7 +84,7 @@ fn an_address_that_was_edited_away_is_remembered_where_the_new_one_was_refused()
     let back = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Return, _))
+            Step::Write(Write::Status(_, _, StatusWrite::Revert, _))
         )
     };
     sim.step_until(back);

@@ -1,7 +1,7 @@
 //! An interface's primary address is never ours: EC2 neither moves it nor takes it off.
 
 use mooring_plan::names::{InterfaceId, Millis};
-use mooring_plan::objects::{Claim, Hold, Previous};
+use mooring_plan::objects::{Claim, ClaimPhase, Previous};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Step;
 
@@ -96,7 +96,7 @@ fn take_from_its_interface_is_answered_for_a_claim_on_its_way() {
 
 /// The status of "partner" as an earlier release left it: `previous` names the interface whose primary
 /// address it is.
-fn names_its_interface(sim: &mut Sim, hold: Hold) {
+fn names_its_interface(sim: &mut Sim, phase: ClaimPhase) {
     sim.kube.change_ip(&"partner".into(), None, |ip| {
         let entry = Previous {
             address: address(TAKEN),
@@ -111,7 +111,7 @@ fn names_its_interface(sim: &mut Sim, hold: Hold) {
         ip.status.claim = Some(Claim {
             pod: key("a"),
             uid: holder,
-            hold,
+            phase,
         });
     });
     sim.count_from_here();
@@ -126,7 +126,7 @@ fn calls_to(sim: &Sim, interface: &str) -> usize {
 fn target(interface: &str) -> mooring_plan::objects::Target {
     mooring_plan::objects::Target {
         node: "n1".into(),
-        place: mooring_plan::names::Place {
+        place: mooring_plan::names::InterfaceRef {
             interface: InterfaceId::from(interface),
             instance: instance_of("n1"),
         },
@@ -135,13 +135,13 @@ fn target(interface: &str) -> mooring_plan::objects::Target {
 
 #[test]
 fn an_ip_of_before_that_names_its_interface_can_be_deleted() {
-    for hold in [
-        Hold::Claimed(target("eni-n1")),
-        Hold::Recorded(target("eni-new")),
-        Hold::Detaching,
+    for phase in [
+        ClaimPhase::Claimed(target("eni-n1")),
+        ClaimPhase::Recorded(target("eni-new")),
+        ClaimPhase::Detaching,
     ] {
         let mut sim = becomes_a_primary_address_unclaimed();
-        names_its_interface(&mut sim, hold);
+        names_its_interface(&mut sim, phase);
         sim.delete_ip("partner");
         sim.wait(Millis(INTERVAL.0 * 4));
         sim.expect_gone("partner");
@@ -153,7 +153,7 @@ fn an_ip_of_before_that_names_its_interface_can_be_deleted() {
 #[test]
 fn a_place_of_before_that_is_its_interface_leaves_the_list() {
     let mut sim = becomes_a_primary_address_unclaimed();
-    names_its_interface(&mut sim, Hold::Claimed(target("eni-n1")));
+    names_its_interface(&mut sim, ClaimPhase::Claimed(target("eni-n1")));
     sim.pod_goes("a");
     sim.settle();
     assert!(
@@ -179,7 +179,7 @@ fn the_primary_address_of_the_target_itself_is_not_recorded() {
         ip.status.claim = Some(Claim {
             pod: key("a"),
             uid: holder,
-            hold: Hold::Recorded(target("eni-n1")),
+            phase: ClaimPhase::Recorded(target("eni-n1")),
         });
     });
     sim.settle();
@@ -201,7 +201,7 @@ fn an_interface_that_ec2_refuses_to_take_it_off_is_asked_once() {
     sim.found_on(TAKEN, None);
     aws_takes_it(&mut sim);
     sim.ec2.lag = Millis::seconds(8);
-    names_its_interface(&mut sim, Hold::Detaching);
+    names_its_interface(&mut sim, ClaimPhase::Detaching);
     sim.count_from_here();
     sim.delete_ip("partner");
     sim.wait(INTERVAL);

@@ -2,7 +2,7 @@
 
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis};
-use mooring_plan::objects::{Namespaces, Reservation, Wish};
+use mooring_plan::objects::{DesiredIp, Namespaces, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 use mooring_world::objects::reservation_of_others;
@@ -258,10 +258,10 @@ fn a_full_block_says_so_and_gives_what_becomes_free() {
     for name in ["a", "b", "c"] {
         sim.ip_wishing(
             name,
-            Wish {
+            DesiredIp {
                 block: Some("block".into()),
                 allowed_namespaces: Namespaces::All,
-                ..Wish::default()
+                ..DesiredIp::default()
             },
         );
         sim.settle();

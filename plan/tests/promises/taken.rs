@@ -3,7 +3,7 @@
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
-use mooring_plan::objects::{Namespaces, Reservation, Wish};
+use mooring_plan::objects::{DesiredIp, Namespaces, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 use mooring_world::objects::reservation_of_others;
@@ -128,10 +128,10 @@ fn without_a_wish_for_one_an_address_that_is_taken_is_passed_over() {
     );
     sim.ip_wishing(
         "partner",
-        Wish {
+        DesiredIp {
             block: Some("block".into()),
             allowed_namespaces: Namespaces::All,
-            ..Wish::default()
+            ..DesiredIp::default()
         },
     );
     sim.settle();

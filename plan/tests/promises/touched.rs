@@ -1,7 +1,7 @@
 //! Which IPs a fact makes worth another look: too few would be forgotten, too many cost every one of
 //! thousands a look.
 
-use mooring_plan::facts::{Fact, Facts, Kind, Settings, Touched};
+use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion, SubnetId};
 use mooring_plan::objects::Reservation;
 
@@ -20,17 +20,17 @@ fn world() -> Sim {
     sim
 }
 
-fn told(sim: &mut Sim, fact: Fact) -> Touched {
+fn told(sim: &mut Sim, fact: Fact) -> Affected {
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(fact, now, now)
 }
 
-fn partner() -> Touched {
-    Touched::One(IpName::from("partner"))
+fn partner() -> Affected {
+    Affected::One(IpName::from("partner"))
 }
 
-fn several(names: &[&str]) -> Touched {
-    Touched::Several(names.iter().map(|name| IpName::from(*name)).collect())
+fn several(names: &[&str]) -> Affected {
+    Affected::Several(names.iter().map(|name| IpName::from(*name)).collect())
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_is_known_already_touches_nothing() {
     ];
     for fact in known {
         let said = format!("{fact:?}");
-        assert_eq!(told(&mut sim, fact), Touched::Nothing, "{said}");
+        assert_eq!(told(&mut sim, fact), Affected::Nothing, "{said}");
     }
 }
 
@@ -78,11 +78,11 @@ fn what_is_news_touches_what_it_is_about() {
     );
     let elsewhere = vec!["198.51.100.0/24".parse().unwrap()];
     let fact = Fact::SubnetRead(SubnetId::from(SUBNET), elsewhere);
-    assert_eq!(told(&mut sim, fact), Touched::All);
+    assert_eq!(told(&mut sim, fact), Affected::All);
     let fact = Fact::LimitsRead([("m5.large".into(), 2)].into());
-    assert_eq!(told(&mut sim, fact), Touched::All);
+    assert_eq!(told(&mut sim, fact), Affected::All);
     let fact = Fact::Listed(Kind::Ip, ResourceVersion(1));
-    assert_eq!(told(&mut sim, fact), Touched::All, "a backup");
+    assert_eq!(told(&mut sim, fact), Affected::All, "a backup");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
     };
     let other = IpUid::from("another");
     for (reservation, touched) in [
-        (nobodys.clone(), Touched::Nothing),
+        (nobodys.clone(), Affected::Nothing),
         (
             Reservation {
                 label: Some(uid.clone()),
@@ -135,7 +135,7 @@ fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
                 parent: Some("another".into()),
                 ..nobodys
             },
-            Touched::Nothing,
+            Affected::Nothing,
         ),
     ] {
         let said = format!("{reservation:?}");
@@ -156,7 +156,7 @@ fn a_reservation_made_anew_is_seen_whatever_its_version() {
     anew.version = ResourceVersion(1);
     assert_eq!(
         told(&mut sim, Fact::Reservation(anew.clone())),
-        Touched::Nothing,
+        Affected::Nothing,
         "older"
     );
     anew.uid = "anew".to_owned();
@@ -168,7 +168,7 @@ fn an_ip_of_another_uid_is_another_one_whatever_its_version() {
     let mut sim = world();
     let mut anew = sim.the_ip("partner").clone();
     anew.version = ResourceVersion(1);
-    assert_eq!(told(&mut sim, Fact::Ip(anew.clone())), Touched::Nothing);
+    assert_eq!(told(&mut sim, Fact::Ip(anew.clone())), Affected::Nothing);
     anew.uid = "anew".into();
     assert_eq!(told(&mut sim, Fact::Ip(anew)), partner());
 }
@@ -180,7 +180,7 @@ fn the_first_list_is_no_backup() {
     });
     let now = mooring_plan::names::Millis(0);
     let listed = Fact::Listed(Kind::Ip, ResourceVersion(7));
-    assert_eq!(facts.apply(listed, now, now), Touched::Nothing);
+    assert_eq!(facts.apply(listed, now, now), Affected::Nothing);
 }
 
 #[test]
@@ -190,18 +190,18 @@ fn what_goes_touches_only_who_had_to_do_with_it() {
     assert_eq!(told(&mut sim, Fact::PodDeleted(uid.clone())), partner());
     assert_eq!(
         told(&mut sim, Fact::PodDeleted(uid)),
-        Touched::Nothing,
+        Affected::Nothing,
         "again"
     );
     let gone = address("203.0.113.10");
     assert_eq!(told(&mut sim, Fact::ReservationGone(gone)), partner());
     assert_eq!(
         told(&mut sim, Fact::ReservationGone(gone)),
-        Touched::Nothing
+        Affected::Nothing
     );
     assert_eq!(
         told(&mut sim, Fact::NodeGone("nobody".into())),
-        Touched::Nothing
+        Affected::Nothing
     );
     assert_eq!(told(&mut sim, Fact::NodeGone("n2".into())), several(&[]));
     let gone = told(&mut sim, Fact::NodeGone("n1".into()));
@@ -214,7 +214,7 @@ fn what_goes_touches_only_who_had_to_do_with_it() {
     );
     assert_eq!(
         told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
-        Touched::Nothing
+        Affected::Nothing
     );
 }
 
@@ -241,12 +241,12 @@ fn what_a_read_shows_first_touches_whoever_a_watch_would_have_touched() {
     node.ready = false;
     let shown = Fact::NodeRead(node.name.clone(), Some(node.clone()));
     assert_eq!(told(&mut sim, shown), several(&["partner"]));
-    assert_eq!(told(&mut sim, Fact::Node(node.clone())), Touched::Nothing);
+    assert_eq!(told(&mut sim, Fact::Node(node.clone())), Affected::Nothing);
     let gone = Fact::NodeRead(node.name, None);
     assert_eq!(told(&mut sim, gone.clone()), several(&["partner"]));
-    assert_eq!(told(&mut sim, gone), Touched::Nothing);
+    assert_eq!(told(&mut sim, gone), Affected::Nothing);
     // Others may wait for its address.
     let missed = Fact::IpRead(IpName::from("partner"), None);
     assert_eq!(told(&mut sim, missed.clone()), several(&["partner"]));
-    assert_eq!(told(&mut sim, missed), Touched::Nothing);
+    assert_eq!(told(&mut sim, missed), Affected::Nothing);
 }

@@ -1,7 +1,7 @@
 //! Whatever happens to several IPs at once: the world's controllers assert at every fact that an IP whose
 //! decision it changes is touched (`sim/touched.rs`). And in a world of thousands few are.
 
-use mooring_plan::facts::{Fact, Touched};
+use mooring_plan::facts::{Affected, Fact};
 use mooring_plan::names::Millis;
 use mooring_plan::objects::{BlockStatus, Namespaces, Node};
 use proptest::prelude::*;
@@ -149,11 +149,11 @@ proptest! {
     }
 }
 
-fn several(ips: impl IntoIterator<Item = u32>) -> Touched {
-    Touched::Several(ips.into_iter().map(ip_name).collect())
+fn several(ips: impl IntoIterator<Item = u32>) -> Affected {
+    Affected::Several(ips.into_iter().map(ip_name).collect())
 }
 
-fn none() -> Touched {
+fn none() -> Affected {
     several([])
 }
 
@@ -171,11 +171,11 @@ fn a_node_touches_the_ips_that_are_on_it() {
     };
     let there = || several((0..2_000).filter(|number| number % 50 == 7));
     assert_eq!(away(false), there());
-    assert_eq!(away(false), Touched::Nothing, "as is known");
+    assert_eq!(away(false), Affected::Nothing, "as is known");
     assert_eq!(away(true), there());
     assert_eq!(crowd.tell(Fact::NodeGone(node_name(7))), there());
     let decided = there();
-    let Touched::Several(touched) = decided else {
+    let Affected::Several(touched) = decided else {
         unreachable!()
     };
     assert_eq!(touched.len(), 40);
@@ -227,7 +227,7 @@ fn a_block_s_own_status_touches_no_ip_and_its_spec_those_that_lie_in_it() {
         ..BlockStatus::default()
     };
     assert_eq!(crowd.tell(Fact::Block(known.clone())), none());
-    assert_eq!(crowd.tell(Fact::Block(known.clone())), Touched::Nothing);
+    assert_eq!(crowd.tell(Fact::Block(known.clone())), Affected::Nothing);
     let mut other = block();
     other.name = "other".into();
     assert_eq!(
@@ -245,7 +245,7 @@ fn a_block_s_own_status_touches_no_ip_and_its_spec_those_that_lie_in_it() {
 fn what_goes_touches_who_had_to_do_with_it_and_no_other() {
     let mut crowd = crowd();
     let (name, uid) = (ip_name(5), crowd.facts.ip(&ip_name(5)).unwrap().uid.clone());
-    let one = |number| Touched::One(ip_name(number));
+    let one = |number| Affected::One(ip_name(number));
     let gone = Fact::PodRead(pod_key(9), None);
     assert_eq!(crowd.tell(gone), one(9));
     assert_eq!(crowd.tell(Fact::IpGone(name, uid)), several([5]));

@@ -1,9 +1,9 @@
 //! An IP whose status cannot be read says so once, in a condition; nothing else is done for it until a person
 //! has mended it, and then everything goes on.
 
-use mooring_plan::facts::{Fact, Kind, Touched};
+use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
-use mooring_plan::objects::{Says, UnreadableIp};
+use mooring_plan::objects::{UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Decision, Regarding, Step, Write};
 
@@ -23,7 +23,7 @@ fn partner() -> IpName {
     IpName::from("partner")
 }
 
-fn unreadable(uid: &IpUid, version: u64, says: Says) -> UnreadableIp {
+fn unreadable(uid: &IpUid, version: u64, says: UnreadableReport) -> UnreadableIp {
     UnreadableIp {
         name: partner(),
         uid: uid.clone(),
@@ -33,7 +33,7 @@ fn unreadable(uid: &IpUid, version: u64, says: Says) -> UnreadableIp {
     }
 }
 
-fn told(sim: &mut Sim, fact: Fact) -> Touched {
+fn told(sim: &mut Sim, fact: Fact) -> Affected {
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(fact, now, now)
 }
@@ -45,7 +45,9 @@ fn decided(sim: &Sim) -> Decision {
 /// What it is to say, and at which version.
 fn sentence(decision: &Decision) -> (ResourceVersion, String) {
     match &decision.step {
-        Some(Step::Write(Write::SayUnreadable(name, version, message))) if *name == partner() => {
+        Some(Step::Write(Write::ReportUnreadable(name, version, message)))
+            if *name == partner() =>
+        {
             (*version, message.clone())
         }
         other => panic!("{other:?}"),
@@ -56,9 +58,9 @@ fn sentence(decision: &Decision) -> (ResourceVersion, String) {
 fn it_says_so_and_how_to_mend_it_and_nothing_else_is_done_for_it() {
     let mut sim = world();
     let uid = sim.kube.ips[&partner()].uid.clone();
-    let seen = Fact::IpUnreadable(unreadable(&uid, 1_000, Says::Nothing));
-    assert_eq!(told(&mut sim, seen.clone()), Touched::One(partner()));
-    assert_eq!(told(&mut sim, seen), Touched::Nothing, "told already");
+    let seen = Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing));
+    assert_eq!(told(&mut sim, seen.clone()), Affected::One(partner()));
+    assert_eq!(told(&mut sim, seen), Affected::Nothing, "told already");
     // A pod asks for it: its address may be anywhere.
     sim.pod("a").on("n1");
     sim.tell(0);
@@ -74,12 +76,12 @@ fn it_says_so_and_how_to_mend_it_and_nothing_else_is_done_for_it() {
     );
 
     // As it is after that write.
-    let said = Says::Unreadable(message);
+    let said = UnreadableReport::Unreadable(message);
     told(&mut sim, Fact::IpUnreadable(unreadable(&uid, 1_001, said)));
     assert_eq!(decided(&sim).step, None);
     assert_eq!(decided(&sim).notices.len(), 1, "the Event stays true");
     // It has become unreadable in another way.
-    let said = Says::Unreadable("something else".to_owned());
+    let said = UnreadableReport::Unreadable("something else".to_owned());
     told(&mut sim, Fact::IpUnreadable(unreadable(&uid, 1_002, said)));
     assert_eq!(sentence(&decided(&sim)).0, ResourceVersion(1_002));
 }
@@ -90,7 +92,7 @@ fn where_there_is_no_room_for_a_condition_an_event_has_to_do() {
     let uid = sim.kube.ips[&partner()].uid.clone();
     told(
         &mut sim,
-        Fact::IpUnreadable(unreadable(&uid, 1_000, Says::Mute)),
+        Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Mute)),
     );
     let decision = decided(&sim);
     assert_eq!(decision.step, None);
@@ -104,10 +106,10 @@ fn a_condition_that_could_not_be_written_is_written_later() {
     let uid = sim.kube.ips[&partner()].uid.clone();
     told(
         &mut sim,
-        Fact::IpUnreadable(unreadable(&uid, 1_000, Says::Nothing)),
+        Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing)),
     );
     let (version, message) = sentence(&decided(&sim));
-    let write = Write::SayUnreadable(partner(), version, message);
+    let write = Write::ReportUnreadable(partner(), version, message);
     told(
         &mut sim,
         Fact::Wrote(partner(), write, WriteOutcome::Unknown),
@@ -124,44 +126,44 @@ fn mended_it_goes_on() {
     let ip = sim.kube.ips[&partner()].clone();
     told(
         &mut sim,
-        Fact::IpUnreadable(unreadable(&ip.uid, 1_000, Says::Nothing)),
+        Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::Nothing)),
     );
     // An answer that is older than what made it unreadable is no news.
     let older = Fact::Ip(mooring_plan::objects::Ip {
         version: ResourceVersion(999),
         ..ip.clone()
     });
-    assert_eq!(told(&mut sim, older), Touched::Nothing);
+    assert_eq!(told(&mut sim, older), Affected::Nothing);
     sentence(&decided(&sim));
     let mended = mooring_plan::objects::Ip {
         version: ResourceVersion(1_001),
         ..ip.clone()
     };
-    assert_eq!(told(&mut sim, Fact::Ip(mended)), Touched::One(partner()));
+    assert_eq!(told(&mut sim, Fact::Ip(mended)), Affected::One(partner()));
     assert!(!matches!(
         decided(&sim).step,
-        Some(Step::Write(Write::SayUnreadable(..)))
+        Some(Step::Write(Write::ReportUnreadable(..)))
     ));
     // What a watch that lags shows of the time before.
-    let late = unreadable(&ip.uid, 1_000, Says::Nothing);
-    assert_eq!(told(&mut sim, Fact::IpUnreadable(late)), Touched::Nothing);
+    let late = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);
+    assert_eq!(told(&mut sim, Fact::IpUnreadable(late)), Affected::Nothing);
 }
 
 #[test]
 fn a_restored_api_server_shows_it_mended_at_a_lower_version() {
     let mut sim = world();
     let ip = sim.kube.ips[&partner()].clone();
-    let broken = unreadable(&ip.uid, 1_000, Says::Nothing);
+    let broken = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);
     told(&mut sim, Fact::IpUnreadable(broken));
     let restored = Fact::Ip(mooring_plan::objects::Ip {
         version: ResourceVersion(2),
         ..ip
     });
-    assert_eq!(told(&mut sim, restored.clone()), Touched::Nothing);
+    assert_eq!(told(&mut sim, restored.clone()), Affected::Nothing);
     for version in [900, 3] {
         told(&mut sim, Fact::Listed(Kind::Ip, ResourceVersion(version)));
     }
-    assert_eq!(told(&mut sim, restored), Touched::One(partner()));
+    assert_eq!(told(&mut sim, restored), Affected::One(partner()));
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn one_that_could_never_be_read_is_known_until_it_is_gone() {
     let mut sim = world();
     let never = UnreadableIp {
         name: IpName::from("never"),
-        ..unreadable(&IpUid::from("u-never"), 1_000, Says::Nothing)
+        ..unreadable(&IpUid::from("u-never"), 1_000, UnreadableReport::Nothing)
     };
     told(&mut sim, Fact::IpUnreadable(never.clone()));
     let facts = sim.controllers[0].facts();

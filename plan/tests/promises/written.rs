@@ -104,8 +104,8 @@ fn between_two_blocks_an_ip_has_neither_address_nor_block() {
     sim.ip_of_block("partner", "block");
     sim.block("other", "203.0.113.128/25");
     sim.settle();
-    sim.change_wish("partner", |wish| {
-        wish.block = Some(BlockName::from("other"));
+    sim.change_spec("partner", |desired| {
+        desired.block = Some(BlockName::from("other"));
     });
     sim.step_until(status_write(StatusWrite::Reserved));
     let status = &sim.the_ip("partner").status;

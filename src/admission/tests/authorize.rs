@@ -21,7 +21,7 @@ const ARGO: &str = "system:serviceaccount:argo:workflow-controller";
 /// What the authorizer does.
 #[derive(Clone, Copy)]
 enum Authorizer {
-    Says(Right),
+    UnreadableReport(Right),
     Fails,
     Hangs,
 }
@@ -49,7 +49,7 @@ impl Rights for Asked {
         let question = (subject.clone(), wanted.clone());
         self.questions.lock().unwrap().push(question);
         match self.authorizer {
-            Authorizer::Says(right) => Ok(right),
+            Authorizer::UnreadableReport(right) => Ok(right),
             Authorizer::Fails => Err(Unreadable {
                 what: "the right to use the IP",
                 source: "the API server is away".into(),
@@ -69,7 +69,7 @@ fn cluster(objects: Snapshot, authorizer: Authorizer) -> Asked {
 }
 
 fn granting() -> Asked {
-    cluster(office(), Authorizer::Says(Right::Granted))
+    cluster(office(), Authorizer::UnreadableReport(Right::Granted))
 }
 
 impl Asked {
@@ -144,7 +144,7 @@ async fn who_has_the_right_passes_after_one_question() {
 
 #[tokio::test]
 async fn who_has_it_not_is_refused_and_told_what_is_missing() {
-    let cluster = cluster(office(), Authorizer::Says(Right::Missing));
+    let cluster = cluster(office(), Authorizer::UnreadableReport(Right::Missing));
     let parts = ["pod shop/web", "IP \"partner-a\"", "user \"alice\"", "Role"];
     refused_with(&cluster.created(&whole()).await, 403, &parts);
 }
@@ -201,7 +201,7 @@ async fn nobody_is_asked_about_what_is_refused_already() {
     let mut theirs = partner_a();
     theirs.spec.allowed_namespaces = Some(vec!["elsewhere".to_owned()]);
     let objects = snapshot_of([theirs], [block("office", "203.0.113.0/24")]);
-    let cluster = cluster(objects, Authorizer::Says(Right::Missing));
+    let cluster = cluster(objects, Authorizer::UnreadableReport(Right::Missing));
     let parts = ["does not exist, or namespace \"shop\" may not use it"];
     refused_with(&cluster.created(&whole()).await, 403, &parts);
     assert_eq!(cluster.questions(), []);

@@ -80,7 +80,7 @@ fn snapshot() -> Snapshot {
 
 /// Whether the controller can read the spec of such an `IP`.
 fn ip_is_read(spec: &Value) -> bool {
-    reader::ip(&stored("IP", spec)).is_ok_and(|ip| ip.wish.is_ok())
+    reader::ip(&stored("IP", spec)).is_ok_and(|ip| ip.desired.is_ok())
 }
 
 fn block_is_read(spec: &Value) -> bool {

@@ -5,12 +5,12 @@ use mooring_plan::names::{InterfaceId, IpName, IpUid};
 use mooring_plan::objects::Ip;
 
 use super::{
-    Problem, Unreadable, annotation, has_finalizer, name, part, read_ip_status, uid, version_of,
-    wish,
+    Problem, Unreadable, annotation, desired, has_finalizer, name, part, read_ip_status, uid,
+    version_of,
 };
 use crate::api::{IpSpec, IpStatus, names};
 
-/// Reads an `IP`. A spec that cannot be read becomes a sentence in `wish`; a status that cannot be read
+/// Reads an `IP`. A spec that cannot be read becomes a sentence in `desired`; a status that cannot be read
 /// makes the whole unreadable, since an address whose place is not known must not be taken for free.
 ///
 /// # Errors
@@ -21,8 +21,8 @@ pub fn ip(object: &DynamicObject) -> Result<Ip, Unreadable> {
 
 fn read(object: &DynamicObject) -> Result<Ip, Problem> {
     let meta = &object.metadata;
-    let wish = match part::<IpSpec>(object, "spec") {
-        Ok(Some(spec)) => wish(&spec).map_err(|error| error.to_string()),
+    let desired = match part::<IpSpec>(object, "spec") {
+        Ok(Some(spec)) => desired(&spec).map_err(|error| error.to_string()),
         Ok(None) => Err("the spec is missing: give an address or a block".to_owned()),
         Err(Problem::Shape { source, .. }) => {
             Err(format!("the spec cannot be read: {source}: correct it"))
@@ -37,7 +37,7 @@ fn read(object: &DynamicObject) -> Result<Ip, Problem> {
         generation: meta.generation.unwrap_or_default(),
         deleting: meta.deletion_timestamp.is_some(),
         finalizer: has_finalizer(meta, names::IP_FINALIZER),
-        wish,
+        desired,
         take_from: annotation(meta, names::TAKE_FROM_ANNOTATION).map(InterfaceId::from),
         status: read_ip_status(&status)?,
     })

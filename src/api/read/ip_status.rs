@@ -3,10 +3,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use mooring_plan::address::Address;
 use mooring_plan::names::{
-    BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
+    BlockName, InstanceId, InterfaceId, InterfaceRef, Namespace, NodeName, PodKey, PodUid,
+    WorkloadUid,
 };
 use mooring_plan::objects::{
-    Claim, Conditions, Hold, IpStatus, Previous, Refused, Target, Workload,
+    Claim, ClaimPhase, Conditions, IpStatus, Previous, Refused, Target, Workload,
 };
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Moved;
@@ -99,15 +100,15 @@ fn claim(status: &api::IpStatus) -> Result<Option<Claim>, Problem> {
         .pod_uid
         .as_deref()
         .ok_or(Problem::Missing("status.podUID although it is claimed"))?;
-    let hold = match (
+    let phase = match (
         &status.node,
         &status.instance_id,
         &status.network_interface_id,
         status.assigned,
     ) {
-        (None, None, None, false) => Hold::Detaching,
+        (None, None, None, false) => ClaimPhase::Detaching,
         (Some(node), Some(instance), Some(interface), assigned) => {
-            let place = Place {
+            let place = InterfaceRef {
                 interface: InterfaceId::from(interface.as_str()),
                 instance: InstanceId::from(instance.as_str()),
             };
@@ -116,9 +117,9 @@ fn claim(status: &api::IpStatus) -> Result<Option<Claim>, Problem> {
                 place,
             };
             if assigned {
-                Hold::Recorded(target)
+                ClaimPhase::Recorded(target)
             } else {
-                Hold::Claimed(target)
+                ClaimPhase::Claimed(target)
             }
         }
         _ => {
@@ -130,7 +131,7 @@ fn claim(status: &api::IpStatus) -> Result<Option<Claim>, Problem> {
     Ok(Some(Claim {
         pod: pod_key("status.pod", pod)?,
         uid: PodUid::from(uid),
-        hold,
+        phase,
     }))
 }
 

@@ -7,6 +7,7 @@
 mod block;
 mod block_status;
 mod conditions;
+mod desired_ip;
 mod ip;
 mod ip_status;
 mod node;
@@ -14,10 +15,10 @@ mod pod;
 mod replica_set;
 mod reservation;
 mod unreadable_ip;
-mod wish;
 
 pub use block::{UnreadableBlockSpec, block, block_spec};
 pub use block_status::{block_status_patch, read_block_status};
+pub use desired_ip::{UnreadableSpec, desired, desired_address};
 pub use ip::ip;
 pub use ip_status::{ip_status_patch, read_ip_status};
 pub use node::{instance_of, node};
@@ -25,7 +26,6 @@ pub use pod::pod;
 pub use replica_set::{replica_set, template_selector};
 pub use reservation::{parent, reservation};
 pub use unreadable_ip::{unreadable_ip, unreadable_ip_patch};
-pub use wish::{UnreadableWish, wish, wished_address};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::core::DynamicObject;

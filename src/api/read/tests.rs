@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::DynamicObject;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{IpName, IpUid, PodKey, ResourceVersion};
-use mooring_plan::objects::Hold;
+use mooring_plan::objects::ClaimPhase;
 use mooring_plan::objects::Namespaces;
 use mooring_plan::step::Moved;
 use serde_json::{Value, json};
@@ -58,13 +58,13 @@ fn an_ip_is_read() {
     assert_eq!((read.version, read.generation), (ResourceVersion(42), 3));
     assert!(read.finalizer && !read.deleting);
     assert_eq!(read.take_from.unwrap().as_str(), "eni-9");
-    let wish = read.wish.unwrap();
-    assert_eq!(wish.reassign, Reassign::Allow);
-    assert_eq!(wish.allowed_namespaces, Namespaces::listed(["a", "b"]));
+    let desired = read.desired.unwrap();
+    assert_eq!(desired.reassign, Reassign::Allow);
+    assert_eq!(desired.allowed_namespaces, Namespaces::listed(["a", "b"]));
     let claim = read.status.claim.unwrap();
     assert_eq!(claim.pod, PodKey::new("shop", "web-0"));
     assert!(
-        matches!(claim.hold, Hold::Recorded(target) if target.place.interface.as_str() == "eni-1")
+        matches!(claim.phase, ClaimPhase::Recorded(target) if target.place.interface.as_str() == "eni-1")
     );
 }
 
@@ -72,7 +72,7 @@ fn an_ip_is_read() {
 fn a_claim_without_a_place_is_being_detached() {
     let status = json!({"claimed": true, "pod": "shop/web-0", "podUID": "p-1", "assigned": false});
     let read = ip(&an_ip(&json!({"block": "public"}), &status)).unwrap();
-    assert_eq!(read.status.claim.unwrap().hold, Hold::Detaching);
+    assert_eq!(read.status.claim.unwrap().phase, ClaimPhase::Detaching);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_spec_that_cannot_be_read_is_a_sentence_and_the_status_stands() {
     ] {
         let status = json!({"address": "203.0.113.7", "claimed": false, "assigned": false});
         let read = ip(&an_ip(&spec, &status)).unwrap();
-        assert!(read.wish.is_err(), "{spec}");
+        assert!(read.desired.is_err(), "{spec}");
         assert!(read.status.address.is_some(), "{spec}");
     }
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::core::DynamicObject;
 use mooring_plan::names::{IpName, IpUid};
-use mooring_plan::objects::{Says, UnreadableIp};
+use mooring_plan::objects::{UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ pub fn unreadable_ip(object: &DynamicObject, problem: String) -> Option<Unreadab
     let says = match object.data.get("status") {
         Some(Value::Object(_)) => find(&conditions(object), READY)
             .filter(|ready| ready.status == "False" && ready.reason == Reason::Invalid.as_str())
-            .map_or(Says::Nothing, |ready| {
-                Says::Unreadable(ready.message.clone())
+            .map_or(UnreadableReport::Nothing, |ready| {
+                UnreadableReport::Unreadable(ready.message.clone())
             }),
-        _ => Says::Mute,
+        _ => UnreadableReport::Mute,
     };
     Some(UnreadableIp {
         name: IpName::from(meta.name.as_deref()?),

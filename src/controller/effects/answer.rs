@@ -40,7 +40,7 @@ impl Effects {
         let mut newer = None;
         let outcome = match done {
             Ok(PatchOutcome::Done(object)) => {
-                if let Write::SayUnreadable(..) = write {
+                if let Write::ReportUnreadable(..) = write {
                     newer = shown_ip(&object);
                 }
                 WriteOutcome::Done(self.written(&write, &object))
@@ -79,7 +79,7 @@ impl Effects {
                 .readable(read::reservation(object))
                 .map(Written::Reservation),
             // What it became comes as a fact of its own.
-            Write::Release(_) | Write::SayUnreadable(..) => None,
+            Write::Release(_) | Write::ReportUnreadable(..) => None,
         }
     }
 
@@ -92,7 +92,7 @@ impl Effects {
             | Write::DropTakeFrom(name, _) => self
                 .readable(read::ip(object))
                 .map(|ip| Fact::IpRead(name.clone(), Some(ip))),
-            Write::SayUnreadable(..) => shown_ip(object),
+            Write::ReportUnreadable(..) => shown_ip(object),
             _ => None,
         }
     }

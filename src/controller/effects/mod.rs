@@ -62,7 +62,7 @@ impl Effects {
                 let done = self.drop_take_from(name, *version).await;
                 self.answer(ip, write, done)
             }
-            Write::SayUnreadable(name, version, message) => {
+            Write::ReportUnreadable(name, version, message) => {
                 let done = self.say_unreadable(name, *version, message).await;
                 self.answer(ip, write, done)
             }

@@ -130,7 +130,7 @@ fn the_corpus_leads_everywhere() {
         "AddFinalizer",
         "RemoveFinalizer",
         "DropTakeFrom",
-        "SayUnreadable",
+        "ReportUnreadable",
         "Gate",
         "Reserved",
         "Claim",

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InstanceId, InterfaceId, IpName, NodeName, PodUid};
-use mooring_plan::objects::{Ip, Pod, Wish};
+use mooring_plan::objects::{DesiredIp, Ip, Pod};
 use mooring_world::cloud::Cloud;
 use mooring_world::kube::Kube;
 use mooring_world::objects::{self, instance_of, interface_of, of_replica_set};
@@ -82,17 +82,17 @@ impl WorldBuilder {
     }
 
     /// An IP that was just created.
-    pub fn make_ip(&mut self, name: &str, wished: Ipv4Addr, reassign: Reassign) -> Ip {
-        let wish = Wish {
+    pub fn make_ip(&mut self, name: &str, desired: Ipv4Addr, reassign: Reassign) -> Ip {
+        let desired = DesiredIp {
             reassign,
-            ..objects::wish(wished)
+            ..objects::desired(desired)
         };
-        objects::ip(name, self.kube.new_uid(name), wish)
+        objects::ip(name, self.kube.new_uid(name), desired)
     }
 
     /// An IP that exists from the start.
-    pub fn ip(mut self, name: &str, wished: Ipv4Addr, reassign: Reassign) -> Self {
-        let ip = self.make_ip(name, wished, reassign);
+    pub fn ip(mut self, name: &str, desired: Ipv4Addr, reassign: Reassign) -> Self {
+        let ip = self.make_ip(name, desired, reassign);
         self.kube.ips.insert(ip.name.clone(), ip);
         self
     }

@@ -62,7 +62,7 @@ impl Milestone {
         };
         let was = &before.ips.get(name)?.status;
         match what {
-            StatusWrite::Return => Some(Self::ClaimWentBack),
+            StatusWrite::Revert => Some(Self::ClaimWentBack),
             StatusWrite::Clear => Some(Self::Cleared),
             StatusWrite::Record => {
                 let holder = &status.claim.as_ref()?.uid;

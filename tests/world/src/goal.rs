@@ -40,22 +40,23 @@ impl AtRest<'_> {
                 reserved_condition.is_some(),
                 "an IP has no condition Reserved",
             )?;
-            let wished = ip.wish.as_ref().ok().and_then(|wish| wish.address);
+            let desired = ip.desired.as_ref().ok().and_then(|desired| desired.address);
             let reserved = |address: Ipv4Addr| self.kube.reserved_for(address, &ip.uid);
             let Some(address) = ip.status.address else {
-                let taken = wished.and_then(reserved) == Some(false);
+                let taken = desired.and_then(reserved) == Some(false);
                 require(taken, "a free address is not reserved")?;
                 continue;
             };
             // While a pod has the present address, the IP does not change to an address that is in use elsewhere.
-            let in_use = |wished: Ipv4Addr| {
-                let on = self.cloud.holder_of(wished);
-                ip.status.claim.is_some() && on.is_some_and(|on| !explains(&ip.status, wished, &on))
+            let in_use = |desired: Ipv4Addr| {
+                let on = self.cloud.holder_of(desired);
+                ip.status.claim.is_some()
+                    && on.is_some_and(|on| !explains(&ip.status, desired, &on))
             };
             let available =
-                wished.filter(|wished| reserved(*wished) != Some(false) && !in_use(*wished));
+                desired.filter(|desired| reserved(*desired) != Some(false) && !in_use(*desired));
             require(
-                available.is_none_or(|wished| wished == address),
+                available.is_none_or(|desired| desired == address),
                 "an edit has no effect",
             )?;
             if reserved(address) == Some(true) {
@@ -150,11 +151,11 @@ impl AtRest<'_> {
             let mut ips = self.kube.ips.values();
             let owner = ips.find(|ip| Some(&ip.uid) == held.owner.as_ref());
             let needed = owner.is_some_and(|ip| {
-                let wished = ip.wish.as_ref().ok().and_then(|wish| wish.address);
+                let desired = ip.desired.as_ref().ok().and_then(|desired| desired.address);
                 // The old address also stays reserved while the holder cannot be attached.
                 let claim = ip.status.claim.as_ref();
                 let waits = claim.is_some_and(|claim: &Claim| !claim.recorded());
-                ip.status.address == Some(held.address) || wished == Some(held.address) || waits
+                ip.status.address == Some(held.address) || desired == Some(held.address) || waits
             });
             require(needed, "an address stays reserved")?;
         }

@@ -153,7 +153,7 @@ impl Kube {
             Write::Status(name, version, _, status) => {
                 self.change_ip(name, Some(*version), |ip| ip.status.clone_from(status))
             }
-            Write::SayUnreadable(..) => unreachable!("every IP of a world can be read"),
+            Write::ReportUnreadable(..) => unreachable!("every IP of a world can be read"),
             Write::Reserve(name, uid, _, address) => self.reserve(name, uid, *address),
             Write::MendReservation(_, uid, _, seen) => self.mend(uid, seen),
             Write::Release(seen) => self.release(seen),
@@ -183,7 +183,7 @@ impl Kube {
                 .is_some_and(|pod| gate.version.is_none_or(|version| version == pod.version)),
             Write::Label(key, uid, _) => self.pod(key, uid).is_some(),
             Write::Reserve(..) => true,
-            Write::SayUnreadable(..) => false,
+            Write::ReportUnreadable(..) => false,
         }
     }
 

@@ -10,8 +10,8 @@ use mooring_plan::names::{
     NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Controller, Handover, Ip, IpStatus, Namespaces, Node, Pod,
-    ReplicaSet, Reservation, Wish,
+    Block, BlockSpec, BlockStatus, Controller, DesiredIp, Handover, Ip, IpStatus, Namespaces, Node,
+    Pod, ReplicaSet, Reservation,
 };
 
 /// The subnet of every block.
@@ -101,16 +101,16 @@ pub fn interface(node: &str, primary: Ipv4Addr) -> Interface {
 }
 
 /// Asks for an address, for pods of every namespace.
-pub fn wish(address: Ipv4Addr) -> Wish {
-    Wish {
+pub fn desired(address: Ipv4Addr) -> DesiredIp {
+    DesiredIp {
         address: Some(address),
         allowed_namespaces: Namespaces::All,
-        ..Wish::default()
+        ..DesiredIp::default()
     }
 }
 
 /// An IP that nothing was done for.
-pub fn ip(name: &str, uid: impl Into<String>, wish: Wish) -> Ip {
+pub fn ip(name: &str, uid: impl Into<String>, desired: DesiredIp) -> Ip {
     Ip {
         name: IpName::from(name),
         uid: IpUid::new(uid.into()),
@@ -118,7 +118,7 @@ pub fn ip(name: &str, uid: impl Into<String>, wish: Wish) -> Ip {
         generation: 1,
         deleting: false,
         finalizer: false,
-        wish: Ok(wish),
+        desired: Ok(desired),
         take_from: None,
         status: IpStatus::default(),
     }

@@ -13,7 +13,7 @@ pub fn brief(step: &Step) -> String {
             let claim = status.claim.as_ref().map_or_else(
                 || "no claim".to_owned(),
                 |claim| {
-                    let hold = format!("{:?}", claim.hold);
+                    let hold = format!("{:?}", claim.phase);
                     let hold = hold.split('(').next().unwrap_or_default().to_owned();
                     let on = claim.target().map(|target| &target.place.interface);
                     format!("{} {hold} {}", claim.uid, on.map_or("", |on| on.as_str()))

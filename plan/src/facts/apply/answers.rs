@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 
-use super::super::{CallError, Facts, Memory, Touched, WriteOutcome, Written};
+use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
 use crate::facts::subnet::OwnWrite;
 use crate::names::{IpName, Millis};
 use crate::objects::Reservation;
@@ -18,17 +18,17 @@ impl Facts {
         write: Write,
         outcome: WriteOutcome,
         now: Millis,
-    ) -> Touched {
+    ) -> Affected {
         let known = self.ips.get(name).map(|ip| ip.version);
         let mut of_none = Memory::default();
         let memory = self.memory.get_mut(name).unwrap_or(&mut of_none);
-        let mut touched = Touched::One(name.clone());
-        memory.round = now;
+        let mut touched = Affected::One(name.clone());
+        memory.last_write_at = now;
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
                 if !gate.status || gate.reason == Reason::NotRequested =>
             {
-                memory.silenced.insert(gate.uid.clone());
+                memory.closed_gates.insert(gate.uid.clone());
             }
             (Write::Gate(gate), WriteOutcome::NotFound) => {
                 memory.gone.insert(gate.uid.clone());
@@ -83,7 +83,7 @@ impl Facts {
                     Some(Written::Reservation(reservation)) => {
                         self.see_reservation(reservation, now)
                     }
-                    Some(Written::Pod(_)) | None => Touched::Nothing,
+                    Some(Written::Pod(_)) | None => Affected::Nothing,
                 });
             }
             WriteOutcome::Conflict => {
@@ -110,13 +110,13 @@ impl Facts {
         call: Call,
         result: Result<(), CallError>,
         now: Millis,
-    ) -> Touched {
+    ) -> Affected {
         let interval = self.settings.inventory_interval;
         let subnet_id = self.subnet_of(&name);
         // The IP may have gone meanwhile, and its memory with it.
         let mut of_none = Memory::default();
         let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
-        memory.round = now;
+        memory.last_write_at = now;
         let obeyed = result.is_ok();
         let error = result.err().filter(|error| error.outcome != Outcome::Done);
         let address = call.address();
@@ -205,15 +205,15 @@ impl Facts {
                     && self.ips.contains_key(&name)
                     && self.outage_lasts(name.clone(), action, error.outcome, said, now)
                 {
-                    return Touched::All;
+                    return Affected::All;
                 }
             }
         }
         let mut touched = BTreeSet::from([name]);
         if let Some(interface) = left {
-            touched.extend(self.touched_by_room(&interface));
+            touched.extend(self.affected_by_room(&interface));
         }
-        Touched::of(touched)
+        Affected::of(touched)
     }
 }
 

@@ -2,22 +2,22 @@
 
 use alloc::collections::BTreeSet;
 
-use crate::facts::{Facts, Memory, Touched};
+use crate::facts::{Affected, Facts, Memory};
 use crate::names::{IpName, IpUid, Millis, PodUid};
 use crate::objects::{Ip, UnreadableIp};
 
 impl Facts {
-    pub(super) fn see_ip(&mut self, ip: Ip, now: Millis) -> Touched {
+    pub(super) fn see_ip(&mut self, ip: Ip, now: Millis) -> Affected {
         let before = self.ips.get(&ip.name);
         // An older version than our own write left: the watch lags, and will get there.
         if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
-            return Touched::Nothing;
+            return Affected::Nothing;
         }
         if let Some(unreadable) = self.unreadable.get(&ip.name)
             && unreadable.uid == ip.uid
         {
             if unreadable.version >= ip.version {
-                return Touched::Nothing;
+                return Affected::Nothing;
             }
             self.unreadable.remove(&ip.name);
         }
@@ -28,16 +28,18 @@ impl Facts {
             // What was read of the name before is no word on this one. And a watch that lags shows an earlier
             // one after its successor, or its end, was read.
             *memory = Memory {
-                round: now,
+                last_write_at: now,
                 stale: missed || before.is_some(),
                 ..Memory::default()
             };
         }
-        if known.is_some_and(|before| before.wish != ip.wish || before.take_from != ip.take_from) {
+        if known
+            .is_some_and(|before| before.desired != ip.desired || before.take_from != ip.take_from)
+        {
             memory.failures.call_is_over();
             memory.taken.clear();
         }
-        let same_wish = known.is_some_and(|before| before.wish == ip.wish);
+        let same_wish = known.is_some_and(|before| before.desired == ip.desired);
         let seen = memory.edit_seen.filter(|_| same_wish);
         let edited = ip.is_edited_while_held() && seen.is_none();
         memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
@@ -47,13 +49,16 @@ impl Facts {
         memory.failures.news(now);
         let name = ip.name.clone();
         let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);
-        let absent = self.absent.get(&name);
+        let absent = self.missing_holders.get(&name);
         let missed = absent.filter(|(uid, _)| Some(uid) == holder).cloned();
-        self.clear_absent(&name);
+        self.clear_missing_holder(&name);
         let comes_to = ip.unfinished_for().cloned();
         self.uncount_coming(&name);
         if let Some(interface) = ip.unfinished_for() {
-            let coming = self.coming.entry(interface.clone()).or_default();
+            let coming = self
+                .pending_by_interface
+                .entry(interface.clone())
+                .or_default();
             coming.insert(name.clone());
         }
         if let Some(before) = self.ips.get(&name) {
@@ -69,18 +74,18 @@ impl Facts {
         }
         self.want_proof(&name, now);
         if let Some((uid, since)) = missed {
-            self.set_absent(&name, uid, since);
+            self.set_missing_holder(&name, uid, since);
         }
         let mut touched = BTreeSet::from([name]);
         if came_to != comes_to {
             for interface in came_to.iter().chain(&comes_to) {
-                touched.extend(self.touched_by_room(interface));
+                touched.extend(self.affected_by_room(interface));
             }
         }
-        Touched::of(touched)
+        Affected::of(touched)
     }
 
-    pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Millis) -> Touched {
+    pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Millis) -> Affected {
         let same = |uid: &IpUid| uid == &ip.uid;
         let known = self.ips.get(&ip.name).filter(|known| same(&known.uid));
         let before = self
@@ -90,58 +95,58 @@ impl Facts {
         if known.is_some_and(|known| known.version > ip.version)
             || before.is_some_and(|before| before.version >= ip.version)
         {
-            return Touched::Nothing;
+            return Affected::Nothing;
         }
         let name = ip.name.clone();
         if let Some(memory) = self.memory.get_mut(&name) {
             memory.failures.news(now);
         }
         self.unreadable.insert(name.clone(), ip);
-        Touched::One(name)
+        Affected::One(name)
     }
 
     pub(super) fn uncount_coming(&mut self, name: &IpName) {
         let interface = self.ips.get(name).and_then(Ip::unfinished_for);
         if let Some(interface) = interface
-            && let Some(coming) = self.coming.get_mut(interface)
+            && let Some(coming) = self.pending_by_interface.get_mut(interface)
         {
             coming.remove(name);
             if coming.is_empty() {
-                self.coming.remove(interface);
+                self.pending_by_interface.remove(interface);
             }
         }
     }
 
-    pub(super) fn lose_ip(&mut self, name: &IpName, now: Millis) -> Touched {
+    pub(super) fn lose_ip(&mut self, name: &IpName, now: Millis) -> Affected {
         self.memory.remove(name);
         self.missed.remove(name);
         self.reads.failed.remove(name);
-        self.clear_absent(name);
+        self.clear_missing_holder(name);
         self.uncount_coming(name);
         let Some(gone) = self.ips.remove(name) else {
-            return Touched::Nothing;
+            return Affected::Nothing;
         };
         self.index.remove_ip(&gone);
         self.note_unexplained(&gone, now);
         // Others may wait for its address.
-        let mut touched = self.touched_by_freed(gone.addresses());
+        let mut touched = self.affected_by_freed(gone.addresses());
         touched.insert(gone.name);
-        Touched::Several(touched)
+        Affected::Several(touched)
     }
 
-    pub(super) fn set_absent(&mut self, name: &IpName, uid: PodUid, since: Millis) {
+    pub(super) fn set_missing_holder(&mut self, name: &IpName, uid: PodUid, since: Millis) {
         if let Some(block) = self.block_of(name) {
-            self.absent_in.insert(block, name.clone());
+            self.missing_holders_in.insert(block, name.clone());
         }
-        self.absent.insert(name.clone(), (uid, since));
+        self.missing_holders.insert(name.clone(), (uid, since));
     }
 
     /// While the IP is known as it was when its holder was missed.
-    pub(super) fn clear_absent(&mut self, name: &IpName) {
-        if self.absent.remove(name).is_some()
+    pub(super) fn clear_missing_holder(&mut self, name: &IpName) {
+        if self.missing_holders.remove(name).is_some()
             && let Some(block) = self.block_of(name)
         {
-            self.absent_in.remove(&block, name);
+            self.missing_holders_in.remove(&block, name);
         }
     }
 }

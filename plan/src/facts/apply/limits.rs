@@ -6,7 +6,7 @@
 use alloc::collections::BTreeSet;
 
 use crate::ec2::TYPES_AT_ONCE;
-use crate::facts::{Facts, LimitUnanswered, Touched};
+use crate::facts::{Affected, Facts, LimitUnanswered};
 use crate::names::{InstanceType, Millis};
 use crate::outcome::Outcome;
 
@@ -22,7 +22,7 @@ impl Facts {
         types: BTreeSet<InstanceType>,
         outcome: Outcome,
         now: Millis,
-    ) -> Touched {
+    ) -> Affected {
         let asked = types.len();
         let of_types = outcome == Outcome::Invalid;
         for kind in types {
@@ -44,7 +44,7 @@ impl Facts {
             };
             self.limits_unanswered.insert(kind, unanswered);
         }
-        Touched::Nothing
+        Affected::Nothing
     }
 
     /// Of these types, those to ask for in the next question.

@@ -1,14 +1,14 @@
 //! What is seen of Nodes.
 
-use crate::facts::{Facts, NodeSeen, Touched};
+use crate::facts::{Affected, Facts, NodeSeen};
 use crate::names::{Millis, NodeName};
 use crate::objects::Node;
 
 impl Facts {
-    pub(super) fn see_node(&mut self, node: Node, now: Millis) -> Touched {
+    pub(super) fn see_node(&mut self, node: Node, now: Millis) -> Affected {
         let before = self.nodes.get(&node.name);
         if before.is_some_and(|before| before.node == node) {
-            return Touched::Nothing;
+            return Affected::Nothing;
         }
         let not_ready_since = (!node.ready).then(|| {
             before
@@ -25,19 +25,19 @@ impl Facts {
             not_ready_since,
         };
         let before = self.nodes.insert(name.clone(), seen);
-        let touched = self.touched_by_node(&name, before.as_ref());
+        let touched = self.affected_by_node(&name, before.as_ref());
         for ip in &touched {
             if let Some(memory) = self.memory.get_mut(ip) {
                 memory.failures.news(now);
             }
         }
-        Touched::Several(touched)
+        Affected::Several(touched)
     }
 
     /// Whatever was learnt of its type goes with the last Node of it.
-    pub(super) fn lose_node(&mut self, name: &NodeName) -> Touched {
+    pub(super) fn lose_node(&mut self, name: &NodeName) -> Affected {
         let Some(gone) = self.nodes.remove(name) else {
-            return Touched::Nothing;
+            return Affected::Nothing;
         };
         self.index.remove_node(&gone.node);
         let of_type = |seen: &NodeSeen| seen.node.instance_type == gone.node.instance_type;
@@ -47,6 +47,6 @@ impl Facts {
             self.limits.remove(kind);
             self.limits_unanswered.remove(kind);
         }
-        Touched::Several(self.touched_by_node(name, Some(&gone)))
+        Affected::Several(self.affected_by_node(name, Some(&gone)))
     }
 }

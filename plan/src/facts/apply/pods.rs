@@ -1,27 +1,27 @@
 //! What is seen of pods, by a watch or in an answer.
 
-use crate::facts::{Facts, PodSeen, Touched};
+use crate::facts::{Affected, Facts, PodSeen};
 use crate::names::{IpName, Millis, PodUid};
 use crate::objects::Pod;
 
 impl Facts {
-    pub(super) fn see_pod(&mut self, pod: Pod, now: Millis) -> Touched {
+    pub(super) fn see_pod(&mut self, pod: Pod, now: Millis) -> Affected {
         let before = self.pods.get(&pod.uid).cloned();
         let before = before.as_ref();
         if before.is_some_and(|before| before.pod.version >= pod.version) {
-            return Touched::Nothing;
+            return Affected::Nothing;
         }
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
-            self.witnessed.insert(pod.uid.clone());
+            self.seen_terminating.insert(pod.uid.clone());
         }
         if let Some(label) = &pod.label
             && self
-                .absent
+                .missing_holders
                 .get(label)
                 .is_some_and(|(uid, _)| uid == &pod.uid)
         {
             let label = label.clone();
-            self.clear_absent(&label);
+            self.clear_missing_holder(&label);
         }
         // What was read before that is no word on it any more.
         let older = |read: &Pod| read.uid == pod.uid && read.version < pod.version;
@@ -39,7 +39,7 @@ impl Facts {
             .node
             .as_ref()
             .map(|_| before.and_then(|before| before.bound_since).unwrap_or(now));
-        let mut touched = self.touched_by_pod(&pod);
+        let mut touched = self.affected_by_pod(&pod);
         if let Some(before) = before {
             self.index.remove_pod(&before.pod);
         }
@@ -52,7 +52,7 @@ impl Facts {
         }
         let Some(label) = pod.label.clone() else {
             self.pods.remove(&pod.uid);
-            return Touched::of(touched);
+            return Affected::of(touched);
         };
         self.index.add_pod(&pod);
         self.pods_of
@@ -71,18 +71,18 @@ impl Facts {
         if let Some(memory) = self.memory.get_mut(&label) {
             memory.failures.news(now);
         }
-        Touched::of(touched)
+        Affected::of(touched)
     }
 
-    pub(super) fn lose_pod(&mut self, uid: &PodUid) -> Touched {
+    pub(super) fn lose_pod(&mut self, uid: &PodUid) -> Affected {
         let Some(PodSeen { pod, .. }) = self.pods.remove(uid) else {
-            return Touched::Nothing;
+            return Affected::Nothing;
         };
         self.index.remove_pod(&pod);
         if let Some(label) = &pod.label {
             self.unlist(label, uid);
         }
-        Touched::of(self.touched_by_pod(&pod))
+        Affected::of(self.affected_by_pod(&pod))
     }
 
     pub(super) fn unlist(&mut self, label: &IpName, uid: &PodUid) {

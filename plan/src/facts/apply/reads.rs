@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::super::{Fact, Facts, READ_FRESH, Reads, Touched};
+use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
 use crate::address::Address;
 use crate::names::{IpName, IpUid, Millis, PodUid, ReplicaSetUid};
 use crate::objects::{Pod, ReplicaSet};
@@ -19,10 +19,10 @@ const KEEP_INSTANCES: Millis = Millis::seconds(20);
 const KEEP_LONG: Millis = Millis::seconds(600);
 
 impl Facts {
-    pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Touched {
+    pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Affected {
         self.forget_what_is_old(now);
         let waited = self.read_succeeded(&fact);
-        let mut touched = Touched::Nothing;
+        let mut touched = Affected::Nothing;
         match fact {
             Fact::PodRead(key, pod) => {
                 match &pod {
@@ -41,7 +41,7 @@ impl Facts {
                 self.note_absence(&key, pod.as_ref(), begun);
                 // It may have been read for another IP.
                 let naming = self.index.ips_naming(&key).cloned().collect();
-                touched = touched.and(Touched::of(naming));
+                touched = touched.and(Affected::of(naming));
                 // The watch may have been faster than the answer.
                 let newest = pod.map(|pod| match self.pods.get(&pod.uid) {
                     Some(seen) if seen.pod.version > pod.version => seen.pod.clone(),
@@ -114,7 +114,7 @@ impl Facts {
                         .read_failed(name.as_str(), read, outcome, now);
                     self.reads.failed.insert(name.clone());
                 }
-                return Touched::One(name);
+                return Affected::One(name);
             }
             _ => {}
         }
@@ -126,7 +126,7 @@ impl Facts {
     #[must_use]
     pub fn is_of_known(&self, name: &IpName, begun: Millis) -> bool {
         let memory = self.memory.get(name);
-        memory.is_none_or(|memory| begun >= memory.round)
+        memory.is_none_or(|memory| begun >= memory.last_write_at)
     }
 
     /// What was read is good for a while. It goes then, although nothing is read in its place.
@@ -140,7 +140,7 @@ impl Facts {
     }
 
     /// What waited for such an answer need not wait any longer.
-    fn read_succeeded(&mut self, fact: &Fact) -> Touched {
+    fn read_succeeded(&mut self, fact: &Fact) -> Affected {
         let answered = |read: &Read| match (read, fact) {
             // The ReplicaSets of a pod that is gone, or has none, are answered by the pod.
             (Read::Pod(of) | Read::ReplicaSets(of, _), Fact::PodRead(key, _)) => of == key,
@@ -165,7 +165,7 @@ impl Facts {
             }
             waits
         });
-        Touched::of(touched)
+        Affected::of(touched)
     }
 
     /// Holders that a quorum read does not find, and that nobody here saw go, count for the brake.
@@ -192,10 +192,12 @@ impl Facts {
             let Some(claim) = ip.status.claim.as_ref().filter(|claim| &claim.pod == key) else {
                 continue;
             };
-            if pod.is_some_and(|pod| pod.uid == claim.uid) || self.witnessed.contains(&claim.uid) {
+            if pod.is_some_and(|pod| pod.uid == claim.uid)
+                || self.seen_terminating.contains(&claim.uid)
+            {
                 missed.push((ip.name.clone(), None));
             } else if self
-                .absent
+                .missing_holders
                 .get(&ip.name)
                 .is_none_or(|(uid, _)| uid != &claim.uid)
             {
@@ -204,8 +206,8 @@ impl Facts {
         }
         for (name, uid) in missed {
             match uid {
-                None => self.clear_absent(&name),
-                Some(uid) => self.set_absent(&name, uid, begun),
+                None => self.clear_missing_holder(&name),
+                Some(uid) => self.set_missing_holder(&name, uid, begun),
             }
         }
     }
@@ -216,7 +218,7 @@ impl Facts {
         of: ReplicaSetUid,
         sets: Vec<ReplicaSet>,
         begun: Millis,
-    ) -> Touched {
+    ) -> Affected {
         let deployment = sets
             .iter()
             .find(|set| set.uid == of)
@@ -228,7 +230,7 @@ impl Facts {
             .chain(sets.iter().map(|set| &set.uid))
             .flat_map(|set| self.index.pods_of_set(set));
         let labels = of_sets.filter_map(|uid| self.pods.get(uid)?.pod.label.clone());
-        let touched = Touched::of(labels.collect());
+        let touched = Affected::of(labels.collect());
         for uid in before {
             self.forget_replica_set(&uid);
         }

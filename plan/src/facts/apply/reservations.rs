@@ -3,37 +3,37 @@
 use alloc::collections::BTreeSet;
 
 use crate::address::Address;
-use crate::facts::{Facts, Touched};
+use crate::facts::{Affected, Facts};
 use crate::names::Millis;
 use crate::objects::Reservation;
 
 impl Facts {
-    pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Touched {
+    pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Affected {
         let before = self.reservations.get(reservation.address);
         if before.is_some_and(|before| {
             before.uid == reservation.uid && before.version >= reservation.version
         }) {
-            return Touched::Nothing;
+            return Affected::Nothing;
         }
-        let mut touched = self.touched_by_reservation(&reservation);
+        let mut touched = self.affected_by_reservation(&reservation);
         for name in &touched {
             if let Some(memory) = self.memory.get_mut(name) {
                 memory.failures.news(now);
                 // It may have been written for a version of the IP that was not read yet.
-                memory.round = memory.round.max(now);
+                memory.last_write_at = memory.last_write_at.max(now);
             }
         }
         if let Some(before) = before {
-            touched.extend(self.touched_by_reservation(before));
+            touched.extend(self.affected_by_reservation(before));
         }
         self.reservations.insert(reservation);
-        Touched::of(touched)
+        Affected::of(touched)
     }
 
     /// Whose it was, and what may have its address now: also what found it taken by one that no watch shows.
-    pub(super) fn lose_reservation(&mut self, address: Address) -> Touched {
+    pub(super) fn lose_reservation(&mut self, address: Address) -> Affected {
         let mut touched = BTreeSet::new();
-        let waiting = self.touched_by_freed([address].into_iter());
+        let waiting = self.affected_by_freed([address].into_iter());
         for name in &waiting {
             let memory = self.memory.get_mut(name);
             if memory.is_some_and(|memory| memory.taken.remove(&address).is_some()) {
@@ -41,9 +41,9 @@ impl Facts {
             }
         }
         if let Some(gone) = self.reservations.remove(address) {
-            touched.extend(self.touched_by_reservation(&gone));
+            touched.extend(self.affected_by_reservation(&gone));
             touched.extend(waiting);
         }
-        Touched::of(touched)
+        Affected::of(touched)
     }
 }

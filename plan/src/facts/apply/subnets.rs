@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::super::subnet::OfInterest;
-use super::super::{Facts, Inventory, Touched};
+use super::super::{Affected, Facts, Inventory};
 use super::changed;
 use crate::address::Cidr;
 use crate::cloud::Interface;
@@ -13,7 +13,7 @@ use crate::names::{IpName, Millis, PodUid, SubnetId};
 use crate::outcome::Outcome;
 
 impl Facts {
-    pub(super) fn see_cidrs(&mut self, id: &SubnetId, cidrs: Vec<Cidr>, now: Millis) -> Touched {
+    pub(super) fn see_cidrs(&mut self, id: &SubnetId, cidrs: Vec<Cidr>, now: Millis) -> Affected {
         let unknown = cidrs.is_empty();
         let subnet = self.subnets.entry(id.clone()).or_default();
         let before = core::mem::replace(&mut subnet.cidrs, cidrs);
@@ -39,7 +39,7 @@ impl Facts {
         list: Vec<Interface>,
         begun: Millis,
         now: Millis,
-    ) -> Touched {
+    ) -> Affected {
         let not_agreed = self.not_agreed(id, now);
         let of_interest = OfInterest::to(self.ips.values());
         let inventory = Inventory::new(begun, list);
@@ -51,12 +51,12 @@ impl Facts {
             .filter_map(|ip| ip.status.claim.as_ref())
             .map(|claim| &claim.uid)
             .collect();
-        self.witnessed
+        self.seen_terminating
             .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
         self.forget_what_is_old(now);
         self.forget_replica_sets(now);
         self.note_ownerless(now);
-        Touched::Several(self.touched_by_inventory(id, &not_agreed))
+        Affected::Several(self.affected_by_inventory(id, &not_agreed))
     }
 
     /// What waits for it may have to say so.
@@ -65,15 +65,15 @@ impl Facts {
         id: &SubnetId,
         outcome: Outcome,
         now: Millis,
-    ) -> Touched {
+    ) -> Affected {
         let subnet = self.subnets.entry(id.clone()).or_default();
         let before = subnet.unserved();
         subnet.tried = Some(now);
         subnet.inventory_failed(id, outcome, now);
         if subnet.unserved() == before {
-            Touched::Nothing
+            Affected::Nothing
         } else {
-            self.touched_by_subnet(id)
+            self.affected_by_subnet(id)
         }
     }
 

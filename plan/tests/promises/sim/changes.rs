@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName};
-use mooring_plan::objects::{Block, Ip, Namespaces, Node, Wish};
+use mooring_plan::objects::{Block, DesiredIp, Ip, Namespaces, Node};
 use mooring_world::objects;
 
 use super::{Sim, address, instance_of};
@@ -104,25 +104,25 @@ impl Sim {
             .create_interface(&id.into(), Some(&instance_of(node)), Some(primary));
     }
 
-    pub fn ip(&mut self, name: &str, wished: &str) {
-        let wish = objects::wish(address(wished));
-        self.ip_wishing(name, wish);
+    pub fn ip(&mut self, name: &str, desired: &str) {
+        let desired = objects::desired(address(desired));
+        self.ip_wishing(name, desired);
     }
 
     pub fn ip_of_block(&mut self, name: &str, block: &str) {
-        let wish = Wish {
+        let desired = DesiredIp {
             block: Some(BlockName::from(block)),
             allowed_namespaces: Namespaces::All,
-            ..Wish::default()
+            ..DesiredIp::default()
         };
-        self.ip_wishing(name, wish);
+        self.ip_wishing(name, desired);
     }
 
-    pub fn ip_wishing(&mut self, name: &str, wish: Wish) {
+    pub fn ip_wishing(&mut self, name: &str, desired: DesiredIp) {
         let uid = self.kube.new_uid("ip");
         let ip = Ip {
             version: self.kube.bump(),
-            ..objects::ip(name, uid, wish)
+            ..objects::ip(name, uid, desired)
         };
         self.note(format!("IP {name} is created"));
         self.kube.ips.insert(ip.name.clone(), ip);
@@ -139,26 +139,26 @@ impl Sim {
             .unwrap_or_else(|| panic!("no IP {name}\n{}", self.story()))
     }
 
-    pub fn change_wish(&mut self, name: &str, change: impl FnOnce(&mut Wish)) {
-        self.note(format!("the wish of {name} is changed"));
+    pub fn change_spec(&mut self, name: &str, change: impl FnOnce(&mut DesiredIp)) {
+        self.note(format!("the spec of {name} is changed"));
         self.kube.change_ip(&IpName::from(name), None, |ip| {
-            let mut wish = ip.wish.clone().unwrap();
-            change(&mut wish);
-            if ip.wish != Ok(wish.clone()) {
+            let mut desired = ip.desired.clone().unwrap();
+            change(&mut desired);
+            if ip.desired != Ok(desired.clone()) {
                 ip.generation += 1;
             }
-            ip.wish = Ok(wish);
+            ip.desired = Ok(desired);
         });
     }
 
     /// `spec.address` is edited.
-    pub fn edit(&mut self, name: &str, wished: &str) {
-        self.change_wish(name, |wish| wish.address = Some(address(wished)));
+    pub fn edit(&mut self, name: &str, to: &str) {
+        self.change_spec(name, |desired| desired.address = Some(address(to)));
     }
 
     /// `spec.reassign: true`.
     pub fn allow_reassignment(&mut self, name: &str) {
-        self.change_wish(name, |wish| wish.reassign = Reassign::Allow);
+        self.change_spec(name, |desired| desired.reassign = Reassign::Allow);
     }
 
     pub fn delete_ip(&mut self, name: &str) {

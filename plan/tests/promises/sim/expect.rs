@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use mooring_plan::names::{InterfaceId, IpName};
-use mooring_plan::objects::{Hold, Ip};
+use mooring_plan::objects::{ClaimPhase, Ip};
 use mooring_plan::reason::Reason;
 use mooring_world::goal::AtRest;
 
@@ -39,7 +39,7 @@ impl Sim {
             .unwrap_or_else(|| panic!("nobody holds it\n{}", story()));
         let holder = self.the_pod(pod);
         assert_eq!(claim.uid, holder.uid, "another holds it\n{}", story());
-        let Hold::Recorded(target) = &claim.hold else {
+        let ClaimPhase::Recorded(target) = &claim.phase else {
             panic!("not recorded\n{}", story());
         };
         assert_eq!(Some(&target.node), holder.node.as_ref(), "{}", story());

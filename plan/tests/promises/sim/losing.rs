@@ -1,7 +1,7 @@
 //! Who has the address loses it in few cases, and never unread.
 
 use mooring_plan::names::Millis;
-use mooring_plan::objects::{Claim, Hold, Ip, IpStatus, Pod};
+use mooring_plan::objects::{Claim, ClaimPhase, Ip, IpStatus, Pod};
 use mooring_plan::step::StatusWrite;
 use mooring_world::queries::is_well;
 
@@ -21,13 +21,13 @@ impl Sim {
         let Some(claim) = &before.status.claim else {
             return;
         };
-        let same = |next: &Claim| next.uid == claim.uid && next.hold != Hold::Detaching;
+        let same = |next: &Claim| next.uid == claim.uid && next.phase != ClaimPhase::Detaching;
         let keeps = after.claim.as_ref().is_some_and(same);
-        if keeps || claim.hold == Hold::Detaching || before.deleting {
+        if keeps || claim.phase == ClaimPhase::Detaching || before.deleting {
             return;
         }
         // EC2 refused it: nobody had it there.
-        if what == StatusWrite::Return || after.refused != before.status.refused {
+        if what == StatusWrite::Revert || after.refused != before.status.refused {
             return;
         }
         let pod = self.kube.pod(&claim.pod, &claim.uid);

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{IpName, IpUid, Millis, NodeName, PodKey, PodUid};
-use mooring_plan::objects::{Hold, Ip, IpStatus, Pod};
+use mooring_plan::objects::{ClaimPhase, Ip, IpStatus, Pod};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Notice, Read, Regarding, Step, Write};
 use mooring_world::queries::explains;
@@ -139,7 +139,7 @@ impl Sim {
         match call {
             Call::Assign(interface, ..) => {
                 let claimed = sent.claim.as_ref().is_some_and(|claim| {
-                    matches!(&claim.hold, Hold::Claimed(target) if &target.place.interface == interface)
+                    matches!(&claim.phase, ClaimPhase::Claimed(target) if &target.place.interface == interface)
                 });
                 assert!(
                     claimed && sent.address == Some(address),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mooring_plan::engine::{Event, Work};
-use mooring_plan::facts::{Fact, Touched};
+use mooring_plan::facts::{Affected, Fact};
 use mooring_plan::names::{IpName, Millis};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Decision, Notice, Step, Write};
@@ -20,10 +20,10 @@ impl Controller {
             None => {
                 self.take(&format!("{fact:?}"), asked, now, |taker| {
                     match taker.facts_mut().apply(fact, begun, now) {
-                        Touched::Nothing => BTreeSet::new(),
-                        Touched::One(ip) => BTreeSet::from([ip]),
-                        Touched::Several(ips) => ips,
-                        Touched::All => taker.facts().ip_names().cloned().collect(),
+                        Affected::Nothing => BTreeSet::new(),
+                        Affected::One(ip) => BTreeSet::from([ip]),
+                        Affected::Several(ips) => ips,
+                        Affected::All => taker.facts().ip_names().cloned().collect(),
                     }
                 });
                 return;

@@ -2,10 +2,12 @@
 
 use mooring_plan::address::Address;
 use mooring_plan::names::{
-    BlockName, InstanceId, InterfaceId, Namespace, NodeName, Place, PodKey, PodUid, WorkloadUid,
+    BlockName, InstanceId, InterfaceId, InterfaceRef, Namespace, NodeName, PodKey, PodUid,
+    WorkloadUid,
 };
 use mooring_plan::objects::{
-    BlockStatus, Claim, Condition, Conditions, Hold, IpStatus, Previous, Refused, Target, Workload,
+    BlockStatus, Claim, ClaimPhase, Condition, Conditions, IpStatus, Previous, Refused, Target,
+    Workload,
 };
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Moved;
@@ -47,7 +49,7 @@ fn target() -> impl Strategy<Value = Target> {
     )
         .prop_map(|(node, interface, instance)| Target {
             node,
-            place: Place {
+            place: InterfaceRef {
                 interface,
                 instance,
             },
@@ -55,12 +57,12 @@ fn target() -> impl Strategy<Value = Target> {
 }
 
 fn claim() -> impl Strategy<Value = Claim> {
-    let hold = prop_oneof![
-        target().prop_map(Hold::Claimed),
-        target().prop_map(Hold::Recorded),
-        Just(Hold::Detaching),
+    let phase = prop_oneof![
+        target().prop_map(ClaimPhase::Claimed),
+        target().prop_map(ClaimPhase::Recorded),
+        Just(ClaimPhase::Detaching),
     ];
-    (pod(), hold).prop_map(|((pod, uid), hold)| Claim { pod, uid, hold })
+    (pod(), phase).prop_map(|((pod, uid), phase)| Claim { pod, uid, phase })
 }
 
 fn reason() -> impl Strategy<Value = Reason> {

@@ -1,7 +1,7 @@
 //! An `IP` whose status cannot be read.
 
 use mooring_plan::names::{IpName, ResourceVersion};
-use mooring_plan::objects::Says;
+use mooring_plan::objects::UnreadableReport;
 use serde_json::{Value, json};
 
 use super::{an_ip, at};
@@ -23,7 +23,7 @@ fn it_says_so_beside_what_others_say_and_leaves_the_rest_to_be_mended() {
     assert_eq!(known.version, ResourceVersion(42));
     assert_eq!(
         (known.problem.as_str(), known.says),
-        ("it is garbage", Says::Nothing)
+        ("it is garbage", UnreadableReport::Nothing)
     );
 
     let patch = unreadable_ip_patch(&broken, "mend it", &at(7)).unwrap();
@@ -34,7 +34,10 @@ fn it_says_so_beside_what_others_say_and_leaves_the_rest_to_be_mended() {
     // As it is then, and what is said again changes nothing.
     let after = with(&json!({"address": "garbage", "conditions": [theirs, said]}));
     let known = unreadable_ip(&after, String::new()).unwrap();
-    assert_eq!(known.says, Says::Unreadable("mend it".to_owned()));
+    assert_eq!(
+        known.says,
+        UnreadableReport::Unreadable("mend it".to_owned())
+    );
     assert_eq!(unreadable_ip_patch(&after, "mend it", &at(9)), Some(patch));
 }
 
@@ -44,7 +47,7 @@ fn a_status_that_is_no_object_is_left_as_it_is() {
     assert!(ip(&broken).is_err());
     assert_eq!(
         unreadable_ip(&broken, String::new()).unwrap().says,
-        Says::Mute
+        UnreadableReport::Mute
     );
     assert_eq!(unreadable_ip_patch(&broken, "mend it", &at(7)), None);
 }

@@ -5,7 +5,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::core::DynamicObject;
 use mooring::api::read;
 use mooring_plan::cloud::Reassign;
-use mooring_plan::objects::{Hold, Ip, IpStatus, MAX_PREVIOUS};
+use mooring_plan::objects::{ClaimPhase, Ip, IpStatus, MAX_PREVIOUS};
 use mooring_plan::step::Moved;
 use mooring_plan::step::{Call, StatusWrite};
 use serde_json::Value;
@@ -41,16 +41,16 @@ pub fn may_call(ip: &Ip, call: &Call) {
     let there = target.is_some_and(|target| &target.place.interface == call.interface());
     match call {
         Call::Assign(_, address, reassign) => {
-            let claim = status.claim.as_ref().map(|claim| &claim.hold);
+            let claim = status.claim.as_ref().map(|claim| &claim.phase);
             assert!(
                 there
                     && status.address == Some(*address)
-                    && !matches!(claim, Some(Hold::Detaching)),
+                    && !matches!(claim, Some(ClaimPhase::Detaching)),
                 "{call:?} without a claim: {ip:?}"
             );
-            let wished = ip.wish.as_ref().map(|wish| wish.reassign);
+            let desired = ip.desired.as_ref().map(|desired| desired.reassign);
             assert!(
-                *reassign == Reassign::Refuse || wished == Ok(Reassign::Allow),
+                *reassign == Reassign::Refuse || desired == Ok(Reassign::Allow),
                 "{call:?}: {ip:?}"
             );
         }

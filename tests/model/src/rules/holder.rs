@@ -2,7 +2,7 @@
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;
-use mooring_plan::objects::{Claim, Controller, Hold, Ip, IpStatus, Pod};
+use mooring_plan::objects::{Claim, ClaimPhase, Controller, Ip, IpStatus, Pod};
 use mooring_plan::step::{StatusWrite, Write};
 use mooring_world::kube::Kube;
 use mooring_world::queries::is_well;
@@ -120,15 +120,15 @@ pub fn written(
         .status
         .claim
         .as_ref()
-        .filter(|claim| claim.hold != Hold::Detaching)
+        .filter(|claim| claim.phase != ClaimPhase::Detaching)
     else {
         return Ok(());
     };
     not_needlessly(state, ip, claim, after)?;
-    let stays = |next: &Claim| next.uid == claim.uid && next.hold != Hold::Detaching;
+    let stays = |next: &Claim| next.uid == claim.uid && next.phase != ClaimPhase::Detaching;
     // After a refusal of EC2 the pod did not have the address.
     let refused =
-        *what == StatusWrite::Return || after.refused != ip.status.refused && !claim.recorded();
+        *what == StatusWrite::Revert || after.refused != ip.status.refused && !claim.recorded();
     if ip.deleting || refused || after.claim.as_ref().is_some_and(stays) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! What must be true when a call of EC2 is sent.
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::objects::{Hold, Ip};
+use mooring_plan::objects::{ClaimPhase, Ip};
 use mooring_plan::step::Call;
 use mooring_world::queries::explains;
 
@@ -15,8 +15,8 @@ pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<
     match call {
         Call::Assign(interface, _, reassign) => {
             let claim = ip.status.claim.as_ref();
-            let target = claim.and_then(|claim| match &claim.hold {
-                Hold::Claimed(target) => Some((claim, target)),
+            let target = claim.and_then(|claim| match &claim.phase {
+                ClaimPhase::Claimed(target) => Some((claim, target)),
                 _ => None,
             });
             let Some((claim, target)) = target.filter(|_| ip.status.address == Some(address))
@@ -35,11 +35,11 @@ pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<
             require(bound, Rule::S2, || {
                 format!("{} was never bound to {target:?}", claim.uid)
             })?;
-            let wish = ip
-                .wish
+            let desired = ip
+                .desired
                 .as_ref()
-                .map_or(Reassign::Refuse, |wish| wish.reassign);
-            let allowed = *reassign == Reassign::Refuse || wish == Reassign::Allow;
+                .map_or(Reassign::Refuse, |desired| desired.reassign);
+            let allowed = *reassign == Reassign::Refuse || desired == Reassign::Allow;
             require(allowed, Rule::S4, || {
                 format!("{call:?}, and the wish does not allow it")
             })?;

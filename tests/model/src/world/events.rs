@@ -33,7 +33,7 @@ pub enum Event {
     /// The IP is deleted.
     IpDeleted(IpName),
     /// A user writes an unrelated annotation on the IP.
-    Touched(IpName),
+    Affected(IpName),
     /// A `ReplicaSet` gets this revision and this number of replicas.
     Revised(String, u64, u64),
     /// A person puts an address on an interface.
@@ -91,16 +91,16 @@ impl Event {
             Self::Edited(name, address) => {
                 kube.change_ip(name, None, |ip| {
                     ip.generation += 1;
-                    ip.wish = ip.wish.clone().map(|mut wish| {
-                        wish.address = Some(*address);
-                        wish
+                    ip.desired = ip.desired.clone().map(|mut desired| {
+                        desired.address = Some(*address);
+                        desired
                     });
                 });
             }
             Self::IpDeleted(name) => {
                 kube.change_ip(name, None, |ip| ip.deleting = true);
             }
-            Self::Touched(name) => {
+            Self::Affected(name) => {
                 kube.change_ip(name, None, |ip| {
                     ip.version = ResourceVersion(ip.version.0 + 1);
                 });

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::kinds::{Kind, Trait};
-use super::objects::{Objects, Place, Written};
+use super::objects::{InterfaceRef, Objects, Written};
 use super::refusal::Refusal;
 use super::write::{count, finalizers};
 
 impl Objects {
-    pub(super) fn delete(&mut self, place: Place<'_>, options: &Value) -> Result<Written, Refusal> {
+    pub(super) fn delete(
+        &mut self,
+        place: InterfaceRef<'_>,
+        options: &Value,
+    ) -> Result<Written, Refusal> {
         let kind = place.kind;
         let before = self.get(place)?;
         let meta = &before.value["metadata"];
@@ -45,7 +49,7 @@ impl Objects {
     }
 }
 
-fn preconditions(place: Place<'_>, meta: &Value, wanted: &Value) -> Result<(), Refusal> {
+fn preconditions(place: InterfaceRef<'_>, meta: &Value, wanted: &Value) -> Result<(), Refusal> {
     for (field, name, then) in [
         ("uid", "UID", "deleted and then recreated"),
         ("resourceVersion", "ResourceVersion", "modified"),
@@ -93,7 +97,7 @@ fn grace(kind: &Kind, object: &Value, options: &Value) -> u64 {
         .unwrap_or(30)
 }
 
-fn deleted(place: Place<'_>, meta: &Value) -> Value {
+fn deleted(place: InterfaceRef<'_>, meta: &Value) -> Value {
     let kind = place.kind;
     let mut details = json!({"name": place.name, "kind": kind.plural, "uid": meta["uid"]});
     if !kind.group.is_empty() {

@@ -33,13 +33,13 @@ pub(super) struct Objects {
 
 /// Which object a request is about.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct InterfaceRef<'a> {
     pub(super) kind: &'static Kind,
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
 }
 
-impl Place<'_> {
+impl InterfaceRef<'_> {
     pub(super) fn key(&self) -> Key {
         Key::new(self.kind, self.namespace, self.name)
     }
@@ -54,7 +54,7 @@ impl Objects {
         }
     }
 
-    pub(super) fn get(&self, place: Place<'_>) -> Result<Arc<Object>, Refusal> {
+    pub(super) fn get(&self, place: InterfaceRef<'_>) -> Result<Arc<Object>, Refusal> {
         let found = self.store.get(&place.key());
         found
             .cloned()
@@ -110,7 +110,7 @@ impl Objects {
 
     pub(super) fn replace(
         &mut self,
-        place: Place<'_>,
+        place: InterfaceRef<'_>,
         part: Part,
         object: Value,
     ) -> Result<Written, Refusal> {
@@ -144,7 +144,7 @@ impl Objects {
 
     pub(super) fn patch(
         &mut self,
-        place: Place<'_>,
+        place: InterfaceRef<'_>,
         part: Part,
         how: PatchKind,
         patch: &Value,
@@ -155,7 +155,11 @@ impl Objects {
     }
 
     /// Assigns a pod to a node, as a scheduler does.
-    pub(super) fn bind(&mut self, place: Place<'_>, binding: &Value) -> Result<Written, Refusal> {
+    pub(super) fn bind(
+        &mut self,
+        place: InterfaceRef<'_>,
+        binding: &Value,
+    ) -> Result<Written, Refusal> {
         let before = self.get(place)?;
         let mut pod = Value::clone(&before.value);
         if !pod["metadata"]["deletionTimestamp"].is_null() {
@@ -182,7 +186,7 @@ impl Objects {
 
     fn update(
         &mut self,
-        place: Place<'_>,
+        place: InterfaceRef<'_>,
         part: Part,
         before: &Arc<Object>,
         object: Value,
@@ -212,8 +216,8 @@ impl Objects {
     }
 }
 
-fn mismatch(place: Place<'_>, asked: &str, found: &str) -> Refusal {
-    let Place {
+fn mismatch(place: InterfaceRef<'_>, asked: &str, found: &str) -> Refusal {
+    let InterfaceRef {
         kind,
         namespace,
         name,

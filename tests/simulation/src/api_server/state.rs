@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::clock::Clock;
 use super::gate::{Entry, Fate, Gate, Outcome, RequestInfo, Verb};
 use super::kinds::{Kind, Trait};
-use super::objects::{Objects, Place, Written};
+use super::objects::{InterfaceRef, Objects, Written};
 use super::read::{Asked, partial};
 use super::refusal::Refusal;
 use super::request::Request;
@@ -116,7 +116,7 @@ impl State {
 
     fn attempt(&mut self, request: &Request) -> Result<(Answer, Arc<Value>), Refusal> {
         let (info, kind) = (&request.info, request.kind()?);
-        let place = Place {
+        let place = InterfaceRef {
             kind,
             namespace: &info.namespace,
             name: &info.name,
@@ -154,7 +154,7 @@ impl State {
         Ok(written(done, request.metadata_only()))
     }
 
-    fn get(&self, request: &Request, place: Place<'_>) -> Result<Written, Refusal> {
+    fn get(&self, request: &Request, place: InterfaceRef<'_>) -> Result<Written, Refusal> {
         let store = &self.objects.store;
         let asked = request.asked(place.kind)?.version;
         let version = store.version_for(asked, false, self.staleness)?;

@@ -25,7 +25,7 @@ const LATELY: Duration = Duration::from_mins(1);
 const SEEN: Duration = Duration::from_secs(30);
 
 /// The holder and the place in the status of an IP.
-struct Hold<'a> {
+struct ClaimPhase<'a> {
     claimed: bool,
     recorded: bool,
     pod: &'a str,
@@ -34,7 +34,7 @@ struct Hold<'a> {
     interface: &'a str,
 }
 
-impl<'a> Hold<'a> {
+impl<'a> ClaimPhase<'a> {
     fn of(ip: &'a Value) -> Self {
         Self {
             claimed: ip["status"]["claimed"] == true,
@@ -88,7 +88,7 @@ pub(super) fn written(
 
 /// A recorded claim leaves its pod only for a reason.
 fn left(replay: &Replay<'_>, before: &Value, after: &Value, now: Duration) -> Verdict {
-    let (had, has) = (Hold::of(before), Hold::of(after));
+    let (had, has) = (ClaimPhase::of(before), ClaimPhase::of(after));
     let stays = has.placed() && has.pod == had.pod;
     if !had.recorded || stays || !after["metadata"]["deletionTimestamp"].is_null() {
         return Ok(());
@@ -123,7 +123,7 @@ fn left(replay: &Replay<'_>, before: &Value, after: &Value, now: Duration) -> Ve
 
 /// A holder's address is changed for no other that a stranger has, as long as that can have been seen.
 fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verdict {
-    let (had, has) = (Hold::of(before), Hold::of(after));
+    let (had, has) = (ClaimPhase::of(before), ClaimPhase::of(after));
     let edited = had.recorded && has.claimed && address(before) != address(after);
     let Some(new) = address(after).parse::<Ipv4Addr>().ok().filter(|_| edited) else {
         return Ok(());
@@ -165,7 +165,7 @@ fn given(
     after: &Value,
     now: Duration,
 ) -> Verdict {
-    let (had, has) = (Hold::of(before), Hold::of(after));
+    let (had, has) = (ClaimPhase::of(before), ClaimPhase::of(after));
     if !has.placed() || had.claimed && had.pod == has.pod {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use crate::chance::Chance;
-use crate::world::{Health, Kind, Wish, World};
+use crate::world::{DesiredIp, Health, Kind, World};
 
 /// The block that is always there.
 pub(super) const PUBLIC: &str = "public";
@@ -72,7 +72,7 @@ impl Actions {
     fn renew(&mut self, world: &mut World) {
         world.renew_blocks();
         for (name, block) in world.gone() {
-            let address = self.wished(world, &block);
+            let address = self.desired(world, &block);
             let reassign = self.chance.one_in(2);
             world.want(&name, &block, address, reassign);
             world.restart_pods_of(&name);
@@ -113,9 +113,9 @@ impl Actions {
                 self.then(world, 20, 90, Later::StrangersLeave);
             }
             18 | 19 => {
-                let names: Vec<(String, Wish)> = world.wishes.clone().into_iter().collect();
-                if let Some((name, wish)) = self.chance.pick(&names).cloned() {
-                    let address = self.address(world, &wish.block);
+                let names: Vec<(String, DesiredIp)> = world.wishes.clone().into_iter().collect();
+                if let Some((name, desired)) = self.chance.pick(&names).cloned() {
+                    let address = self.address(world, &desired.block);
                     world.edit(&name, address);
                 }
             }
@@ -151,7 +151,7 @@ impl Actions {
     }
 
     /// A random address of a block, or none.
-    pub(super) fn wished(&mut self, world: &World, block: &str) -> Option<Ipv4Addr> {
+    pub(super) fn desired(&mut self, world: &World, block: &str) -> Option<Ipv4Addr> {
         // In the block with too few addresses, no IP asks for a specific address.
         (block != FULL && self.chance.one_in(2)).then(|| self.address(world, block))
     }

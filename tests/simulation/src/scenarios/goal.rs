@@ -130,13 +130,13 @@ pub fn goal_reached_and_clean(world: &World) -> Result<(), String> {
 
 /// Is the address of the IP in use elsewhere, or are all addresses of its block in use?
 fn taken(world: &World, ips: &[Arc<Value>], ip: &Value) -> bool {
-    let wished = &ip["spec"]["address"];
+    let desired = &ip["spec"]["address"];
     let had = |address: &Value| {
         let mut others = ips.iter().map(|other| &other["status"]["address"]);
         others.any(|other| other == address)
     };
-    if !wished.is_null() {
-        return had(wished) || is_kept(world, wished.as_str().unwrap_or_default());
+    if !desired.is_null() {
+        return had(desired) || is_kept(world, desired.as_str().unwrap_or_default());
     }
     let Some(range) = world.blocks.get(text(ip, "/spec/block")) else {
         return false;

@@ -52,7 +52,7 @@ pub(super) fn set_up(simulation: &mut Simulation, actions: &mut Actions) {
         world.join(name);
     }
     let blocks = make_blocks(world);
-    let mut wished: Vec<&str> = Vec::new();
+    let mut desired: Vec<&str> = Vec::new();
     let count = simulation.chance.between(2, 5);
     for number in 0..count {
         let block = if number == 0 {
@@ -60,14 +60,14 @@ pub(super) fn set_up(simulation: &mut Simulation, actions: &mut Actions) {
         } else {
             simulation.chance.pick(&blocks).expect("some")
         };
-        wished.push(block);
+        desired.push(block);
     }
     if world.shape.full {
-        wished.extend([FULL; 5]);
+        desired.extend([FULL; 5]);
     }
-    for (number, block) in wished.into_iter().enumerate() {
+    for (number, block) in desired.into_iter().enumerate() {
         let name = format!("ip-{number}");
-        let address = actions.wished(world, block);
+        let address = actions.desired(world, block);
         let reassign = simulation.chance.one_in(2);
         world.want(&name, block, address, reassign);
         let kinds = [

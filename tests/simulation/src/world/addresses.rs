@@ -12,7 +12,7 @@ use super::World;
 
 /// An IP that a user wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct DesiredIp {
     /// Its block.
     pub block: String,
     /// It is deleted.
@@ -74,8 +74,8 @@ impl World {
 
     /// Users want nothing of that block any more.
     pub fn empty_block(&mut self, block: &str) {
-        let of = |wish: &Wish| wish.block == block && !wish.deleting;
-        let wishes = self.wishes.iter().filter(|(_, wish)| of(wish));
+        let of = |desired: &DesiredIp| desired.block == block && !desired.deleting;
+        let wishes = self.wishes.iter().filter(|(_, desired)| of(desired));
         let names: Vec<String> = wishes.map(|(name, _)| name.clone()).collect();
         for name in names {
             self.unwant(&name);
@@ -104,11 +104,11 @@ impl World {
         });
         match self.cluster.create("ips", ip) {
             Ok(_) => {
-                let wish = Wish {
+                let desired = DesiredIp {
                     block: block.to_owned(),
                     deleting: false,
                 };
-                self.wishes.insert(name.to_owned(), wish);
+                self.wishes.insert(name.to_owned(), desired);
                 self.say(format!(
                     "IP {name} is wanted at {address:?}, reassign: {reassign}"
                 ));
@@ -134,22 +134,25 @@ impl World {
     /// A user does not want an IP any more.
     pub fn unwant(&mut self, name: &str) {
         self.cluster.delete("ips", "", name, None);
-        if let Some(wish) = self.wishes.get_mut(name) {
-            wish.deleting = true;
+        if let Some(desired) = self.wishes.get_mut(name) {
+            desired.deleting = true;
         }
         self.say(format!("IP {name} is told to go"));
     }
 
     /// The deleted IPs that are gone and can be created again, because their block exists: name and block.
     pub fn gone(&mut self) -> Vec<(String, String)> {
-        let gone = |name: &str, wish: &Wish| {
-            wish.deleting
-                && !self.leaving.contains(&wish.block)
+        let gone = |name: &str, desired: &DesiredIp| {
+            desired.deleting
+                && !self.leaving.contains(&desired.block)
                 && self.cluster.get("ips", "", name).is_none()
         };
-        let wishes = self.wishes.iter().filter(|(name, wish)| gone(name, wish));
+        let wishes = self
+            .wishes
+            .iter()
+            .filter(|(name, desired)| gone(name, desired));
         let gone: Vec<(String, String)> = wishes
-            .map(|(name, wish)| (name.clone(), wish.block.clone()))
+            .map(|(name, desired)| (name.clone(), desired.block.clone()))
             .collect();
         for (name, _) in &gone {
             self.wishes.remove(name);

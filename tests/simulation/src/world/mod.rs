@@ -22,7 +22,7 @@ use crate::chance::Chance;
 use crate::cloud::Cloud;
 use crate::log::Log;
 
-pub use addresses::{Range, Wish};
+pub use addresses::{DesiredIp, Range};
 pub use cluster::Cluster;
 pub use machines::{Health, KEPT, Machine, PLUGINS};
 pub use pod::Pod;
@@ -49,7 +49,7 @@ pub struct World {
     /// The workloads of the users.
     pub workloads: Vec<Workload>,
     /// The IPs that users want, by name.
-    pub wishes: BTreeMap<String, Wish>,
+    pub wishes: BTreeMap<String, DesiredIp>,
     /// The blocks by name.
     pub blocks: BTreeMap<String, Range>,
     /// The blocks that were deleted, and will be created again.

@@ -3,7 +3,7 @@
 use mooring::api::read;
 use mooring_plan::facts::{Fact, WriteOutcome, Written};
 use mooring_plan::names::{IpName, ResourceVersion};
-use mooring_plan::objects::{Gate, Reservation, Says};
+use mooring_plan::objects::{Gate, Reservation, UnreadableReport};
 use mooring_plan::step::Write;
 
 use super::super::promises::{may_write, time, with_status};
@@ -79,7 +79,7 @@ impl Play {
             | Write::RemoveFinalizer(..)
             | Write::DropTakeFrom(..)
             | Write::Status(..)
-            | Write::SayUnreadable(..) => {}
+            | Write::ReportUnreadable(..) => {}
         }
         self.written_ip(name, write)
     }
@@ -91,7 +91,7 @@ impl Play {
         | Write::RemoveFinalizer(_, guard)
         | Write::DropTakeFrom(_, guard)
         | Write::Status(_, guard, ..)
-        | Write::SayUnreadable(_, guard, _)) = write
+        | Write::ReportUnreadable(_, guard, _)) = write
         else {
             return None;
         };
@@ -125,11 +125,11 @@ impl Play {
                 *object = with_status(object, status);
                 assert_eq!(&read::ip(object).unwrap().status, status, "{what:?}");
             }
-            Write::SayUnreadable(_, _, message) => {
+            Write::ReportUnreadable(_, _, message) => {
                 let patch = read::unreadable_ip_patch(object, message, &time()).unwrap();
                 json_patch::merge(&mut object.data, &patch);
                 let says = read::unreadable_ip(object, String::new()).unwrap().says;
-                assert_eq!(says, Says::Unreadable(message.clone()));
+                assert_eq!(says, UnreadableReport::Unreadable(message.clone()));
             }
             _ => return None,
         }

@@ -14,7 +14,7 @@ use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Step, Write};
 
 /// The next step of an IP that nobody holds.
-pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
+pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
     if let Some(next) = world.silence_others(None) {
         return next;
@@ -27,7 +27,7 @@ pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
     }
     let unreserved = match ip.status.address {
         None => first(world),
-        Some(address) => match world.keep(address) {
+        Some(address) => match world.ensure_reserved(address) {
             Ok(()) => world.edited_while_free(),
             // It went to somebody else: an edit is the way out.
             Err(lost @ Unreserved::Trouble(..)) => match world.edited_while_free() {
@@ -54,7 +54,7 @@ pub(crate) fn free(world: &World<'_>, notices: &mut Notices) -> Next {
         Some(address) if world.own_reservation(address).is_some() => {
             assign_to_somebody(world, address, reserved, notices)
         }
-        _ => world.say(reserved, &Attachment::Unclaimed),
+        _ => world.write_conditions(reserved, &Attachment::Unclaimed),
     };
     next.or(|| later).or(|| upkeep)
 }
@@ -83,7 +83,9 @@ fn assign_to_somebody(
     if let Some(on) = foreign.filter(|on| known && !world.may_take_from(address, on)) {
         let trouble = super::trouble::foreign(world, address, on);
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-        return world.say(reserved, &Attachment::Kept(trouble)).or(|| later);
+        return world
+            .write_conditions(reserved, &Attachment::Kept(trouble))
+            .or(|| later);
     }
     match candidate {
         Some(candidate) if location.fresh => {
@@ -107,7 +109,9 @@ fn assign_to_somebody(
             if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {
                 return Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version));
             }
-            world.say(reserved, &Attachment::Unclaimed).or(|| later)
+            world
+                .write_conditions(reserved, &Attachment::Unclaimed)
+                .or(|| later)
         }
     }
 }
@@ -127,7 +131,7 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
         .next()
         .or_else(|| listed.and_then(|(_, list)| list.first()));
     match (reservation, listed) {
-        (Some(reservation), _) => match world.off_for_good(reservation.address) {
+        (Some(reservation), _) => match world.confirm_unassigned_for_good(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
             Err(Next::Do(Step::Call(call), _)) => call_or_say(world, call, Ok(()), notices),
             // Whatever it waits for, an inventory tells.
@@ -139,16 +143,16 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
     }
 }
 
-/// The first reservation: the address that is wished, or the lowest free one.
+/// The first reservation: the address that the spec names, or the lowest free one.
 fn first(world: &World<'_>) -> Result<(), Unreserved> {
     let block = world.wished_block()?;
     let (spec, subnet) = world.usable_block(block)?;
-    let wish = world
+    let desired = world
         .ip
-        .wish
+        .desired
         .as_ref()
         .map_err(|why| Unreserved::trouble(Reason::Invalid, why.clone()))?;
-    let address = match wish.address {
+    let address = match desired.address {
         Some(address) => address,
         None => allocate(world, block, spec, subnet)?,
     };

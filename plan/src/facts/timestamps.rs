@@ -18,7 +18,7 @@ impl Facts {
     /// When reads were begun, and writes before them answered: which was first decides what is fresh.
     pub fn each_moment_of_reads(&mut self, change: &mut impl FnMut(&mut Millis)) {
         for memory in self.memory.values_mut() {
-            change(&mut memory.round);
+            change(&mut memory.last_write_at);
         }
         let reads = &mut self.reads;
         for (at, _) in reads.pods.values_mut() {
@@ -89,7 +89,7 @@ impl Facts {
         for (at, _) in self.instances.values_mut() {
             change(at);
         }
-        for (_, at) in self.absent.values_mut() {
+        for (_, at) in self.missing_holders.values_mut() {
             change(at);
         }
         self.missed.values_mut().for_each(&mut *change);
@@ -161,8 +161,8 @@ impl Facts {
             if !memory.assign_may_land(now) {
                 memory.unanswered = None;
             }
-            if oldest.is_none_or(|oldest| oldest >= memory.round) {
-                memory.round = Millis(0);
+            if oldest.is_none_or(|oldest| oldest >= memory.last_write_at) {
+                memory.last_write_at = Millis(0);
             }
         }
     }

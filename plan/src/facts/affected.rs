@@ -6,11 +6,11 @@ use alloc::collections::BTreeSet;
 use super::{Facts, NodeSeen};
 use crate::address::Address;
 use crate::names::{BlockName, InstanceId, InterfaceId, IpName, Millis, NodeName, SubnetId};
-use crate::objects::{Block, Hold, Ip, Pod, Reservation};
+use crate::objects::{Block, ClaimPhase, Ip, Pod, Reservation};
 
 /// What a fact may change the decisions of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Touched {
+pub enum Affected {
     /// Nothing: it said what was known.
     Nothing,
     /// One IP.
@@ -21,7 +21,7 @@ pub enum Touched {
     All,
 }
 
-impl Touched {
+impl Affected {
     /// Either is touched.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -55,7 +55,7 @@ impl Touched {
 impl Facts {
     /// Claimed for the Node, with a pod there, or with one that waits for a node; and so for the others that
     /// name the instance that it names or named, since one of them is believed.
-    pub(super) fn touched_by_node(
+    pub(super) fn affected_by_node(
         &self,
         name: &NodeName,
         before: Option<&NodeSeen>,
@@ -74,7 +74,7 @@ impl Facts {
     }
 
     /// A slot of the interface may be free: whose pods wait on its machine.
-    pub(super) fn touched_by_room(&self, interface: &InterfaceId) -> BTreeSet<IpName> {
+    pub(super) fn affected_by_room(&self, interface: &InterfaceId) -> BTreeSet<IpName> {
         let shown = self
             .subnets
             .values()
@@ -96,7 +96,7 @@ impl Facts {
     }
 
     /// Labelled for the IP, or named by it.
-    pub(super) fn touched_by_pod(&self, pod: &Pod) -> BTreeSet<IpName> {
+    pub(super) fn affected_by_pod(&self, pod: &Pod) -> BTreeSet<IpName> {
         self.index
             .ips_naming(&pod.key)
             .chain(&pod.label)
@@ -105,7 +105,7 @@ impl Facts {
     }
 
     /// The IPs that it names, and those that its address matters to.
-    pub(super) fn touched_by_reservation(&self, held: &Reservation) -> BTreeSet<IpName> {
+    pub(super) fn affected_by_reservation(&self, held: &Reservation) -> BTreeSet<IpName> {
         let uids = held.label.iter().chain(&held.owner);
         let named = uids.filter_map(|uid| self.index.ip_of_uid(uid));
         let parent = held
@@ -116,8 +116,8 @@ impl Facts {
         named.chain(parent).chain(about).cloned().collect()
     }
 
-    /// These addresses are nobody's any more: who wishes one of them, or any that is free.
-    pub(super) fn touched_by_freed(
+    /// These addresses are free now: the IPs that ask for one of them, or for any that is free.
+    pub(super) fn affected_by_freed(
         &self,
         freed: impl Iterator<Item = Address>,
     ) -> BTreeSet<IpName> {
@@ -128,33 +128,37 @@ impl Facts {
             .collect()
     }
 
-    /// Status and finalizer of a block are its own affair; the rest may matter to what lies in it, wishes it
+    /// Status and finalizer of a block concern no IP; the rest may matter to what lies in it, asks for it
     /// or may lie in any.
-    pub(super) fn touched_by_block(
+    pub(super) fn affected_by_block(
         &self,
         before: Option<&Block>,
         after: Option<&Block>,
-    ) -> Touched {
+    ) -> Affected {
         if before == after {
-            return Touched::Nothing;
+            return Affected::Nothing;
         }
         if let Some((before, after)) = before.zip(after)
             && before.spec == after.spec
             && before.deleting == after.deleting
             && before.release_brake == after.release_brake
         {
-            return Touched::Several(BTreeSet::new());
+            return Affected::Several(BTreeSet::new());
         }
         let name = before.or(after).map(|block| &block.name);
         let concerns = |ip: &&Ip| {
-            let wished = ip.wish.as_ref().ok().and_then(|wish| wish.block.as_ref());
-            ip.status.block.as_ref() == name || wished.is_some() && wished == name || !settled(ip)
+            let desired = ip
+                .desired
+                .as_ref()
+                .ok()
+                .and_then(|desired| desired.block.as_ref());
+            ip.status.block.as_ref() == name || desired.is_some() && desired == name || !settled(ip)
         };
-        Touched::Several(self.names_of(concerns))
+        Affected::Several(self.names_of(concerns))
     }
 
     /// What lies in a block of the subnet, or may.
-    pub(super) fn touched_by_subnet(&self, id: &SubnetId) -> Touched {
+    pub(super) fn affected_by_subnet(&self, id: &SubnetId) -> Affected {
         let of_subnet = |block: &BlockName| {
             let spec = self
                 .blocks
@@ -163,7 +167,7 @@ impl Facts {
             spec.is_some_and(|spec| &spec.subnet == id)
         };
         let concerns = |ip: &&Ip| ip.status.block.as_ref().is_some_and(of_subnet) || !settled(ip);
-        Touched::Several(self.names_of(concerns))
+        Affected::Several(self.names_of(concerns))
     }
 
     fn names_of(&self, which: impl Fn(&&Ip) -> bool) -> BTreeSet<IpName> {
@@ -184,7 +188,7 @@ impl Facts {
 
     /// Those about which it is not agreed, or was not before; and those that wait for something that an
     /// inventory may have to do with.
-    pub(super) fn touched_by_inventory(
+    pub(super) fn affected_by_inventory(
         &self,
         id: &SubnetId,
         not_agreed: &BTreeSet<IpName>,
@@ -194,7 +198,7 @@ impl Facts {
         })
     }
 
-    /// Does it lie in a block of another subnet, and wish nothing else?
+    /// Does it lie in a block of another subnet, and ask for nothing else?
     fn lies_elsewhere(&self, id: &SubnetId, ip: &Ip) -> bool {
         let block = ip.status.block.as_ref().filter(|_| settled(ip));
         let block = block.and_then(|name| self.blocks.get(name));
@@ -216,7 +220,7 @@ impl Facts {
             || status.refused.is_some()
             || !ready.is_some_and(|said| said.status)
             || !self.memory.get(&ip.name).is_some_and(super::Memory::rests)
-            || self.absent.contains_key(&ip.name)
+            || self.missing_holders.contains_key(&ip.name)
             || !self
                 .reservations
                 .of(&ip.uid)
@@ -226,13 +230,17 @@ impl Facts {
             return false;
         }
         let mut pods = self.pods_of.get(&ip.name).into_iter().flatten();
-        match status.claim.as_ref().map(|claim| (&claim.uid, &claim.hold)) {
+        match status
+            .claim
+            .as_ref()
+            .map(|claim| (&claim.uid, &claim.phase))
+        {
             None => pods.next().is_none() && place.is_none(),
-            Some((holder, Hold::Recorded(target))) => {
+            Some((holder, ClaimPhase::Recorded(target))) => {
                 let there = (&target.place.interface, Some(&target.place.instance));
                 pods.all(|uid| uid == holder) && place == Some(there)
             }
-            Some((_, Hold::Claimed(_) | Hold::Detaching)) => false,
+            Some((_, ClaimPhase::Claimed(_) | ClaimPhase::Detaching)) => false,
         }
     }
 
@@ -255,10 +263,12 @@ impl Facts {
     }
 }
 
-/// Does it wish what it has?
+/// Does it ask for what it has?
 fn settled(ip: &Ip) -> bool {
-    let Ok(wish) = &ip.wish else { return false };
+    let Ok(desired) = &ip.desired else {
+        return false;
+    };
     ip.status.address.is_some()
-        && (wish.address.is_none() || wish.address == ip.status.address)
-        && (wish.block.is_none() || wish.block == ip.status.block)
+        && (desired.address.is_none() || desired.address == ip.status.address)
+        && (desired.block.is_none() || desired.block == ip.status.block)
 }

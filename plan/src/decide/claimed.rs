@@ -8,7 +8,7 @@ use super::refused::{give_up, refused_for_good};
 use super::trouble::{call_or_say, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::cloud::Reassign;
-use crate::objects::{Claim, Hold, Pod, Target};
+use crate::objects::{Claim, ClaimPhase, Pod, Target};
 use crate::reason::Reason;
 use crate::step::{Call, StatusWrite};
 
@@ -19,14 +19,14 @@ pub(crate) fn claimed(
     target: &Target,
     notices: &mut Notices,
 ) -> Next {
-    if let Some(next) = world.silence(claim) {
+    if let Some(next) = world.close_stale_gates(claim) {
         return next;
     }
     if world.ip.deleting {
-        return super::detach::begin(world, claim, notices);
+        return super::detaching::begin(world, claim, notices);
     }
     // It may be lost by failover before it was ever attached.
-    super::held::unless_lost(world, claim, target, notices, |holder, notices| {
+    super::recorded::unless_lost(world, claim, target, notices, |holder, notices| {
         on_its_way(world, claim, target, holder, notices)
     })
 }
@@ -61,7 +61,7 @@ fn on_its_way(
         return unseen(world, reserved, notices);
     }
     // Nothing is recorded, called or taken off for a place that there is no more.
-    if super::held::on_another_machine(world, holder, target) || !there(world, target) {
+    if super::recorded::on_another_machine(world, holder, target) || !there(world, target) {
         return elsewhere(world, claim, holder, target, notices);
     }
     match &location.on {
@@ -86,7 +86,7 @@ fn on_its_way(
         Some(on) => {
             let trouble = foreign(world, address, on);
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-            world.say(reserved, &Attachment::Kept(trouble))
+            world.write_conditions(reserved, &Attachment::Kept(trouble))
         }
         None => {
             let call = Call::Assign(target.place.interface.clone(), address, Reassign::Refuse);
@@ -137,7 +137,7 @@ pub(crate) fn elsewhere(
                 ),
             );
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-            world.say(Ok(()), &Attachment::Kept(trouble))
+            world.write_conditions(Ok(()), &Attachment::Kept(trouble))
         }
     }
 }
@@ -157,7 +157,7 @@ fn record(world: &World<'_>, claim: &Claim, target: &Target, holder: &Pod) -> Ne
     status.claim = Some(Claim {
         pod: holder.key.clone(),
         uid: claim.uid.clone(),
-        hold: Hold::Recorded(target.clone()),
+        phase: ClaimPhase::Recorded(target.clone()),
     });
     // The losers of this claim were told; the target explains itself.
     status.previous.retain(|entry| {

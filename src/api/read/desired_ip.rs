@@ -3,14 +3,14 @@
 use mooring_plan::address::{Address, ParseError, parse_address};
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::BlockName;
-use mooring_plan::objects::Wish;
+use mooring_plan::objects::DesiredIp;
 
 use super::namespaces;
 use crate::api::IpSpec;
 
 /// A spec of an `IP` that cannot be read. Each says what to write instead.
 #[derive(Debug, thiserror::Error)]
-pub enum UnreadableWish {
+pub enum UnreadableSpec {
     /// The address is not IPv4 text in canonical form.
     #[error("spec.address: {0}")]
     Address(ParseError),
@@ -23,18 +23,18 @@ pub enum UnreadableWish {
 ///
 /// # Errors
 /// Its address cannot be read, or it names neither an address nor a block.
-pub fn wish(spec: &IpSpec) -> Result<Wish, UnreadableWish> {
+pub fn desired(spec: &IpSpec) -> Result<DesiredIp, UnreadableSpec> {
     let address = spec.address.as_deref().map(parse_address).transpose();
-    let address = address.map_err(UnreadableWish::Address)?;
+    let address = address.map_err(UnreadableSpec::Address)?;
     let block = spec
         .block
         .as_deref()
         .filter(|block| !block.is_empty())
         .map(BlockName::from);
     if address.is_none() && block.is_none() {
-        return Err(UnreadableWish::Nothing);
+        return Err(UnreadableSpec::Nothing);
     }
-    Ok(Wish {
+    Ok(DesiredIp {
         address,
         block,
         reassign: if spec.reassign {
@@ -48,6 +48,6 @@ pub fn wish(spec: &IpSpec) -> Result<Wish, UnreadableWish> {
 
 /// The address that a spec asks for; none where the spec cannot be read.
 #[must_use]
-pub fn wished_address(spec: &IpSpec) -> Option<Address> {
-    wish(spec).ok()?.address
+pub fn desired_address(spec: &IpSpec) -> Option<Address> {
+    desired(spec).ok()?.address
 }

@@ -4,7 +4,7 @@ use super::conditions::{Attachment, build};
 use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::address::Address;
-use crate::objects::{Claim, Hold, IpStatus};
+use crate::objects::{Claim, ClaimPhase, IpStatus};
 use crate::step::{StatusWrite, Step};
 
 /// The status write that begins it: the location goes into `previous` in the same write.
@@ -23,7 +23,7 @@ pub(crate) fn begin_with(
     };
     status.previous = previous;
     status.claim = Some(Claim {
-        hold: Hold::Detaching,
+        phase: ClaimPhase::Detaching,
         ..claim.clone()
     });
     status.conditions = build(world, &status, Ok(()), &Attachment::Leaving);
@@ -32,13 +32,16 @@ pub(crate) fn begin_with(
 
 /// The next step of a detach.
 pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
-    if let Some(next) = world.silence(claim) {
+    if let Some(next) = world.close_stale_gates(claim) {
         return next;
     }
     let Some(address) = world.ip.status.address else {
         return clear(world);
     };
-    let first = world.off(address).err().or_else(|| world.stale_call());
+    let first = world
+        .confirm_unassigned(address)
+        .err()
+        .or_else(|| world.stale_call());
     if let Some(next) = first {
         return match next {
             Next::Do(Step::Call(call), _) => call_or_say(world, call, Ok(()), notices),

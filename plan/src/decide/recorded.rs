@@ -3,9 +3,9 @@
 use super::choose::Choice;
 use super::conditions::Attachment;
 use super::edit::trouble_of;
-use super::free::announce;
 use super::holder::{Holder, Lost};
 use super::trouble::{foreign, previous_full};
+use super::unclaimed::announce;
 use super::world::on_pod;
 use super::{Next, Notices, World};
 use crate::objects::{Claim, Pod, Target};
@@ -20,7 +20,7 @@ pub(crate) fn recorded(
     notices: &mut Notices,
 ) -> Next {
     if world.ip.deleting {
-        return super::detach::begin(world, claim, notices);
+        return super::detaching::begin(world, claim, notices);
     }
     unless_lost(world, claim, target, notices, |holder, notices| {
         kept(world, claim, target, holder, notices)
@@ -50,16 +50,16 @@ fn kept(
         return next;
     }
     world
-        .admit(holder, claim)
+        .open_gate(holder, claim)
         .or(|| hand_over(world, claim, holder, notices))
         .or(|| world.drop_stale())
-        .or(|| world.let_go(Some(claim)))
+        .or(|| world.release_unannotated(Some(claim)))
         .or(|| match &world.ip.take_from {
             // Used, or never needed: the address is ours and recorded.
             Some(_) => Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version)),
             None => Next::Rest,
         })
-        .or(|| world.say(reserved, &Attachment::There(target)))
+        .or(|| world.write_conditions(reserved, &Attachment::There(target)))
 }
 
 /// The reservation stays whole, and an edit is carried out.
@@ -70,7 +70,7 @@ fn kept_or_edited(
     target: &Target,
 ) -> Result<(), Result<super::conditions::Trouble, Next>> {
     if let Some(address) = world.ip.status.address {
-        world.keep(address).map_err(trouble_of)?;
+        world.ensure_reserved(address).map_err(trouble_of)?;
     }
     world
         .edited_while_held(holder, claim, target)
@@ -163,7 +163,7 @@ fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) ->
     if let Some(wait) = world.held_by_brake() {
         return wait;
     }
-    super::detach::begin(world, claim, notices)
+    super::detaching::begin(world, claim, notices)
 }
 
 /// Is the holder's Node another machine than the one that the address was meant for? (A holder that is

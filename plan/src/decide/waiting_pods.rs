@@ -7,7 +7,7 @@ use alloc::string::String;
 use super::{Next, Notices, World};
 use crate::facts::{HEALTHY_ATTACH, PodSeen};
 use crate::names::Millis;
-use crate::objects::{Claim, Hold, Pod};
+use crate::objects::{Claim, ClaimPhase, Pod};
 use crate::reason::Reason;
 use crate::step::{GateWrite, Regarding, Step, Write};
 
@@ -25,7 +25,7 @@ impl World<'_> {
     /// way, and again when the reason changes; and says it to the pod as an Event.
     ///
     /// Guarded by the pod's version: a process whose watch lags must not deny what another has told since.
-    pub(crate) fn tell_waiting(&self, notices: &mut Notices) -> Next {
+    pub(crate) fn report_to_waiting_pods(&self, notices: &mut Notices) -> Next {
         let mut next = Next::Rest;
         for seen in self.pods() {
             let Some(since) = self.waits_since(seen) else {
@@ -77,7 +77,9 @@ impl World<'_> {
         }
         let claim = self.ip.status.claim.as_ref();
         match claim.filter(|claim| claim.uid == pod.uid) {
-            Some(claim) if matches!(claim.hold, Hold::Claimed(_)) => Some(self.memory.claim_seen),
+            Some(claim) if matches!(claim.phase, ClaimPhase::Claimed(_)) => {
+                Some(self.memory.claim_seen)
+            }
             Some(_) => None,
             None => Some(seen.bound_since.unwrap_or(seen.seen)),
         }
@@ -106,19 +108,19 @@ impl World<'_> {
     fn behind(&self, pod: &Pod, claim: &Claim) -> Option<(Reason, String)> {
         let holder = self.pod(&claim.uid);
         let leaves = holder.is_some_and(|seen| seen.pod.deleting.is_some());
-        let message = match &claim.hold {
-            Hold::Detaching => return self.obstacle_of_ip(&Notices::new()),
+        let message = match &claim.phase {
+            ClaimPhase::Detaching => return self.obstacle_of_ip(&Notices::new()),
             _ if leaves => format!(
                 "pod {} has the address and is being deleted: this pod waits until that one has ended, or its node is \
                  seen to be gone",
                 claim.pod
             ),
             // One that had it before was told where it goes.
-            Hold::Claimed(_) if pod.gate.is_none() => {
+            ClaimPhase::Claimed(_) if pod.gate.is_none() => {
                 format!("the address goes to pod {}: this pod waits", claim.pod)
             }
             // A rollout takes its time, and says so after a while.
-            Hold::Claimed(_) | Hold::Recorded(_) => return None,
+            ClaimPhase::Claimed(_) | ClaimPhase::Recorded(_) => return None,
         };
         Some((Reason::ClaimedByOther, message))
     }
