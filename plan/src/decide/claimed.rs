@@ -128,6 +128,11 @@ pub(crate) fn elsewhere(
             {
                 return next;
             }
+            // The holder has no place for it: a rollout goes on all the same.
+            let handover = super::recorded::hand_over(world, claim, holder, notices);
+            if matches!(handover, Next::Do(..)) {
+                return handover;
+            }
             let trouble = Trouble::new(
                 Reason::NoEligibleNode,
                 format!(
@@ -137,7 +142,8 @@ pub(crate) fn elsewhere(
                 ),
             );
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-            world.write_conditions(Ok(()), &Attachment::Kept(trouble))
+            let told = world.write_conditions(Ok(()), &Attachment::Kept(trouble));
+            told.no_later_than(&handover)
         }
     }
 }

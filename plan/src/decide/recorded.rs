@@ -77,8 +77,13 @@ fn kept_or_edited(
         .map_err(trouble_of)
 }
 
-/// Somebody newer may take it over from a holder that lives.
-fn hand_over(world: &World<'_>, claim: &Claim, holder: &Pod, notices: &mut Notices) -> Next {
+/// A pod of the next revision may take it over from a holder that lives.
+pub(crate) fn hand_over(
+    world: &World<'_>,
+    claim: &Claim,
+    holder: &Pod,
+    notices: &mut Notices,
+) -> Next {
     // Of one that is being deleted, failover has told already who waits for what.
     let mut told = Notices::new();
     let notices = match holder.deleting {

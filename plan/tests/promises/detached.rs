@@ -41,6 +41,17 @@ fn its_holder_is_told_so_once_and_nothing_more_is_written_until_it_is_attached_a
 }
 
 #[test]
+fn a_rollout_goes_on_although_its_holder_has_lost_the_interface() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
+    attach(&mut sim, "n1", false);
+    sim.wait(Millis(INTERVAL.0 * 2));
+    sim.expect_reason("partner", Reason::NoEligibleNode);
+    sim.next_revision("b", "n2", 2);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
 fn an_address_is_not_taken_off_for_a_place_that_is_gone_since_the_claim() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");

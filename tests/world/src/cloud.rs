@@ -273,11 +273,6 @@ impl Cloud {
             .filter(move |interface| machine.is_some() && on(interface) == machine)
     }
 
-    /// Is there an interface on this machine?
-    pub fn has_interface(&self, instance: &InstanceId) -> bool {
-        self.interfaces_on(instance).next().is_some()
-    }
-
     /// Is there an interface on this machine that has the address, or has room for it?
     pub fn has_room(&self, instance: &InstanceId, address: Ipv4Addr) -> bool {
         self.interfaces_on(instance).any(|interface| {

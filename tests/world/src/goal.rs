@@ -115,12 +115,7 @@ impl AtRest<'_> {
         let newer = pods.values().find(|pod| {
             self.could_hold(pod, ip) && pod.ready_to_take_over() && self.kube.is_newer(pod, holder)
         });
-        // Known: `plan` does not take the claim from a holder whose machine has lost its interface.
-        let stranded = !claim.recorded() && !self.has_interface(holder);
-        require(
-            newer.is_none() || foreign || stranded,
-            "the rollout does not continue",
-        )?;
+        require(newer.is_none() || foreign, "the rollout does not continue")?;
         let Some(target) = claim.target() else {
             return Err("at rest, the detach is not finished".to_owned());
         };
@@ -182,12 +177,6 @@ impl AtRest<'_> {
 
     fn instance(&self, pod: &Pod) -> Option<&InstanceId> {
         self.kube.node_of(pod)?.instance.as_ref()
-    }
-
-    /// Has the machine that this pod is bound to an interface?
-    fn has_interface(self, pod: &Pod) -> bool {
-        self.instance(pod)
-            .is_some_and(|instance| self.cloud.has_interface(instance))
     }
 
     /// Could the machine that this pod is bound to have the address?
