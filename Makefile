@@ -3,6 +3,8 @@
 # The control plane, the emulator and Mooring as the tests start them.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEV := $(TARGET)/debug/mooring-dev
+# The model and the simulation, optimised.
+CHECK := $(TARGET)/optimised/
 
 # Test binaries but the end-to-end one, which starts clusters and runs on its own.
 FILES := $(wildcard tests/*.rs plan/tests/*.rs tests/*/tests/*.rs)
@@ -51,7 +53,7 @@ endif
 
 build: need
 	@[ -x $(DEV) ] || echo 'building Mooring, the emulator and what starts them: about 8 minutes on two cores, once'
-	cargo build --workspace --bins
+	cargo build --workspace --bin mooring --bin mooring-dev --bin ec2-emulator
 
 demo: need
 	@tests/control-plane/build.sh kubernetes
@@ -71,7 +73,7 @@ fmt:
 
 lint: need
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- --deny warnings
+	@.ci/timed lint cargo clippy --workspace --all-targets -- --deny warnings
 	.ci/deny bans licenses sources
 
 # Apart, since it asks the network: what is known to be wrong with what Mooring is made of.
@@ -85,25 +87,28 @@ sbom: need
 	@.ci/sbom
 
 test: test-fast checkers e2e
+	@.ci/timed
 
 # What ran is written down: the end-to-end tests look there for the tests that tests/faults.toml names.
 test-fast: lint tools build
-	@bash -o pipefail -c 'cargo test --workspace --lib --bins $(addprefix --test ,$(TESTS)) 2>&1 | \
+	@.ci/timed 'tests to build' cargo test --workspace --no-run
+	@.ci/timed 'fast tests' bash -o pipefail -c 'cargo test --workspace --lib --bins $(addprefix --test ,$(TESTS)) 2>&1 | \
 	  tee $(TARGET)/test-fast.log'
-	cargo test --workspace --doc
+	@.ci/timed 'examples in docs' cargo test --workspace --doc
 
 e2e: tools build
 ifneq ($(E2E),)
-	cargo test --workspace --test e2e
+	@.ci/timed 'end to end' cargo test --workspace --test e2e
 endif
 
 # Optimised, and so built apart: the model's quick configurations, and some seeds of the simulation.
 checkers: need
-	cargo run --profile optimised --package mooring-model -- --quick
-	cargo run --profile optimised --package mooring-simulation -- --seeds 100
-	cargo run --profile optimised --package mooring-simulation -- --seeds 10 --scenario succession
-	cargo run --profile optimised --package mooring-simulation -- --seeds 10 --scenario late
-	cargo run --profile optimised --package mooring-simulation -- --seeds 1 --scenario many
+	@.ci/timed 'checkers to build' cargo build --profile optimised --package mooring-model --package mooring-simulation
+	@.ci/timed model $(CHECK)mooring-model --quick
+	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 100
+	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --scenario succession
+	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 10 --scenario late
+	@.ci/timed 'simulation: many' $(CHECK)mooring-simulation --seeds 1 --scenario many
 
 verify: tools build
 	@.ci/verify $(SLICES)

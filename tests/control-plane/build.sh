@@ -71,7 +71,9 @@ for module in "${todo[@]}"; do
   echo "building $module (${makes[$module]}): ${takes[$module]}, once"
   log="$out/$module.log"
   begin=$SECONDS
-  (cd "$here/$module" && exec nice go build -trimpath -ldflags "$ldflags" -o "$out/$module/" tool) >"$log" 2>&1 &
+  # What is in Go's cache is not built again.
+  packages=$(cd "$here/$module" && go list -deps tool 2>/dev/null | wc -l)
+  (cd "$here/$module" && exec nice go build -v -trimpath -ldflags "$ldflags" -o "$out/$module/" tool) >"$log" 2>&1 &
   build=$!
   trap 'kill "$build" 2>/dev/null || true' EXIT
   told=0
@@ -79,7 +81,7 @@ for module in "${todo[@]}"; do
     sleep 1
     if (( SECONDS - begin >= told + 15 )); then
       told=$((SECONDS - begin))
-      echo "  ... $module: $told s so far"
+      echo "  ... $module: $(wc -l <"$log") of at most $packages packages, $told s so far"
     fi
   done
   trap - EXIT

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use libtest_mimic::{Failed, Trial};
@@ -88,6 +89,7 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
     Trial::test(name, move || {
         mooring_cluster::run(async {
             let _machine = MACHINE.write().await;
+            let begun = Instant::now();
             let network = "ip link set lo up; for number in 1 2 3 4; do ip address add 10.231.0.$number/32 dev lo; done; \
                 exec \"$0\" --exact \"$1\" --nocapture";
             let played = tokio::process::Command::new("unshare")
@@ -114,6 +116,7 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
             for line in stdout.lines().filter(|line| line.starts_with("verified: ")) {
                 println!("{line}");
             }
+            took(name, begun.elapsed());
             Ok(())
         })
     })
@@ -129,6 +132,7 @@ fn trial(
         mooring_cluster::run(async {
             let _turn = turns.acquire().await.expect("never closed");
             let _beside = MACHINE.read().await;
+            let begun = Instant::now();
             let scene = AssertUnwindSafe(open(name)).catch_unwind().await;
             let scene = scene.map_err(|panic| {
                 let text = message(&*panic);
@@ -152,9 +156,20 @@ fn trial(
                 return Err(Failed::from(format!("{text}\n{diagnostics}")));
             }
             scene.close().await;
+            took(name, begun.elapsed());
             Ok(())
         })
     })
+}
+
+/// How long each scene took, without the wait for its turn.
+static TIMES: Mutex<Vec<(Duration, &str)>> = Mutex::new(Vec::new());
+/// The number of scenes whose times are printed.
+const LONGEST: usize = 20;
+
+fn took(name: &'static str, time: Duration) {
+    let mut times = TIMES.lock().expect("nobody panics with it");
+    times.push((time, name));
 }
 
 /// The failures, one line each.
@@ -173,8 +188,13 @@ fn failed(name: &str, text: &str) {
     failures.push(format!("{name}: {line}"));
 }
 
-/// Prints the failures at the end of the output.
+/// Prints the times of the longest scenes and the failures at the end of the output.
 pub fn report() {
+    let mut times = TIMES.lock().expect("nobody panics with it").clone();
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    for (time, name) in times.iter().take(LONGEST) {
+        println!("time: {:6.1} s {name}", time.as_secs_f64());
+    }
     for failure in FAILURES.lock().expect("nobody panics with it").iter() {
         eprintln!("{FAILED}{failure}");
     }
