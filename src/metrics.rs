@@ -207,12 +207,12 @@ impl Metrics {
         self.0.inventories.remove(&[("subnet", subnet.to_owned())]);
     }
 
-    /// An address was moved: so long from its claim to its record.
+    /// An address was moved: the time from its claim to its record.
     pub fn moved_in(&self, seconds: f64) {
         self.0.moves.observe(seconds);
     }
 
-    /// A free address was attached: so long from its claim to its record.
+    /// A free address was attached: the time from its claim to its record.
     pub fn attached_in(&self, seconds: f64) {
         self.0.attaches.observe(seconds);
     }

@@ -23,7 +23,7 @@ impl Facts {
         pending > 0 && (self.restored(block) || pending > ALWAYS_ALLOWED.max(attached / 5))
     }
 
-    /// Was the API server restored from a backup, and nobody has looked at this block since?
+    /// Was the API server restored from a backup, and has no person looked at this block since?
     pub(crate) fn restored(&self, block: &BlockName) -> bool {
         let looked_at = self.rolled_back.as_ref();
         looked_at.is_some_and(|looked_at| !looked_at.contains(block))

@@ -82,7 +82,7 @@ pub fn plan(world: &World<'_>) -> Decision {
         }
     };
     let next = next.no_later_than(&world.unseen_holder());
-    // Whatever this IP waits for, pods that ask for nothing do not wait with it, and others hear of it.
+    // Whatever this IP waits for, pods that ask for nothing do not wait with it, and others are told.
     let next = next.or(|| world.release_unannotated(world.ip.status.claim.as_ref()));
     let next =
         wait_out(world, next, &mut notices).or(|| world.report_to_waiting_pods(&mut notices));

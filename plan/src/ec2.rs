@@ -17,7 +17,7 @@ pub(crate) const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 /// A call may still take effect for this long after it was sent. EC2 names no bound: this one is ours.
 pub(crate) const LATE_CALL: Millis = Millis::seconds(10);
 
-/// What an inventory says against our own write is believed only from one begun so long after it: Describe may lag
+/// What an inventory says against our own write is accepted only from one begun at least this long after it: Describe may lag
 /// (EC2 API reference, "Eventual consistency", without a bound: this one is ours), and a repair that is not needed
 /// costs the holder its readiness.
 pub(crate) const DESCRIBE_LAG: Millis = Millis::seconds(10);

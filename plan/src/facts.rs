@@ -88,13 +88,13 @@ pub struct Facts {
     pub(crate) reads: Reads,
     /// Pods that this process saw being deleted, ended, unannotated or gone.
     pub(crate) seen_terminating: BTreeSet<PodUid>,
-    /// Holders that a quorum read did not find and nobody saw go: since when (the brake).
+    /// Holders that a quorum read did not find and whose end was not seen: since when (the brake).
     pub(crate) missing_holders: BTreeMap<IpName, (PodUid, Millis)>,
     /// Of these, those of a block.
     pub(crate) missing_holders_in: Sets<BlockName, IpName>,
     /// When this process last began to lead: what was asked before is of another time.
     pub(crate) led_since: Millis,
-    /// The actions that EC2 serves nobody just now.
+    /// The actions that have an outage at the moment.
     pub(crate) outages: BTreeMap<Action, Outage>,
     /// When the last outage ended.
     pub(crate) recovered: Millis,

@@ -1,7 +1,7 @@
 //! Who leads: the rule by which replicas share one `Lease`, as a pure function of what was read and
 //! when this process saw it.
 //!
-//! Nobody's wall clock is trusted: a `Lease` has expired when *we* have not seen it change for as long
+//! No wall clock is trusted: a `Lease` has expired when *we* have not seen it change for as long
 //! as its holder said it would last, on our own monotonic clock. Leading saves work; that two cannot do
 //! harm is the business of resource versions and of EC2's refusals.
 
@@ -10,7 +10,7 @@ use core::fmt;
 
 use crate::names::{Millis, ResourceVersion};
 
-/// A mutating call to EC2 takes at most so long: none is begun with less of the lease left.
+/// A mutating call to EC2 takes at most this long: none is begun with less of the lease left.
 const CALL: Millis = Millis::seconds(5);
 
 /// A replica's name in the `Lease`: unique to one process.
@@ -41,7 +41,7 @@ impl fmt::Display for Identity {
 pub struct Timings {
     /// How long others respect the lease after they last saw it change.
     pub duration: Millis,
-    /// The holder gives up when its last renewal was begun so long ago.
+    /// The holder gives up when its last renewal was begun this long ago.
     pub renew_deadline: Millis,
     /// How often it is renewed, or tried for.
     pub retry_period: Millis,
@@ -119,9 +119,9 @@ pub enum Answer {
     Read(Option<Record>),
     /// Written: as it is now.
     Wrote(Record),
-    /// Somebody was faster.
+    /// Another process was faster.
     Conflict,
-    /// Failed, or nobody knows.
+    /// Failed, or not known.
     Failed,
 }
 
@@ -165,7 +165,7 @@ impl Leadership {
 pub struct Election {
     me: Identity,
     timings: Timings,
-    /// What the `Lease` said last, and when we first saw it say so. None: nobody has looked.
+    /// What the `Lease` said last, and when we first saw it say so. None: it was not read yet.
     seen: Option<(Option<Record>, Millis)>,
     /// When the last renewal that succeeded was begun, while we hold it.
     held: Option<Millis>,
@@ -189,7 +189,7 @@ impl Election {
         }
     }
 
-    /// Does this process lead? Only until its own deadline, whatever it hears or does not hear.
+    /// Does this process lead? Only until its own deadline, whatever it receives or does not receive.
     #[must_use]
     pub fn leads(&self, now: Millis) -> bool {
         self.held

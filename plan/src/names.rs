@@ -139,13 +139,13 @@ impl fmt::Display for ResourceVersion {
 pub struct Millis(pub u64);
 
 impl Millis {
-    /// So many seconds.
+    /// This number of seconds.
     #[must_use]
     pub const fn seconds(seconds: u64) -> Self {
         Self(seconds.saturating_mul(1000))
     }
 
-    /// This moment and so long.
+    /// This moment and a length of time.
     #[must_use]
     pub const fn plus(self, length: Self) -> Self {
         Self(self.0.saturating_add(length.0))

@@ -44,7 +44,7 @@ reasons! {
     Released;
     /// Reserved, and no pod asks for it.
     Unclaimed;
-    /// Somebody else has the address.
+    /// Another has the address.
     AddressInUse;
     /// No address of the block is free.
     BlockExhausted;
@@ -72,7 +72,7 @@ reasons! {
     OrphanedAddress;
     /// The interface is one that the VPC CNI may hand to pods.
     SharedWithCNI;
-    /// Too many pods vanished at once to believe it.
+    /// Too many pods vanished at the same time.
     BrakeEngaged;
     /// `status.previous` is full of places that may still have an address.
     PreviousFull;

@@ -116,7 +116,7 @@ pub enum StatusWrite {
     Record,
     /// It is to be taken off.
     Detach,
-    /// It was taken off: nobody holds it.
+    /// It was taken off: no pod holds it.
     Clear,
     /// Only conditions change, and places that are proven empty leave `previous`.
     Conditions,

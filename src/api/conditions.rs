@@ -14,7 +14,7 @@ pub const ATTACHED: &str = "Attached";
 pub const SHARED_WITH_CNI: &str = "SharedWithCNI";
 /// Of a block: an address of it is on an ENI and no `IP` explains it.
 pub const ORPHANED_ADDRESS: &str = "OrphanedAddress";
-/// Of a block: too many pods vanished at once to believe it.
+/// Of a block: too many pods vanished at the same time, which may be a fault.
 pub const BRAKE_ENGAGED: &str = "BrakeEngaged";
 
 /// What is to be said, without the time.

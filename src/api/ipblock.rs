@@ -193,7 +193,7 @@ pub struct IpBlockStatus {
 
     /// Ready (addresses can be reserved), SharedWithCNI (a network interface is used that the VPC
     /// CNI may manage), OrphanedAddress (an address is on a network interface and no IP explains
-    /// it) and BrakeEngaged (too many pods vanished at once to believe it), each with a message
+    /// it) and BrakeEngaged (too many pods vanished at the same time), each with a message
     /// that says what to do next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]

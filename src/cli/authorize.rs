@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whose pods are judged by their own accounts; none: nobody is asked.
+    /// The controllers whose pods are checked by the rights of their own service accounts; none: no right is checked.
     pub fn trusted(&self) -> Option<Arc<TrustedControllers>> {
         let trusted = || Arc::new(self.trusted_controllers.iter().cloned().collect());
         self.authorize_use.then(trusted)
@@ -52,8 +52,8 @@ mod tests {
     #[test]
     fn nobody_is_asked_unless_told_to() {
         assert_eq!(read("").unwrap().trusted(), None);
-        let nobody = read("--authorize-use").unwrap().trusted().unwrap();
-        assert_eq!(*nobody, std::iter::empty().collect());
+        let none = read("--authorize-use").unwrap().trusted().unwrap();
+        assert_eq!(*none, std::iter::empty().collect());
     }
 
     #[test]

@@ -25,7 +25,7 @@ const SHORTEST: u32 = 40;
 /// Who makes the certificate.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Source {
-    /// Somebody else, such as cert-manager, who puts it into --cert-dir
+    /// Another program, such as cert-manager, which writes it into --cert-dir
     Files,
     /// Mooring, which keeps it in a Secret and its CA in the webhook configurations
     SelfManaged,

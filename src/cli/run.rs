@@ -60,7 +60,7 @@ pub struct Args {
     /// How long the Lease is respected after its holder was last seen to renew it
     #[arg(long, env = "MOORING_LEASE_DURATION", default_value = "15s", value_parser = duration)]
     lease_duration: Duration,
-    /// The holder gives up when it has not renewed the Lease for so long
+    /// The holder gives up when it has not renewed the Lease for this long
     #[arg(long, env = "MOORING_LEASE_RENEW_DEADLINE", default_value = "10s", value_parser = duration)]
     lease_renew_deadline: Duration,
     /// How often the Lease is renewed, or tried for

@@ -203,7 +203,7 @@ fn record(lease: &Lease) -> Option<Record> {
     })
 }
 
-/// The times are for people: nobody's decision depends on them.
+/// The times are for people: no decision depends on them.
 fn written(spec: &Spec, before: Option<Lease>) -> Lease {
     let now = MicroTime(Timestamp::now());
     let mut lease = before.unwrap_or_else(|| Lease {
@@ -267,7 +267,7 @@ mod tests {
         election.apply(answer, begun, clock.now());
         let lead = election.leadership(clock.now());
         assert!(lead.holds(clock.now()) && lead.may_call(clock.now()));
-        // What was published is all that the one who decides has: nobody tells it that time has passed.
+        // What was published is all that the engine has: nothing else tells it that time has passed.
         SLEPT.set(Duration::from_secs(15));
         assert!(!lead.holds(clock.now()) && !lead.may_call(clock.now()));
         assert_eq!(election.leadership(clock.now()), Leadership::default());

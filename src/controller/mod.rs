@@ -45,7 +45,7 @@ const LAST_EVENTS: Duration = Duration::from_secs(1);
 pub struct LeaseTimes {
     /// How long others respect the lease after they last saw it change.
     pub duration: Duration,
-    /// The holder gives up when its last renewal was begun so long ago.
+    /// The holder gives up when its last renewal was begun this long ago.
     pub renew_deadline: Duration,
     /// How often it is renewed, or tried for.
     pub retry_period: Duration,

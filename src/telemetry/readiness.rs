@@ -17,7 +17,7 @@ pub enum Part {
     Certificate,
     /// The API server trusts it, as far as is known.
     Trust,
-    /// Nobody has asked the process to end.
+    /// The process was not asked to end.
     Running,
 }
 
@@ -57,7 +57,7 @@ impl Default for Readiness {
 }
 
 impl Readiness {
-    /// Nothing is there yet, but nobody has asked the process to end either.
+    /// Nothing is there yet, and the process was not asked to end.
     #[must_use]
     pub fn new() -> Self {
         let readiness = Self(Arc::default());

@@ -112,7 +112,7 @@ pub enum Trouble {
     Making(#[from] Unusable),
     /// No API server connects to the webhook.
     #[error(
-        "there is no webhook configuration named mooring, so that nobody asks: apply config/webhook"
+        "there is no webhook configuration named mooring, so that the API server asks no webhook: apply config/webhook"
     )]
     Unasked,
     /// The others change what this one writes.

@@ -51,7 +51,7 @@ fn is_ours(key: &str) -> bool {
         || prefix == "ip.wgtwo.com.node-restriction.kubernetes.io"
 }
 
-/// Whether every one of `spec.allowedNamespaces` can be a namespace: one that cannot would allow nobody.
+/// Whether every one of `spec.allowedNamespaces` can be a namespace: one that cannot would allow none.
 ///
 /// # Errors
 /// The first that cannot.

@@ -15,7 +15,7 @@ const CONTROLLERS: &str = "system:serviceaccounts:kube-system";
 /// The account of a pod that names none.
 const DEFAULT_ACCOUNT: &str = "default";
 
-/// Somebody, as the cluster's authorizer knows him.
+/// A user or service account, as the cluster's authorizer knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject {
     /// His name.
@@ -88,7 +88,7 @@ pub struct Use {
 }
 
 impl Use {
-    /// Whose right counts: the pod's own account's if a controller creates it, and nobody's but the
+    /// Whose right counts: the pod's own account's if a controller creates it, and no other's but the
     /// requester's otherwise, or naming an account would be enough to have what it has.
     #[must_use]
     pub fn subject(&self, requester: &Requester, trusted: &TrustedControllers) -> Subject {

@@ -1,4 +1,4 @@
-//! An `IPAddress` of ours that belongs to no IP: its creation was answered by nobody, and came after its
+//! An `IPAddress` of ours that belongs to no IP: its creation was not answered, and came after its
 //! IP had gone. Its own finalizer would hold it for good, and its address with it.
 
 use crate::facts::{Facts, READ_FRESH, SubnetFacts};

@@ -199,7 +199,7 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
     }
     if let Some(action) = denied {
         let message = format!(
-            "EC2 does not permit ec2:{action}, so that nobody knows what is in subnet {id}: allow it in the \
+            "EC2 does not permit ec2:{action}, so that it is not known what is in subnet {id}: allow it in the \
              controller's IAM policy"
         );
         return not(Reason::AccessDenied, message, true);

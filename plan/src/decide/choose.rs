@@ -33,8 +33,8 @@ pub(crate) struct Candidate<'a> {
 pub(crate) enum Choice<'a> {
     /// This one.
     Take(Candidate<'a>),
-    /// Nobody: this has to be done first, or then somebody may.
-    Nobody(Next),
+    /// No pod yet: this has to be done first, or there is a pod then.
+    None(Next),
 }
 
 impl<'a> World<'a> {
@@ -75,7 +75,7 @@ impl<'a> World<'a> {
         candidates
     }
 
-    /// Since when nobody holds it who could keep it: patience counts from then, not from when a pod
+    /// Since when no pod holds it that could keep it: patience counts from then, not from when a pod
     /// began to wait behind a holder that was well.
     pub(crate) fn lost_since(&self) -> Millis {
         match &self.ip.status.claim {
@@ -119,10 +119,10 @@ impl<'a> World<'a> {
     ) -> Choice<'a> {
         let mut candidates = match self.own_workload_first(candidates, notices) {
             Ok(candidates) => candidates,
-            Err(next) => return Choice::Nobody(next),
+            Err(next) => return Choice::None(next),
         };
         let Some(oldest) = candidates.first() else {
-            return Choice::Nobody(self.look_ahead());
+            return Choice::None(self.look_ahead());
         };
         let Some((name, uid)) = oldest.pod.replica_set() else {
             return Choice::Take(candidates.swap_remove(0));
@@ -133,7 +133,7 @@ impl<'a> World<'a> {
             if self.asked(uid, REPLICA_SETS_AGE) {
                 return Choice::Take(candidates.swap_remove(0));
             }
-            return Choice::Nobody(Next::read(ask));
+            return Choice::None(Next::read(ask));
         };
         let Some(deployment) = set.deployment.clone() else {
             return Choice::Take(candidates.swap_remove(0));
@@ -179,10 +179,10 @@ impl<'a> World<'a> {
         let Some(index) = ready.or_else(of_lowest).or(after_patience) else {
             let waiting = group.iter().map(|(candidate, _)| candidate.pod);
             notices.extend(waiting.map(older_revision_first));
-            return Choice::Nobody(Next::At(due));
+            return Choice::None(Next::At(due));
         };
         let chosen = group.into_iter().nth(index);
-        chosen.map_or(Choice::Nobody(Next::Rest), |(candidate, _)| {
+        chosen.map_or(Choice::None(Next::Rest), |(candidate, _)| {
             Choice::Take(candidate)
         })
     }
@@ -227,7 +227,7 @@ impl<'a> World<'a> {
         notices: &mut Notices,
     ) -> Choice<'a> {
         if candidates.is_empty() {
-            return Choice::Nobody(Next::Rest);
+            return Choice::None(Next::Rest);
         }
         let soon = || Next::At(self.now.plus(REPLICA_SETS_AGE));
         let mut waits = Next::Rest;
@@ -245,7 +245,7 @@ impl<'a> World<'a> {
             }
             let Some(set) = self.replica_set(ours, REPLICA_SETS_AGE) else {
                 if !self.asked(ours, REPLICA_SETS_AGE) {
-                    return Choice::Nobody(Next::read(Read::ReplicaSets(
+                    return Choice::None(Next::read(Read::ReplicaSets(
                         candidate.pod.key.clone(),
                         name.clone(),
                     )));
@@ -290,7 +290,7 @@ impl<'a> World<'a> {
         }
         match best {
             Some((_, candidate)) => self.fresh_enough(candidate),
-            None => Choice::Nobody(waits),
+            None => Choice::None(waits),
         }
     }
 
@@ -299,21 +299,21 @@ impl<'a> World<'a> {
     fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
         let pod = candidate.pod;
         match self.read_pod(&pod.key) {
-            None => return Choice::Nobody(Next::read(Read::Pod(pod.key.clone()))),
+            None => return Choice::None(Next::read(Read::Pod(pod.key.clone()))),
             Some(read) if read.is_none_or(|read| read.uid != pod.uid) => {
-                return Choice::Nobody(Next::Rest);
+                return Choice::None(Next::Rest);
             }
             Some(_) => {}
         }
         let fresh = |begun: &Millis| self.memory.fresh(*begun, self.now);
         let node = &candidate.seat.target.node;
         if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
-            return Choice::Nobody(Next::read(Read::Node(node.clone())));
+            return Choice::None(Next::read(Read::Node(node.clone())));
         }
         if let Some((name, uid)) = pod.replica_set()
             && !self.facts.reads.replica_sets.get(uid).is_some_and(fresh)
         {
-            return Choice::Nobody(Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())));
+            return Choice::None(Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())));
         }
         Choice::Take(candidate)
     }

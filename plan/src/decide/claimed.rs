@@ -69,7 +69,7 @@ fn on_its_way(
             record(world, claim, target, holder)
         }
         Some(on) if world.explained(address, on) => match world.reassign() {
-            // One look that shows it on an interface of somebody else is reason enough not to take it.
+            // One look that shows it on an interface of another owner is reason enough not to take it.
             Reassign::Allow if world.shown_on_foreign(address) => unseen(world, reserved, notices),
             Reassign::Allow => {
                 let call = Call::Assign(target.place.interface.clone(), address, Reassign::Allow);
@@ -122,7 +122,7 @@ pub(crate) fn elsewhere(
             .claim(holder, &seat.target, None)
             .unwrap_or_else(|_| previous_full(world, notices)),
         _ => {
-            // Where it was before nobody is served by it, unless the holder of then has it again.
+            // Where it was before it serves no pod, unless the holder of then has it again.
             if left_behind(world, target)
                 && let Some(next) = give_up(world, claim, target, Reason::AttachFailed, notices)
             {

@@ -27,7 +27,7 @@ impl Trouble {
 
 /// How it stands with the attachment.
 pub(crate) enum Attachment<'a> {
-    /// Nobody asks for it.
+    /// No pod asks for it.
     Unclaimed,
     /// A pod asks, or holds it, and it cannot be there.
     Kept(Trouble),
@@ -131,7 +131,7 @@ pub(crate) fn build(
 }
 
 impl World<'_> {
-    /// Which pod asks for an IP that nobody holds, once it has done so for longer than an attach takes.
+    /// Which pod asks for an IP that no pod holds, once it has done so for longer than an attach takes.
     fn asking(&self) -> Option<String> {
         let waits = |seen: &&PodSeen| {
             let pod = &seen.pod;

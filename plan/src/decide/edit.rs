@@ -30,7 +30,7 @@ impl World<'_> {
         desired.is_some_and(|block| Some(block) != self.ip.status.block.as_ref())
     }
 
-    /// An edit while nobody holds it: reserve the new, then say so.
+    /// An edit while no pod holds it: reserve the new, then say so.
     pub(crate) fn edited_while_free(&self) -> Result<(), Unreserved> {
         if let Err(why) = &self.ip.desired {
             return Err(Unreserved::trouble(Reason::Invalid, why.clone()));

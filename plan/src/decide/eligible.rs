@@ -253,7 +253,7 @@ impl Ineligible {
             Self::InstanceOfAnother(node, first) => (
                 Reason::NoEligibleNode,
                 format!(
-                    "node {node} names the same EC2 instance in spec.providerID as node {first}, which is believed: \
+                    "node {node} names the same EC2 instance in spec.providerID as node {first}, which is accepted: \
                      delete the Node of the two that is not that instance's"
                 ),
             ),

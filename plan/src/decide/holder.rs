@@ -53,7 +53,7 @@ impl<'a> World<'a> {
             Some(pod) if pod.ended => Holder::Ended,
             Some(pod) if !pod.annotated => Holder::NotRequested,
             Some(pod) if !labelled(pod) => {
-                // Somebody took the label off or changed it; without it the watch shows nothing of this pod, or
+                // The label was removed or changed by another; without it the watch shows nothing of this pod, or
                 // shows it to another IP.
                 Holder::Ask(Next::write(Write::Label(
                     pod.key.clone(),
@@ -81,7 +81,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Has the holder lost it by failover? Only asked when somebody else could have it.
+    /// Has the holder lost it by failover? Only asked when another pod could have it.
     pub(crate) fn lost(&self, holder: &Pod, target: &Target) -> Lost {
         if holder.deleting.is_none() {
             return Lost::No;

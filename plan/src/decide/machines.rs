@@ -1,4 +1,4 @@
-//! Which Node is believed to be an instance.
+//! Which Node is accepted as an instance.
 //!
 //! A kubelet registers itself with whatever `providerID` it likes, and the cloud's controllers take its
 //! addresses from that. So without this rule a compromised node could attract
@@ -24,7 +24,7 @@ impl Facts {
     /// The instance that the Node is.
     ///
     /// # Errors
-    /// It names none, or another Node that names it as well is believed: one whose kubelet is heard before one
+    /// It names none, or another Node that names it as well is accepted: one whose kubelet reports before one
     /// that is silent, then the older one.
     pub(crate) fn instance_of<'a>(&self, node: &'a Node) -> Result<&'a InstanceId, Ineligible> {
         let Some(instance) = &node.instance else {
@@ -32,10 +32,10 @@ impl Facts {
         };
         let rivals = self.index.nodes_of(instance);
         let rivals = rivals.filter_map(|name| self.nodes.get(name));
-        let believed = rivals
+        let accepted = rivals
             .map(|seen| &seen.node)
             .min_by_key(|node| (node.unreachable, node.created, &node.name));
-        match believed.filter(|believed| believed.name != node.name) {
+        match accepted.filter(|accepted| accepted.name != node.name) {
             Some(other) => Err(Ineligible::InstanceOfAnother(
                 node.name.clone(),
                 other.name.clone(),

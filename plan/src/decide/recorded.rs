@@ -153,13 +153,13 @@ fn fail_over(
     lost_to(world, lost, choose, notices)
 }
 
-/// The holder holds no more (a quorum read of this round says so): the next one, or nobody.
+/// The holder holds no more (a quorum read of this round says so): the next one, or none.
 fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
     let candidates = world.candidates(Some(claim), notices);
     if !candidates.is_empty() {
         match world.choose(candidates, notices) {
-            Choice::Nobody(next @ Next::Do(..)) => return next,
-            Choice::Nobody(_) => {}
+            Choice::None(next @ Next::Do(..)) => return next,
+            Choice::None(_) => {}
             take @ Choice::Take(_) => {
                 return take_over(world, take, notices).unwrap_or_else(|next| next);
             }
@@ -250,7 +250,7 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Re
                 .claim(candidate.pod, &candidate.seat.target, None)
                 .unwrap_or_else(|_| previous_full(world, notices)))
         }
-        Choice::Nobody(next) => Err(next),
+        Choice::None(next) => Err(next),
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn refused_for_good(
     give_up(world, claim, target, reason, notices)
 }
 
-/// EC2 permits nobody what this move would begin with, and it is another's turn to ask again: the holder
+/// EC2 does not permit what this move would begin with, and it is another's turn to ask again: the holder
 /// before need not wait for that without its address.
 fn denied_to_all(
     world: &World<'_>,

@@ -16,7 +16,7 @@ use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
 use crate::step::{Read, Write};
 
-/// An address that somebody else has is asked for again this often.
+/// An address that another has is asked for again this often.
 pub(crate) const ASK_AGAIN: Millis = Millis::seconds(30);
 
 /// What keeps an address from being reserved: trouble to report, or a step to do first.
@@ -145,7 +145,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Did somebody else have it when it was last to be made ours, or was asked for? No watch of ours may show
+    /// Did another have it when it was last to be made ours, or was asked for? No watch of ours may show
     /// who, nor that it is free again.
     pub(crate) fn taken_lately(&self, address: Address) -> bool {
         let taken = self.memory.taken.get(&address);
@@ -234,7 +234,7 @@ impl<'a> World<'a> {
         };
         if parent == &ip.name {
             // An IP of our name had it and is gone, or both references were stripped. Names are
-            // unique, so while we live under this name nobody else does.
+            // unique, so no other IP of this name exists at the same time.
             return match self.read_ip(&ip.name) {
                 Some(Some(own)) if own.uid == ip.uid => {
                     Unreserved::Do(self.repair_reservation(reservation))

@@ -47,7 +47,7 @@ pub(crate) fn unseen(
         .or(|| soon)
 }
 
-/// EC2 serves nobody this action.
+/// There is an outage of this action.
 fn not_served(action: Action, outcome: Outcome) -> Trouble {
     match outcome {
         Outcome::Throttled => throttling(action),
@@ -80,7 +80,7 @@ pub(crate) fn throttled(world: &World<'_>, action: Action) -> Option<Notice> {
     })
 }
 
-/// Somebody else has the address on an interface that our status does not explain.
+/// Another owner has the address on an interface that our status does not explain.
 pub(crate) fn foreign(world: &World<'_>, address: Address, on: &InterfaceId) -> Trouble {
     if let Some(kept) = world.immovable(address).filter(|kept| kept.on == on) {
         return kept_for_good(address, kept);

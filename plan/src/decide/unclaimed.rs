@@ -1,4 +1,4 @@
-//! An IP that nobody holds: reserved, given to the first pod that may have it, or taken down.
+//! An IP that no pod holds: reserved, given to the first pod that may have it, or taken down.
 
 use alloc::format;
 
@@ -13,7 +13,7 @@ use crate::objects::{Block, BlockSpec, IpStatus, Reservation};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Step, Write};
 
-/// The next step of an IP that nobody holds.
+/// The next step of an IP that no pod holds.
 pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
     if let Some(next) = world.silence_others(None) {
@@ -29,7 +29,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
         None => first(world),
         Some(address) => match world.ensure_reserved(address) {
             Ok(()) => world.edited_while_free(),
-            // It went to somebody else: an edit is the way out.
+            // It went to another: an edit is the way out.
             Err(lost @ Unreserved::Trouble(..)) => match world.edited_while_free() {
                 edited @ Err(Unreserved::Do(_)) => edited,
                 _ => Err(lost),
@@ -71,14 +71,14 @@ fn assign_to_somebody(
     let location = world.locate(address);
     let (candidate, later) = match world.choose(candidates, notices) {
         Choice::Take(candidate) => (Some(candidate), Next::Rest),
-        Choice::Nobody(next @ Next::Do(..)) => return next,
-        Choice::Nobody(next) => (None, next),
+        Choice::None(next @ Next::Do(..)) => return next,
+        Choice::None(next) => (None, next),
     };
     let foreign = location
         .on
         .as_ref()
         .filter(|on| !world.explained(address, on));
-    // Once two inventories agree, also where nobody waits for it: the IP is of no use to anybody.
+    // Once two inventories agree, also where no pod waits for it: the IP cannot be used.
     let known = waited_for || location.agreed();
     if let Some(on) = foreign.filter(|on| known && !world.may_take_from(address, on)) {
         let trouble = super::trouble::foreign(world, address, on);
@@ -97,7 +97,7 @@ fn assign_to_somebody(
         // Without a fresh location there is no claim; an inventory is on its way.
         Some(_) => unseen(world, reserved, notices),
         None => {
-            // A late call of another process put it where we once had it: nobody wants it there.
+            // A late call of another process put it where we once had it: it is not wanted there.
             if let Some(on) = location
                 .on
                 .as_ref()
@@ -221,7 +221,7 @@ fn allocate(
     })
 }
 
-/// Trouble that a person must hear of although nothing else happens.
+/// Trouble that a person must be told of although nothing else happens.
 pub(crate) fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::step::Notice> {
     let heard = matches!(
         trouble.reason,

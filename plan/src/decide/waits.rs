@@ -49,7 +49,7 @@ pub(crate) fn handover_waits(holder: &Pod, waiting: &Pod) -> [Notice; 2] {
     ]
 }
 
-/// Nobody holds it, and a pod of the workload that had it may still come.
+/// No pod holds it, and a pod of the workload that had it may still come.
 pub(crate) fn own_workload_first(pod: &Pod) -> Notice {
     on_pod(
         pod,
@@ -62,7 +62,7 @@ pub(crate) fn own_workload_first(pod: &Pod) -> Notice {
     )
 }
 
-/// Nobody holds it, and a pod of an older revision may still come.
+/// No pod holds it, and a pod of an older revision may still come.
 pub(crate) fn older_revision_first(pod: &Pod) -> Notice {
     on_pod(
         pod,

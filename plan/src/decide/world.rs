@@ -47,7 +47,7 @@ impl<'a> World<'a> {
         Next::At(self.now.plus(Millis::seconds(1)))
     }
 
-    /// When this IP may try a call of that action, if EC2 serves nobody and it may not now.
+    /// When this IP may try a call of that action, if there is an outage of the action and it may not now.
     pub(crate) fn outage_until(&self, action: Action) -> Option<Millis> {
         let outage = self.facts.outages.get(&action)?;
         Some(outage.due(&self.ip.name)).filter(|due| *due > self.now)

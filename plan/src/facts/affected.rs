@@ -54,7 +54,7 @@ impl Affected {
 
 impl Facts {
     /// Claimed for the Node, with a pod there, or with one that waits for a node; and so for the others that
-    /// name the instance that it names or named, since one of them is believed.
+    /// name the instance that it names or named, since one of them is accepted.
     pub(super) fn affected_by_node(
         &self,
         name: &NodeName,

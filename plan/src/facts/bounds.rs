@@ -11,7 +11,7 @@ use crate::ec2::DESCRIBE_LAG;
 use crate::names::{InterfaceId, Millis, SubnetId};
 
 /// An address that an inventory does not show where EC2 has put it by an answer of more than ten seconds before: a
-/// Describe lags for longer than is counted on, or somebody else moved the address.
+/// Describe lags for longer than is counted on, or another program moved the address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Contradiction {
     /// The address.

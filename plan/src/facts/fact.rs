@@ -54,9 +54,9 @@ pub enum Fact {
     BlockGone(BlockName),
     /// A watch shows a pod with our label.
     Pod(Pod),
-    /// The watch said that it was deleted (or lost our label): somebody saw it go.
+    /// The watch said that it was deleted (or lost our label): its end was seen.
     PodDeleted(PodUid),
-    /// A list does not show it any more; nobody saw it go.
+    /// A list does not show it any more; its end was not seen.
     PodVanished(PodUid),
     /// A watch shows a Node.
     Node(Node),
@@ -116,7 +116,7 @@ pub enum Fact {
 pub enum WriteOutcome {
     /// Done. The object as it now is, where the write was of an `IP` or a pod.
     Done(Option<Written>),
-    /// Somebody was faster: read and decide anew.
+    /// Another writer was faster: read and decide anew.
     Conflict,
     /// The object is not there (404, or another UID).
     NotFound,

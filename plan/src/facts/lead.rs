@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 
 impl Facts {
     /// Another led until now. Its last writes may be newer than what the watches have shown, so every IP is
-    /// read before anything is decided from it; and it may have sent an Assign that nobody has answered.
+    /// read before anything is decided from it; and it may have sent an Assign that was not answered.
     pub fn lead_begins(&mut self, now: Millis) {
         let before = core::mem::replace(self, Self::new(self.settings));
         *self = Self {

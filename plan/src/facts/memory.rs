@@ -42,7 +42,7 @@ pub struct Memory {
     pub(crate) unassigned: BTreeMap<(InterfaceId, Address), bool>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
-    /// Until then an Assign may have left whose answer nobody had: of the process before this one, or of
+    /// Until then an Assign may have left whose answer is not known: of the process before this one, or of
     /// this one.
     pub(crate) unanswered: Option<Millis>,
     /// When `Detaching` was first seen, and whether no Assign of the claim was on its way.

@@ -1,4 +1,4 @@
-//! EC2 serves nobody an action just now: it throttles, permits or answers nothing. One address at a time
+//! EC2 serves an action to no address at the moment: it throttles, permits or answers nothing. One address at a time
 //! finds out whether it does again, and the first success is everybody's.
 
 use alloc::string::String;
@@ -8,13 +8,13 @@ use crate::names::{IpName, Millis};
 use crate::outcome::{Action, Outcome};
 use crate::step::Call;
 
-/// So long after one has tried, the next may.
+/// The time between two tries, of whatever address.
 const BETWEEN: Millis = Millis::seconds(1);
 
 /// Addresses take turns by name. This long after one may try, those before it may as well.
 const TURN: Millis = Millis(250);
 
-/// An outage that nobody has tried for so long is no news. Longer than a refusal is remembered.
+/// An outage in which nothing was tried for this long is forgotten. Longer than a refusal is remembered.
 const FORGOTTEN: Millis = Millis::seconds(600);
 
 /// An outage of one action.
@@ -52,7 +52,7 @@ impl Facts {
         }
     }
 
-    /// Nobody has called for long: whether it lasts is not known, and nothing waits for it.
+    /// No call was made for long: whether it lasts is not known, and nothing waits for it.
     pub(super) fn forget_outages(&mut self, now: Millis) {
         self.outages
             .retain(|_, outage| now.since(outage.next) < FORGOTTEN);

@@ -97,7 +97,7 @@ pub struct SubnetFacts {
     own_on: Sets<InterfaceId, Address>,
     /// Addresses of which a call's outcome is not known, since when.
     pub(crate) unknown: BTreeMap<Address, Millis>,
-    /// Addresses that an IP explained until then: no inventory begun before says that nobody does.
+    /// Addresses that an IP explained until then: no inventory begun before says that none does.
     pub(crate) explained: BTreeMap<Address, Millis>,
 }
 
@@ -233,8 +233,8 @@ impl SubnetFacts {
             });
             moved || of_interest.interfaces.iter().copied().any(elsewhere)
         });
-        if let Some(believed) = unseen {
-            self.want(began.plus(SECOND_LOOK).max(believed.plus(Millis(1))));
+        if let Some(accepted) = unseen {
+            self.want(began.plus(SECOND_LOOK).max(accepted.plus(Millis(1))));
         }
         if doubtful || self.before.is_none() {
             self.want(began.plus(SECOND_LOOK));
@@ -289,8 +289,8 @@ impl SubnetFacts {
         Some((on, last.instance_of(on)))
     }
 
-    /// The interface that the last inventory shows an address on, if it was begun so long after our last
-    /// write of it.
+    /// The interface that the last inventory shows an address on, if it was begun at least `lag` after our
+    /// last write of it.
     pub(crate) fn shown_since(&self, address: Address, lag: Millis) -> Option<&InterfaceId> {
         let last = self.last.as_ref()?;
         let own = self.own.get(&address);

@@ -133,7 +133,7 @@ pub struct IpStatus {
     pub block: Option<BlockName>,
     /// Who holds it, and where.
     pub claim: Option<Claim>,
-    /// The workload of the pod that holds it or held it last: its pods come first. None: nobody held it, or a pod
+    /// The workload of the pod that holds it or held it last: its pods come first. None: no pod held it, or a pod
     /// without a controller.
     pub workload: Option<Workload>,
     /// Where we put it before: at most [`MAX_PREVIOUS`], oldest first.

@@ -41,7 +41,7 @@ impl Scripted {
 
 impl Rights for Scripted {
     async fn right(&self, _: &Subject, _: &Use) -> Result<Right, Unreadable> {
-        panic!("nobody asks without --authorize-use")
+        panic!("no right is checked without --authorize-use")
     }
 }
 

@@ -220,9 +220,9 @@ mod tests {
             (error.outcome, error.code.as_str()),
             (Outcome::Invalid, code::NOT_SENT)
         );
-        let nobody = CredentialsError::not_loaded("nothing in the environment");
+        let missing = CredentialsError::not_loaded("nothing in the environment");
         let error = failed(SdkError::dispatch_failure(ConnectorError::other(
-            nobody.into(),
+            missing.into(),
             None,
         )));
         assert_eq!(

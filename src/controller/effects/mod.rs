@@ -103,7 +103,7 @@ impl Effects {
         self.metrics.reconcile_error(failure.reason());
         let ip = ip.map(tracing::field::display);
         if failure.is_conflict() {
-            // Somebody was faster: the rule, not the exception, when two write one object.
+            // Another writer was faster: normal when two write one object.
             tracing::debug!(ip, error = chain(failure), "a step lost a race");
         } else {
             tracing::warn!(ip, error = chain(failure), "a step failed");

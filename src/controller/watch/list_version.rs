@@ -1,6 +1,6 @@
 //! At which version a kind's list stands: a number that goes down means that the API server was restored
 //! from a backup. kube's watch events do not carry it, so it is asked for. A watch that goes on from a version
-//! of before hears nothing until that version is reached again, which may take hours: it begins anew.
+//! of before receives nothing until that version is reached again, which may take hours: it begins anew.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(super) async fn ask(
                     if facts.send(Fact::Listed(shown.kind, version)).await.is_err() {
                         return;
                     }
-                    // After that fact: what the new list shows is believed by it.
+                    // After that fact: it decides how the new list is read.
                     if back {
                         tracing::warn!(kind = ?shown.kind, "the API server was restored from a backup");
                         set_back.notify_one();

@@ -24,10 +24,10 @@ use crate::telemetry::chain;
 use relist_diff::RelistDiff;
 use watched_kind::WatchedKind;
 
-/// The server ends a watch after so long; a connection that is silent for a little longer is dead.
+/// The server ends a watch after this time; a connection that is silent for a little longer is dead.
 const WATCH_SECONDS: u32 = 45;
 
-/// Starts the watches. They run until they are aborted, or nobody hears them any more.
+/// Starts the watches. They run until they are aborted, or their receiver is gone.
 pub(super) fn spawn(
     tasks: &mut JoinSet<&'static str>,
     apis: &Apis,

@@ -48,7 +48,7 @@ impl Facts {
             // would not show it again.
             (Write::Release(reservation), WriteOutcome::Done(_) | WriteOutcome::NotFound)
             | (Write::MendReservation(_, _, _, reservation), WriteOutcome::NotFound) => {
-                // The watch may have been faster, and shown what somebody made since: it will not show that
+                // The watch may have been faster, and shown what another made since: it will not show that
                 // again.
                 let newer = |seen: &Reservation| seen.uid != reservation.uid;
                 if !self

@@ -15,7 +15,7 @@ const KEEP_READS: Millis = Millis(READ_FRESH.0 * 2);
 /// Answers of `DescribeInstances` are good for 10 s.
 const KEEP_INSTANCES: Millis = Millis::seconds(20);
 
-/// So long is kept what was read of `ReplicaSet`s, and which IPs were not found: no watch lags so long.
+/// How long it is remembered what was read of `ReplicaSet`s, and which IPs were not found: longer than a watch lags.
 const KEEP_LONG: Millis = Millis::seconds(600);
 
 impl Facts {
@@ -31,7 +31,7 @@ impl Facts {
                     }
                     _ => {}
                 }
-                // The name now belongs to nobody, or to another pod.
+                // The name now belongs to no pod, or to another one.
                 let another = |uid: &&PodUid| pod.as_ref().is_none_or(|pod| &pod.uid != *uid);
                 let called = self.index.pods_called(&key).filter(another);
                 let gone: Vec<PodUid> = called.cloned().collect();
@@ -168,7 +168,7 @@ impl Facts {
         Affected::of(touched)
     }
 
-    /// Holders that a quorum read does not find, and that nobody here saw go, count for the brake.
+    /// Holders that a quorum read does not find, and whose end was not seen here, count for the brake.
     fn note_absence(&mut self, key: &crate::names::PodKey, pod: Option<&Pod>, begun: Millis) {
         let ips: Vec<IpName> = self.index.ips_naming(key).cloned().collect();
         let mut missed = Vec::new();
