@@ -13,6 +13,8 @@ use kube::{CustomResource, KubeSchema};
 use mooring_plan::block::{BlockRange, ParseError};
 use serde::{Deserialize, Serialize};
 
+use super::NodeSpec;
+
 /// `spec.failoverAfter` where it is left out.
 const FAILOVER_AFTER: &str = "30s";
 
@@ -130,6 +132,11 @@ pub struct IpBlockSpec {
         ).message("must not be longer than 24h")
     )]
     pub failover_after: String,
+
+    /// What the node part (mooring node) does for the addresses of the block. Left out: nothing; EC2 delivers the
+    /// packets to the node, and what they meet there is up to you.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeSpec>,
 }
 
 fn failover_after() -> String {
