@@ -9,6 +9,7 @@ pub mod events;
 #[cfg(test)]
 mod fake_api;
 pub mod metrics;
+pub mod node;
 pub mod supervise;
 pub mod telemetry;
 pub mod tls;

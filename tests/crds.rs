@@ -96,7 +96,7 @@ fn every_field_is_explained() {
 
 #[test]
 fn the_names_are_those_that_kubectl_is_promised() {
-    let [ip, block] = definitions();
+    let [ip, block, _] = definitions();
     let names = &ip.spec.names;
     assert_eq!(
         (names.plural.as_str(), names.singular.as_deref()),

@@ -9,7 +9,7 @@ use mooring_plan::objects::{DesiredIp, Namespaces};
 use super::snapshot::asked;
 use super::{Allowed, Change, Snapshot, Verdict};
 use crate::api::read::{UnreadableSpec, desired, desired_address};
-use crate::api::{Ip, IpSpec};
+use crate::api::{Ip, IpSpec, check_routes};
 
 /// An `IP` is created, changed or deleted.
 ///
@@ -53,6 +53,15 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     let allowed = new.spec.allowed_namespaces.as_ref();
     if old.is_none_or(|old| old.spec.allowed_namespaces.as_ref() != allowed) {
         check_namespaces(&called, allowed.into_iter().flatten().map(String::as_str))?;
+    }
+    if old.is_none_or(|old| old.spec.routes != new.spec.routes)
+        && let Err(error) = check_routes(&new.spec.routes)
+    {
+        return Err(Denial::new(
+            Because::Invalid,
+            format!("spec.routes of {called}: {error}"),
+            "correct it: each is a network of a partner, with its gateway if it is not that of the subnet",
+        ));
     }
     match new.take_from() {
         Some(interface) if old.and_then(Ip::take_from).as_ref() != Some(&interface) => {

@@ -9,8 +9,8 @@ use mooring_plan::objects::{BlockSpec, Namespaces};
 
 use super::snapshot::plan_block;
 use super::{Allowed, Change, Snapshot, Verdict};
-use crate::api::IpBlock;
 use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
+use crate::api::{IpBlock, NodeSpec};
 
 /// An `IPBlock` is created, changed or deleted.
 ///
@@ -62,6 +62,15 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     if old.is_none_or(|old| old.spec.allowed_namespaces.as_ref() != allowed) {
         let called = format!("IPBlock \"{name}\"");
         check_namespaces(&called, allowed.into_iter().flatten().map(String::as_str))?;
+    }
+    if old.is_none_or(|old| old.spec.node != new.spec.node)
+        && let Some(Err(error)) = new.spec.node.as_ref().map(NodeSpec::check)
+    {
+        return Err(Denial::new(
+            Because::Invalid,
+            format!("spec.node of IPBlock \"{name}\": {error}"),
+            "correct it: routes are the networks of partners, internal networks are what they must not contain",
+        ));
     }
     match new.node_labels() {
         Some(labels) if old.and_then(IpBlock::node_labels) != Some(labels) => {

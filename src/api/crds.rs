@@ -5,7 +5,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use kube::CustomResourceExt;
 
-use super::{Ip, IpBlock};
+use super::{Ip, IpBlock, IpNode};
 
 /// A kind could not be written as YAML.
 #[derive(Debug, thiserror::Error)]
@@ -15,10 +15,10 @@ pub struct CrdError {
     source: serde_yaml::Error,
 }
 
-/// Both kinds, in the order in which they are printed.
+/// All kinds, in the order in which they are printed.
 #[must_use]
-pub fn definitions() -> [CustomResourceDefinition; 2] {
-    [Ip::crd(), IpBlock::crd()].map(|mut definition| {
+pub fn definitions() -> [CustomResourceDefinition; 3] {
+    [Ip::crd(), IpBlock::crd(), IpNode::crd()].map(|mut definition| {
         let kind = definition.spec.names.kind.clone();
         for version in &mut definition.spec.versions {
             let schema = version
@@ -69,7 +69,7 @@ pub fn yaml(definition: &CustomResourceDefinition) -> Result<String, CrdError> {
     })
 }
 
-/// Both kinds as YAML documents separated by `---`.
+/// All kinds as YAML documents separated by `---`.
 ///
 /// # Errors
 /// A kind cannot be written as YAML.

@@ -10,7 +10,7 @@ use mooring_plan::address::Address;
 use mooring_plan::names::{InterfaceId, PodKey};
 use serde::{Deserialize, Serialize};
 
-use super::names;
+use super::{Route, names};
 
 /// What an IP is to be.
 #[derive(
@@ -101,6 +101,12 @@ pub struct IpSpec {
         )
     )]
     pub allowed_namespaces: Option<Vec<String>>,
+
+    /// Networks that are reached with this address, in addition to the routes of the block. They count only if the
+    /// block has spec.node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub routes: Vec<Route>,
 }
 
 /// What an IP is now.
@@ -152,6 +158,14 @@ pub struct IpStatus {
         skip_serializing_if = "Option::is_none"
     )]
     pub network_interface_id: Option<String>,
+
+    /// The MAC address of that network interface. The node part finds the interface by it.
+    #[serde(
+        default,
+        rename = "macAddress",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub mac_address: Option<String>,
 
     /// The workload of the pod that holds the address or held it last: the pod's Deployment, or else
     /// its controller. When the address is free, pods of this workload come first.
@@ -259,5 +273,17 @@ impl Ip {
         annotations
             .get(names::TAKE_FROM_ANNOTATION)
             .map(|eni| InterfaceId::from(eni.as_str()))
+    }
+}
+
+impl IpStatus {
+    /// What tells the present claim from earlier ones: the pod, the network interface, and the time of the last
+    /// move. None: there is no claim.
+    #[must_use]
+    pub fn claim_id(&self) -> Option<String> {
+        let pod = self.pod_uid.as_deref().filter(|_| self.claimed)?;
+        let interface = self.network_interface_id.as_deref().unwrap_or_default();
+        let moved = self.last_move_time.as_ref().map(|time| time.0.to_string());
+        Some(format!("{pod}/{interface}/{}", moved.unwrap_or_default()))
     }
 }

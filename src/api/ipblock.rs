@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::NodeSpec;
+
 /// `spec.failoverAfter` where it is left out.
 const FAILOVER_AFTER: &str = "30s";
 
@@ -129,6 +131,11 @@ pub struct IpBlockSpec {
         ).message("must not be longer than 24h")
     )]
     pub failover_after: String,
+
+    /// What the node part (mooring node) does for the addresses of the block. Left out: nothing; EC2 delivers the
+    /// packets to the node, and what they meet there is up to you.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeSpec>,
 }
 
 fn failover_after() -> String {

@@ -7,11 +7,15 @@ pub mod conditions;
 pub mod crds;
 pub mod ip;
 pub mod ipblock;
+pub mod ipnode;
 pub mod names;
+pub mod node_spec;
 pub mod read;
 pub mod reasons;
 
 pub use crds::crds;
 pub use ip::{Ip, IpSpec, IpStatus, Previous, Refused, Workload};
 pub use ipblock::{IpBlock, IpBlockSpec, IpBlockStatus, NodeSelector};
+pub use ipnode::{IpNode, IpNodeSpec, IpNodeStatus, ProgrammedAddress};
+pub use node_spec::{NodeSpec, NodeSpecError, Route, check_routes};
 pub use reasons::Reason;

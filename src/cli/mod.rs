@@ -7,8 +7,10 @@ mod crds;
 mod duration;
 mod files;
 mod identity;
+mod node;
 mod pod_events;
 mod run;
+mod signals;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ pub struct Cli {
 enum Command {
     /// Run the admission webhook and the controller
     Run(Box<run::Args>),
+    /// Program the addresses of the pods of one node into its kernel
+    Node(node::Args),
     /// Print the custom resource definitions as YAML
     Crds,
 }
@@ -39,6 +43,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(*args),
+        Command::Node(args) => node::run(args),
         Command::Crds => crds::print(),
     };
     match done {

@@ -7,8 +7,6 @@ use std::time::Duration;
 use clap::{ArgAction, Args as ClapArgs};
 use rustls::crypto::aws_lc_rs;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
 
 use super::authorize;
 use super::certificate;
@@ -16,6 +14,7 @@ use super::clients::{Clients, clients};
 use super::duration::duration;
 use super::files;
 use super::identity::identity;
+use super::signals::signals;
 use crate::admission::{self, KubeReader, Webhook};
 use crate::cloud::ec2::Ec2;
 use crate::controller::{self, LeaseTimes};
@@ -266,26 +265,6 @@ async fn listen(address: SocketAddr, what: &'static str) -> Result<TcpListener, 
     // Port 0 takes a free port, which is shown here.
     tracing::info!(address = %listener.local_addr().map_err(failed)?, "listening for {what}");
     Ok(listener)
-}
-
-/// SIGTERM and SIGINT, as they come.
-fn signals() -> Result<mpsc::Receiver<&'static str>, BoxError> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let (told, signals) = mpsc::channel(2);
-    tokio::spawn(async move {
-        loop {
-            let name = tokio::select! {
-                Some(()) = terminate.recv() => "SIGTERM",
-                Some(()) = interrupt.recv() => "SIGINT",
-                else => break,
-            };
-            if told.send(name).await.is_err() {
-                break;
-            }
-        }
-    });
-    Ok(signals)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("admission", &["api"]),
     ("controller", &["api", "cloud", "events"]),
     ("cloud", &[]),
+    ("node", &["api"]),
     ("events", &[]),
     ("tls", &["api"]),
     ("metrics", &[]),

@@ -65,6 +65,7 @@ fn kustomize_builds_what_users_apply() {
     for folder in [
         "config/crd",
         "config/default",
+        "config/node",
         "config/samples",
         "config/self-managed",
         "webhook-certs",

@@ -1,6 +1,6 @@
 //! Mooring's own pods: what they may do, where they run, and how they are replaced.
 
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -124,4 +124,26 @@ fn the_namespace_takes_warns_of_and_notes_no_pod_with_more_rights() {
         let level = labels.get(&format!("pod-security.kubernetes.io/{mode}"));
         assert_eq!(level.map(String::as_str), Some("restricted"), "{mode}");
     }
+}
+
+#[test]
+fn the_node_part_has_the_right_to_the_network_of_its_node_and_no_other() {
+    let set: DaemonSet = object("config/node/daemon_set.yaml");
+    let pod = set.spec.unwrap().template.spec.unwrap();
+    assert_eq!(pod.host_network, Some(true));
+    assert_eq!(
+        (pod.host_pid, pod.host_ipc, pod.volumes),
+        (None, None, None)
+    );
+    let seccomp = pod.security_context.unwrap().seccomp_profile.unwrap();
+    assert_eq!(seccomp.type_, "RuntimeDefault");
+    let [container] = pod.containers.try_into().unwrap();
+    let own = container.security_context.unwrap();
+    assert_eq!(own.read_only_root_filesystem, Some(true));
+    assert_eq!(own.allow_privilege_escalation, Some(false));
+    assert_eq!(own.privileged, None);
+    let capabilities = own.capabilities.unwrap();
+    assert_eq!(capabilities.drop, Some(vec!["ALL".to_owned()]));
+    assert_eq!(capabilities.add, Some(vec!["NET_ADMIN".to_owned()]));
+    assert!(container.volume_mounts.is_none());
 }

@@ -193,6 +193,7 @@ pub(super) fn write(
         .iter()
         .filter_map(|(_, condition)| condition.as_ref())
         .map(|condition| condition.generation);
+    let interface = target.map(|target| target.place.interface.to_string());
     api::IpStatus {
         address: status.address.map(|address| address.to_string()),
         block: status.block.as_ref().map(ToString::to_string),
@@ -202,7 +203,12 @@ pub(super) fn write(
         assigned: claim.is_some_and(Claim::recorded),
         node: target.map(|target| target.node.to_string()),
         instance_id: target.map(|target| target.place.instance.to_string()),
-        network_interface_id: target.map(|target| target.place.interface.to_string()),
+        // It stays true for the same interface; of another one it is not known here.
+        mac_address: before
+            .mac_address
+            .clone()
+            .filter(|_| interface == before.network_interface_id),
+        network_interface_id: interface,
         workload: status.workload.as_ref().map(|workload| api::Workload {
             namespace: workload.namespace.to_string(),
             uid: workload.uid.to_string(),

@@ -1,0 +1,92 @@
+//! The kind `IPNode`: what the node part of one node has programmed.
+#![allow(
+    clippy::doc_markdown,
+    clippy::duplicated_attributes,
+    reason = "kubectl explain shows these lines as they are, and two columns are dates"
+)]
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+
+/// Nothing: the node part reports, and is told nothing here.
+#[derive(
+    CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize,
+)]
+#[kube(
+    group = "ip.wgtwo.com",
+    version = "v1alpha1",
+    kind = "IPNode",
+    root = "IpNode",
+    plural = "ipnodes",
+    singular = "ipnode",
+    category = "staticip",
+    status = "IpNodeStatus",
+    derive = "PartialEq",
+    doc = "An IPNode is what the node part (mooring node) of the node of that name has programmed. It is written \
+           by the node part alone.",
+    printcolumn(
+        name = "Version",
+        type_ = "string",
+        json_path = ".status.version",
+        description = "The version of the node part"
+    ),
+    printcolumn(
+        name = "Heartbeat",
+        type_ = "date",
+        json_path = ".status.heartbeatTime",
+        description = "Time since the node part last reported"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp",
+        description = "Time since the IPNode was created"
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct IpNodeSpec {}
+
+/// What the node part has programmed.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IpNodeStatus {
+    /// The version of the node part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+
+    /// When the node part last reported. One that is silent for much longer than 30 s is away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat_time: Option<Time>,
+
+    /// The addresses that IPs have on this node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["ip".into()]))]
+    pub addresses: Vec<ProgrammedAddress>,
+}
+
+/// One address on the node.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgrammedAddress {
+    /// The name of the IP.
+    pub ip: String,
+
+    /// The address.
+    pub address: String,
+
+    /// The UID of the pod that it is programmed for.
+    #[serde(rename = "podUID")]
+    pub pod_uid: String,
+
+    /// The claim that it is programmed for: pod, network interface and time of the last move, as in the IP's status.
+    pub claim: String,
+
+    /// Programmed: packets pass. Waiting: something that others have to do is missing. Failed: it cannot be
+    /// programmed as things are.
+    pub state: String,
+
+    /// What is missing, and what to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}

@@ -1,0 +1,130 @@
+//! `mooring node`.
+
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use rustls::crypto::aws_lc_rs;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::clients::clients;
+use super::signals::signals;
+use crate::node::kernel::{Events, Part};
+use crate::node::objects::Objects;
+use crate::node::reconcile::{Reconciler, Reports, run as reconcile};
+use crate::node::settings::Settings;
+use crate::node::{report, watch as objects};
+use crate::supervise::BoxError;
+use crate::telemetry::{self, LogFormat};
+
+/// How long `--cleanup` tries.
+const CLEANUP: Duration = Duration::from_secs(30);
+
+/// What `mooring node` can be told.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The name of this Node
+    #[arg(long, env = "MOORING_NODE_NAME", default_value = "")]
+    node_name: String,
+    /// Remove everything of Mooring from the kernel of this node, and end
+    #[arg(long)]
+    cleanup: bool,
+    /// Bits of packet and connection marks that no other program on the node uses
+    #[arg(long, env = "MOORING_MARK_MASK", default_value = "0x000f0000", value_parser = mark)]
+    mark_mask: u32,
+    /// Priority of the rules (ip rule)
+    #[arg(long, env = "MOORING_RULE_PRIORITY", default_value_t = 600)]
+    rule_priority: u32,
+    /// The number before the first route table; each network interface has one, and there are as many as marks
+    #[arg(long, env = "MOORING_FIRST_TABLE", default_value_t = 10_600)]
+    first_table: u32,
+    /// How a line of the log looks
+    #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
+    log_format: LogFormat,
+}
+
+fn mark(text: &str) -> Result<u32, std::num::ParseIntError> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    }
+}
+
+/// Runs until told to end. What is in the kernel then stays, so that traffic goes on.
+pub fn run(args: Args) -> Result<(), BoxError> {
+    telemetry::init(args.log_format)?;
+    let settings = Settings::new(args.mark_mask, args.rule_priority, args.first_table)?;
+    if args.node_name.is_empty() && !args.cleanup {
+        return Err(
+            "--node-name is needed: the name of the Node, by the downward API (spec.nodeName)"
+                .into(),
+        );
+    }
+    // Fails only if a provider is installed already, and no other code installs one.
+    let _ = aws_lc_rs::default_provider().install_default();
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(start(args, settings))
+}
+
+async fn start(args: Args, settings: Settings) -> Result<(), BoxError> {
+    let mut signals = signals()?;
+    let mut reconciler = Reconciler::open(settings)?;
+    if args.cleanup {
+        return tokio::time::timeout(CLEANUP, cleanup(&mut reconciler)).await?;
+    }
+    reconciler.check().await?;
+    let events = Events::open()?;
+    let client = clients().await?.general;
+    let (out, mut shown) = watch::channel(None);
+    let (wish, wished) = watch::channel(Objects::default());
+    let (said, reports) = watch::channel(Reports::new());
+    let mut tasks: JoinSet<Result<&'static str, BoxError>> = JoinSet::new();
+    let (watching, node) = (client.clone(), args.node_name.clone());
+    tasks.spawn(async move {
+        objects::run(watching, node, out).await;
+        Ok("the watch of the objects")
+    });
+    tasks.spawn(async move {
+        // Until every list is complete the kernel stays as it is.
+        let known = shown.wait_for(Option::is_some).await?.clone();
+        wish.send_replace(known.unwrap_or_default());
+        tracing::info!("all objects are known");
+        let reporting = report::run(client, args.node_name, reports);
+        let forwarding = async move {
+            while shown.changed().await.is_ok() {
+                let known = shown.borrow_and_update().clone();
+                wish.send_replace(known.unwrap_or_default());
+            }
+        };
+        let reconciling = reconcile(reconciler, events, wished, said);
+        tokio::select! {
+            () = reporting => {}
+            () = forwarding => {}
+            ended = reconciling => ended?,
+        }
+        Ok("the comparison with the kernel")
+    });
+    tokio::select! {
+        signal = signals.recv() => {
+            tracing::info!(signal, "ending; what is programmed stays");
+            Ok(())
+        }
+        ended = tasks.join_next() => match ended {
+            Some(ended) => Err(format!("{} ended by itself", ended??).into()),
+            None => Ok(()),
+        },
+    }
+}
+
+async fn cleanup(reconciler: &mut Reconciler) -> Result<(), BoxError> {
+    let outcome = reconciler.reconcile(&Objects::default(), Part::All).await?;
+    for change in &outcome.changes {
+        tracing::info!(%change, "removed");
+    }
+    match outcome.errors.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
+    }
+}

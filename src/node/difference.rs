@@ -1,0 +1,294 @@
+//! What has to change in the kernel: a pure function of the desired state and of what the kernel
+//! shows. Nothing that is not Mooring's is ever in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use serde_json::Value;
+
+use super::connections::Expected;
+use super::desired::{Desired, Endpoint};
+use super::objects::Mac;
+use super::ruleset;
+use super::settings::Settings;
+use super::slots;
+use super::state::{KernelState, LocalAddress, RouteEntry, Rule, Selector};
+use super::table::Table;
+use super::table_update::transactions;
+
+/// `rp_filter`: a packet may come in by an interface that is not the way back to its source.
+const LOOSE: u32 = 2;
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Add a route.
+    AddRoute(RouteEntry),
+    /// Change the gateway or the interface of a route of Mooring.
+    ReplaceRoute(RouteEntry),
+    /// Add a rule.
+    AddRule(Rule),
+    /// Remove an address that Mooring added.
+    RemoveAddress(LocalAddress),
+    /// One of the transactions that turn the present nftables table into the desired one.
+    UpdateTable(Value),
+    /// Put this nftables table in the place of one that cannot be updated.
+    ReplaceTable(Table),
+    /// Set `rp_filter` of an interface.
+    SetReversePath {
+        /// The index of the interface.
+        link: u32,
+        /// Its name.
+        name: String,
+        /// 0 off, 1 strict, 2 loose.
+        value: u32,
+    },
+    /// Add an address.
+    AddAddress(LocalAddress),
+    /// Forget the connections that contradict the desired state.
+    ForgetConnections(Expected),
+    /// Remove a rule of Mooring.
+    RemoveRule(Rule),
+    /// Remove a route of Mooring.
+    RemoveRoute(RouteEntry),
+    /// Remove the nftables table.
+    RemoveTable,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut route = |verb, route: &RouteEntry| {
+            let RouteEntry {
+                table,
+                to,
+                via,
+                link,
+            } = route;
+            write!(
+                f,
+                "{verb} the route to {to} by {via} on interface {link} in table {table}"
+            )
+        };
+        match self {
+            Self::AddRoute(entry) => route("adding", entry),
+            Self::ReplaceRoute(entry) => route("replacing", entry),
+            Self::RemoveRoute(entry) => route("removing", entry),
+            Self::AddRule(rule) => write!(f, "adding the rule {rule}"),
+            Self::RemoveRule(rule) => write!(f, "removing the rule {rule}"),
+            Self::AddAddress(local) => {
+                write!(
+                    f,
+                    "adding {}/{} to interface {}",
+                    local.address, local.prefix, local.link
+                )
+            }
+            Self::RemoveAddress(local) => {
+                write!(
+                    f,
+                    "removing {}/{} from interface {}",
+                    local.address, local.prefix, local.link
+                )
+            }
+            Self::SetReversePath { name, value, .. } => {
+                write!(f, "setting rp_filter of {name} to {value}")
+            }
+            Self::UpdateTable(_) => f.write_str("updating the nftables table"),
+            Self::ReplaceTable(_) => f.write_str("replacing the nftables table"),
+            Self::RemoveTable => f.write_str("removing the nftables table"),
+            Self::ForgetConnections(_) => {
+                f.write_str("forgetting connections that contradict the desired state")
+            }
+        }
+    }
+}
+
+/// What has to change, in the order in which it is to be done.
+///
+/// The order keeps every packet either dropped or with its right source, wherever it is interrupted:
+/// the way of a packet is there before the table sends it there, and goes after it; an address is on an
+/// interface only while the table keeps its source.
+#[must_use]
+pub fn difference(desired: &Desired, kernel: &KernelState, settings: &Settings) -> Vec<Change> {
+    let slots = slots::slots(desired, kernel, settings);
+    let routes = routes(desired, kernel, &slots, settings);
+    let rules = rules(desired, &slots, settings);
+    let addresses = addresses(desired, kernel);
+    let (set, before) = reverse_path(desired, kernel);
+    let table = ruleset::table(desired, kernel, &slots, &before, settings);
+    // Without any wish the table goes as well, after the connections that it knows of were forgotten.
+    let table = (desired.enabled || kernel.table.is_some()).then_some(table);
+
+    let mut changes = Vec::new();
+    let present: BTreeSet<_> = kernel
+        .routes
+        .iter()
+        .map(|route| (route.table, route.to))
+        .collect();
+    changes.extend(routes.difference(&kernel.routes).map(|route| {
+        if present.contains(&(route.table, route.to)) {
+            Change::ReplaceRoute(*route)
+        } else {
+            Change::AddRoute(*route)
+        }
+    }));
+    changes.extend(
+        rules
+            .difference(&kernel.rules)
+            .copied()
+            .map(Change::AddRule),
+    );
+    let ours: BTreeSet<_> = kernel
+        .addresses
+        .iter()
+        .filter(|entry| entry.ours)
+        .copied()
+        .collect();
+    changes.extend(
+        ours.difference(&addresses)
+            .copied()
+            .map(Change::RemoveAddress),
+    );
+    let expected = Expected::new(desired, &slots, kernel.table.as_ref(), settings);
+    let replaced = table.filter(|table| Some(table) != kernel.table.as_ref());
+    let reprogrammed = replaced.is_some();
+    if let Some(table) = replaced {
+        match transactions(kernel.table.as_ref(), &table) {
+            Some(updates) => changes.extend(updates.into_iter().map(Change::UpdateTable)),
+            None => changes.push(Change::ReplaceTable(table)),
+        }
+    }
+    changes.extend(set);
+    let present: BTreeSet<_> = kernel
+        .addresses
+        .iter()
+        .filter(|entry| entry.prefix == 32)
+        .map(|entry| (entry.link, entry.address))
+        .collect();
+    // Another program can have added the same address: it works, and it stays that program's.
+    changes.extend(
+        addresses
+            .iter()
+            .filter(|entry| !present.contains(&(entry.link, entry.address)))
+            .copied()
+            .map(Change::AddAddress),
+    );
+    if reprogrammed && !expected.is_empty() {
+        changes.push(Change::ForgetConnections(expected));
+    }
+    changes.extend(
+        kernel
+            .rules
+            .difference(&rules)
+            .copied()
+            .map(Change::RemoveRule),
+    );
+    let kept: BTreeSet<_> = routes.iter().map(|route| (route.table, route.to)).collect();
+    let useless = kernel
+        .routes
+        .iter()
+        .filter(|route| !kept.contains(&(route.table, route.to)));
+    changes.extend(useless.copied().map(Change::RemoveRoute));
+    if !desired.enabled && kernel.table.is_some() {
+        changes.push(Change::RemoveTable);
+    }
+    changes
+}
+
+fn routes(
+    desired: &Desired,
+    kernel: &KernelState,
+    slots: &BTreeMap<Mac, u32>,
+    settings: &Settings,
+) -> BTreeSet<RouteEntry> {
+    let everything = Ipv4Net::default();
+    let mut by_table: BTreeMap<(u32, Ipv4Net), RouteEntry> = BTreeMap::new();
+    for address in desired.addresses.values() {
+        let (Some(slot), Ok((link, _))) =
+            (slots.get(&address.mac), kernel.indexed_by_mac(address.mac))
+        else {
+            continue;
+        };
+        let table = settings.table(*slot);
+        let route = |to, via| RouteEntry {
+            table,
+            to,
+            via,
+            link,
+        };
+        by_table
+            .entry((table, everything))
+            .or_insert_with(|| route(everything, address.gateway));
+        for (to, via) in &address.gateways {
+            by_table.insert((table, *to), route(*to, *via));
+        }
+    }
+    by_table.into_values().collect()
+}
+
+fn rules(desired: &Desired, slots: &BTreeMap<Mac, u32>, settings: &Settings) -> BTreeSet<Rule> {
+    let mut rules = BTreeSet::new();
+    for (address, to) in &desired.addresses {
+        let Some(slot) = slots.get(&to.mac) else {
+            continue;
+        };
+        let selector = match to.endpoint {
+            Endpoint::Host => Selector::From(*address),
+            Endpoint::Pod(_) => Selector::Mark {
+                mark: settings.mark(*slot),
+                mask: settings.mark_mask(),
+            },
+        };
+        let table = settings.table(*slot);
+        rules.insert(Rule { selector, table });
+    }
+    rules
+}
+
+fn addresses(desired: &Desired, kernel: &KernelState) -> BTreeSet<LocalAddress> {
+    let host = |(address, to): (&Ipv4Addr, &super::desired::Address)| match to.endpoint {
+        Endpoint::Host => Some(LocalAddress {
+            link: kernel.indexed_by_mac(to.mac).ok()?.0,
+            address: *address,
+            prefix: 32,
+            ours: true,
+        }),
+        Endpoint::Pod(_) => None,
+    };
+    desired.addresses.iter().filter_map(host).collect()
+}
+
+/// The changes of `rp_filter`, and what each interface that is changed had before.
+fn reverse_path(desired: &Desired, kernel: &KernelState) -> (Vec<Change>, BTreeMap<String, u32>) {
+    let recorded = &kernel.reverse_path;
+    let used: BTreeSet<u32> = desired
+        .addresses
+        .values()
+        .filter_map(|to| Some(kernel.indexed_by_mac(to.mac).ok()?.0))
+        .collect();
+    let (mut changes, mut before) = (Vec::new(), BTreeMap::new());
+    for (link, shown) in &kernel.links {
+        let was = recorded.get(&shown.name).copied();
+        let wanted = if used.contains(link) {
+            if let Some(was) = was.or((shown.rp_filter != LOOSE).then_some(shown.rp_filter)) {
+                before.insert(shown.name.clone(), was);
+            }
+            Some(LOOSE)
+        } else {
+            // Its record stays until the kernel shows that it is restored.
+            if let Some(was) = was.filter(|was| *was != shown.rp_filter) {
+                before.insert(shown.name.clone(), was);
+            }
+            was
+        };
+        if let Some(value) = wanted.filter(|value| *value != shown.rp_filter) {
+            changes.push(Change::SetReversePath {
+                link: *link,
+                name: shown.name.clone(),
+                value,
+            });
+        }
+    }
+    (changes, before)
+}

@@ -1,0 +1,168 @@
+//! Connections, by ctnetlink.
+//!
+//! The whole list is read and filtered here: the kernel filters by address only since 5.8, and not by
+//! what contradicts the desired state.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use futures::StreamExt as _;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_netfilter::conntrack::{ConntrackAttribute, ConntrackMessage, IPTuple, Tuple};
+use netlink_packet_netfilter::{
+    NetfilterHeader, NetfilterMessage, NetfilterMessageInner, NetfilterProtoFamily,
+};
+use netlink_proto::sys::{SocketAddr, protocols::NETLINK_NETFILTER};
+use netlink_proto::{ConnectionHandle, new_connection};
+
+use super::error::KernelError;
+use crate::node::connections::{Connection, Expected};
+
+type Handle = ConnectionHandle<NetfilterMessage>;
+
+/// `ENOENT`, as the kernel says it: the connection has ended in the meantime.
+const GONE: i32 = -2;
+
+/// How many requests are sent before their answers are read: as many answers fit into the buffer of a socket.
+const BATCH: usize = 64;
+
+/// Deletes the entries that contradict what is expected, and returns how many there were.
+pub(super) async fn forget(expected: &Expected) -> Result<usize, KernelError> {
+    let (connection, mut handle, _) = new_connection::<NetfilterMessage>(NETLINK_NETFILTER)
+        .map_err(|source| {
+            let what = "conntrack";
+            KernelError::Socket { what, source }
+        })?;
+    let driver = tokio::spawn(connection);
+    let forgotten = forget_with(&mut handle, expected).await;
+    driver.abort();
+    forgotten
+}
+
+async fn forget_with(handle: &mut Handle, expected: &Expected) -> Result<usize, KernelError> {
+    let what = "listing connections";
+    let all = ConntrackMessage::Get(Vec::new());
+    let mut wrong = Vec::new();
+    let mut answers = request(handle, all, NLM_F_DUMP, what)?;
+    while let Some(answer) = answers.next().await {
+        match answer.payload {
+            NetlinkPayload::InnerMessage(message) => {
+                if let NetfilterMessageInner::Conntrack(ConntrackMessage::New(entry)) =
+                    message.inner
+                    && let Some(connection) = read(&entry)
+                    && expected.contradicts(&connection)
+                {
+                    wrong.push(entry);
+                }
+            }
+            NetlinkPayload::Error(error) => return Err(refused(what, &error)),
+            _ => {}
+        }
+    }
+    let what = "forgetting a connection";
+    for entries in wrong.chunks(BATCH) {
+        let sent: Vec<_> = entries
+            .iter()
+            .map(|entry| {
+                request(
+                    handle,
+                    ConntrackMessage::Delete(key(entry)),
+                    NLM_F_ACK,
+                    what,
+                )
+            })
+            .collect::<Result<_, _>>()?;
+        for mut answers in sent {
+            while let Some(answer) = answers.next().await {
+                if let NetlinkPayload::Error(error) = answer.payload
+                    && error.code.is_some_and(|code| code.get() != GONE)
+                {
+                    return Err(refused(what, &error));
+                }
+            }
+        }
+    }
+    Ok(wrong.len())
+}
+
+/// The attributes that name an entry.
+fn key(entry: &[ConntrackAttribute]) -> Vec<ConntrackAttribute> {
+    let is_key = |attribute: &&ConntrackAttribute| match attribute {
+        ConntrackAttribute::CtaTupleOrig(_) => true,
+        ConntrackAttribute::Other(other) => is_key(other),
+        _ => false,
+    };
+    entry.iter().filter(is_key).cloned().collect()
+}
+
+/// The attributes that name an entry besides its tuple: `CTA_ID` and `CTA_ZONE`.
+fn is_key(attribute: &netlink_packet_core::DefaultNla) -> bool {
+    use netlink_packet_core::Nla as _;
+    [12, 18].contains(&attribute.kind())
+}
+
+fn request(
+    handle: &mut Handle,
+    message: ConntrackMessage,
+    flags: u16,
+    what: &'static str,
+) -> Result<impl futures::Stream<Item = NetlinkMessage<NetfilterMessage>> + use<>, KernelError> {
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | flags;
+    let body = NetfilterMessage::new(
+        NetfilterHeader::new(NetfilterProtoFamily::IPv4, 0, 0),
+        message,
+    );
+    handle
+        .request(
+            NetlinkMessage::new(header, NetlinkPayload::from(body)),
+            SocketAddr::new(0, 0),
+        )
+        .map_err(|error| KernelError::Conntrack {
+            what,
+            reason: error.to_string(),
+        })
+}
+
+fn refused(what: &'static str, error: &netlink_packet_core::ErrorMessage) -> KernelError {
+    KernelError::Conntrack {
+        what,
+        reason: error.to_io().to_string(),
+    }
+}
+
+fn read(entry: &[ConntrackAttribute]) -> Option<Connection> {
+    let (mut original, mut reply, mut mark) = (None, None, 0);
+    for attribute in entry {
+        match attribute {
+            ConntrackAttribute::CtaTupleOrig(tuple) => original = ends(tuple),
+            ConntrackAttribute::CtaTupleReply(tuple) => reply = ends(tuple),
+            ConntrackAttribute::CtaMark(value) => mark = *value,
+            _ => {}
+        }
+    }
+    let ((source, destination), (reply_source, reply_destination)) = (original?, reply?);
+    Some(Connection {
+        source,
+        destination,
+        reply_source,
+        reply_destination,
+        mark,
+    })
+}
+
+fn ends(tuple: &[Tuple]) -> Option<(Ipv4Addr, Ipv4Addr)> {
+    let (mut source, mut destination) = (None, None);
+    for part in tuple {
+        let Tuple::Ip(addresses) = part else { continue };
+        for address in addresses {
+            match address {
+                IPTuple::SourceAddress(IpAddr::V4(address)) => source = Some(*address),
+                IPTuple::DestinationAddress(IpAddr::V4(address)) => destination = Some(*address),
+                _ => {}
+            }
+        }
+    }
+    source.zip(destination)
+}

@@ -1,0 +1,93 @@
+//! The nftables table, by the program `nft`.
+//!
+//! The crate `nftables` (0.6.3) is not used: its types have no maps of verdicts, and it does not give back what nft says
+//! on stderr.
+
+use std::io;
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use super::error::KernelError;
+use crate::node::settings::{Settings, TABLE};
+use crate::node::table::Table;
+
+/// The table, if there is one.
+pub(super) async fn list() -> Result<Option<Table>, KernelError> {
+    match run(&["--json", "list", "table", "ip", TABLE], "").await {
+        Ok(listing) => Ok(Some(Table::parse(&listing)?)),
+        // nft says this of a table that is not there: strerror(ENOENT) in the locale C.
+        Err(Failed::Refused(reason)) if reason.contains("No such file or directory") => Ok(None),
+        Err(failed) => Err(failed.while_doing("listing the nftables table mooring")),
+    }
+}
+
+pub(super) async fn update(commands: &Value) -> Result<(), KernelError> {
+    change(commands, "updating the nftables table mooring").await
+}
+
+pub(super) async fn replace(table: &Table) -> Result<(), KernelError> {
+    change(&table.replace(), "replacing the nftables table mooring").await
+}
+
+pub(super) async fn remove() -> Result<(), KernelError> {
+    change(&Table::remove(), "removing the nftables table mooring").await
+}
+
+/// Lets nft check, without doing it, a table that has every kind of rule.
+pub(super) async fn check(settings: &Settings) -> Result<(), KernelError> {
+    let table = crate::node::ruleset::complete(settings)
+        .replace()
+        .to_string();
+    let checked = run(&["--check", "--json", "--file", "-"], &table).await;
+    let what = "checking that nft and the kernel have what the nftables table mooring needs";
+    checked.map(drop).map_err(|failed| failed.while_doing(what))
+}
+
+/// One transaction.
+async fn change(commands: &Value, what: &'static str) -> Result<(), KernelError> {
+    let done = run(&["--json", "--file", "-"], &commands.to_string()).await;
+    done.map(drop).map_err(|failed| failed.while_doing(what))
+}
+
+enum Failed {
+    /// It was not run to its end.
+    NotRun(io::Error),
+    /// It said why not.
+    Refused(String),
+}
+
+impl Failed {
+    fn while_doing(self, what: &'static str) -> KernelError {
+        let reason = match self {
+            Self::NotRun(error) => format!("nft cannot be run ({error}): the image needs nftables"),
+            Self::Refused(reason) => reason,
+        };
+        KernelError::Nft { what, reason }
+    }
+}
+
+async fn run(arguments: &[&str], input: &str) -> Result<String, Failed> {
+    let mut nft = Command::new("nft")
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(Failed::NotRun)?;
+    if let Some(mut stdin) = nft.stdin.take() {
+        // It ends without reading when it may not change the network: what it says then is worth more.
+        let _ = stdin.write_all(input.as_bytes()).await;
+    }
+    let output = nft.wait_with_output().await.map_err(Failed::NotRun)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(Failed::Refused(
+        String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    ))
+}

@@ -1,0 +1,327 @@
+//! Interfaces, addresses, rules and routes, by rtnetlink.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use futures::TryStreamExt as _;
+use ipnet::Ipv4Net;
+use netlink_packet_core::{DefaultNla, NLA_F_NESTED};
+use netlink_packet_route::AddressFamily;
+use netlink_packet_route::address::{
+    AddressAttribute, AddressMessage, AddressProtocol, AddressScope,
+};
+use netlink_packet_route::link::{
+    AfSpecInet, AfSpecUnspec, InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope,
+};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
+
+use super::error::KernelError;
+use crate::node::difference::Change;
+use crate::node::objects::Mac;
+use crate::node::settings::{PROTOCOL, Settings};
+use crate::node::state::{KernelState, Link, LocalAddress, RouteEntry, Rule, Selector};
+
+/// A connection to rtnetlink.
+pub(super) struct Routing {
+    handle: Handle,
+    settings: Settings,
+    driver: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Routing {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Routing {
+    pub(super) fn open(settings: Settings) -> Result<Self, KernelError> {
+        let (connection, handle, _) = rtnetlink::new_connection().map_err(|source| {
+            let what = "rtnetlink";
+            KernelError::Socket { what, source }
+        })?;
+        let driver = tokio::spawn(connection);
+        Ok(Self {
+            handle,
+            settings,
+            driver,
+        })
+    }
+
+    /// Everything but the nftables table.
+    pub(super) async fn observe(&self) -> Result<KernelState, KernelError> {
+        let mut state = KernelState::default();
+        let mut links = self.handle.link().get().execute();
+        while let Some(message) = links.try_next().await.map_err(reading("interfaces"))? {
+            state
+                .links
+                .insert(message.header.index, read_link(&message));
+        }
+        let mut addresses = self.handle.address().get().execute();
+        while let Some(message) = addresses.try_next().await.map_err(reading("addresses"))? {
+            state.addresses.extend(read_address(&message));
+        }
+        let mut rules = self.handle.rule().get(rtnetlink::IpVersion::V4).execute();
+        while let Some(message) = rules.try_next().await.map_err(reading("rules"))? {
+            state.rules.extend(self.read_rule(&message));
+        }
+        let all = RouteMessageBuilder::<Ipv4Addr>::new().build();
+        let mut routes = self.handle.route().get(all).execute();
+        while let Some(message) = routes.try_next().await.map_err(reading("routes"))? {
+            state.routes.extend(self.read_route(&message));
+        }
+        Ok(state)
+    }
+
+    fn read_rule(&self, rule: &RuleMessage) -> Option<Rule> {
+        let (mut ours, mut priority, mut from) = (false, 0, None);
+        let (mut mark, mut bits) = (None, u32::MAX);
+        let mut table = u32::from(rule.header.table);
+        for attribute in &rule.attributes {
+            match attribute {
+                RuleAttribute::Protocol(protocol) => ours = u8::from(*protocol) == PROTOCOL,
+                RuleAttribute::Priority(value) => priority = *value,
+                RuleAttribute::FwMark(value) => mark = Some(*value),
+                RuleAttribute::FwMask(value) => bits = *value,
+                RuleAttribute::Source(IpAddr::V4(address)) => from = Some(*address),
+                RuleAttribute::Table(value) => table = *value,
+                _ => {}
+            }
+        }
+        let selector = match (mark, from) {
+            (Some(mark), None) => Selector::Mark { mark, mask: bits },
+            (None, Some(from)) => Selector::From(from),
+            _ => return None,
+        };
+        (ours && priority == self.settings.rule_priority()).then_some(Rule { selector, table })
+    }
+
+    fn read_route(&self, route: &RouteMessage) -> Option<RouteEntry> {
+        let mut entry = RouteEntry {
+            table: u32::from(route.header.table),
+            to: Ipv4Net::default(),
+            via: Ipv4Addr::UNSPECIFIED,
+            link: 0,
+        };
+        for attribute in &route.attributes {
+            match attribute {
+                RouteAttribute::Table(table) => entry.table = *table,
+                RouteAttribute::Destination(RouteAddress::Inet(to)) => {
+                    entry.to = Ipv4Net::new(*to, route.header.destination_prefix_length).ok()?;
+                }
+                RouteAttribute::Gateway(RouteAddress::Inet(via)) => entry.via = *via,
+                RouteAttribute::Oif(link) => entry.link = *link,
+                _ => {}
+            }
+        }
+        let ours = u8::from(route.header.protocol) == PROTOCOL;
+        (ours && self.settings.tables().contains(&entry.table)).then_some(entry)
+    }
+
+    pub(super) async fn apply(&self, change: &Change) -> Result<(), KernelError> {
+        let (done, harmless) = match change {
+            Change::AddRoute(route) => {
+                let request = self.handle.route().add(route_message(route));
+                (request.execute().await, NONE)
+            }
+            Change::ReplaceRoute(route) => {
+                let request = self.handle.route().add(route_message(route));
+                (request.replace().execute().await, NONE)
+            }
+            Change::RemoveRoute(route) => {
+                let request = self.handle.route().del(route_message(route));
+                (request.execute().await, ABSENT)
+            }
+            Change::AddRule(rule) => {
+                let mut request = self.handle.rule().add();
+                *request.message_mut() = self.rule_message(rule);
+                (request.execute().await, EXISTS)
+            }
+            Change::RemoveRule(rule) => {
+                let request = self.handle.rule().del(self.rule_message(rule));
+                (request.execute().await, ABSENT)
+            }
+            Change::AddAddress(local) => {
+                let address = IpAddr::V4(local.address);
+                let mut request = self.handle.address().add(local.link, address, local.prefix);
+                let attributes = &mut request.message_mut().attributes;
+                attributes.push(AddressAttribute::Protocol(PROTOCOL.into()));
+                (request.execute().await, EXISTS)
+            }
+            Change::RemoveAddress(local) => {
+                let request = self.handle.address().del(address_message(local));
+                (request.execute().await, ABSENT)
+            }
+            Change::SetReversePath { link, value, .. } => {
+                let message = reverse_path_message(*link, *value);
+                (self.handle.link().set(message).execute().await, NO_DEVICE)
+            }
+            Change::UpdateTable(_)
+            | Change::ReplaceTable(_)
+            | Change::RemoveTable
+            | Change::ForgetConnections(_) => {
+                return Ok(());
+            }
+        };
+        match done {
+            Err(rtnetlink::Error::NetlinkError(error))
+                if error
+                    .code
+                    .is_some_and(|code| harmless.contains(&-code.get())) =>
+            {
+                Ok(())
+            }
+            done => done.map_err(|source| KernelError::Route {
+                what: change.to_string(),
+                source,
+            }),
+        }
+    }
+
+    fn rule_message(&self, rule: &Rule) -> RuleMessage {
+        let mut message = RuleMessage::default();
+        message.header.family = AddressFamily::Inet;
+        message.header.action = RuleAction::ToTable;
+        message.attributes = vec![
+            RuleAttribute::Priority(self.settings.rule_priority()),
+            RuleAttribute::Protocol(RouteProtocol::from(PROTOCOL)),
+            RuleAttribute::Table(rule.table),
+        ];
+        match rule.selector {
+            Selector::Mark { mark, mask } => message
+                .attributes
+                .extend([RuleAttribute::FwMark(mark), RuleAttribute::FwMask(mask)]),
+            Selector::From(address) => {
+                message.header.src_len = 32;
+                message
+                    .attributes
+                    .push(RuleAttribute::Source(address.into()));
+            }
+        }
+        message
+    }
+}
+
+/// `IFLA_INET_CONF` (`linux/if_link.h`).
+const IFLA_INET_CONF: u16 = 1;
+/// `linux/ip.h`.
+const IPV4_DEVCONF_RP_FILTER: u16 = 8;
+
+const NONE: &[i32] = &[];
+/// `EEXIST`.
+const EXISTS: &[i32] = &[17];
+/// `ENOENT`, `ESRCH`, `ENODEV`, `EADDRNOTAVAIL`.
+const ABSENT: &[i32] = &[2, 3, 19, 99];
+/// `ENODEV`.
+const NO_DEVICE: &[i32] = &[19];
+
+fn reading(what: &'static str) -> impl Fn(rtnetlink::Error) -> KernelError {
+    move |source| KernelError::Route {
+        what: format!("reading {what}"),
+        source,
+    }
+}
+
+fn read_link(link: &LinkMessage) -> Link {
+    let mut read = Link {
+        name: String::new(),
+        mac: None,
+        own_mac: true,
+        up: link.header.flags.contains(LinkFlags::Up),
+        forwarding: false,
+        rp_filter: 0,
+    };
+    for attribute in &link.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => read.name.clone_from(name),
+            LinkAttribute::Address(mac) => {
+                read.mac = <[u8; 6]>::try_from(mac.as_slice()).ok().map(Mac);
+            }
+            LinkAttribute::LinkInfo(infos) => {
+                read.own_mac = infos.iter().all(|info| match info {
+                    LinkInfo::Kind(kind) => matches!(kind, InfoKind::Veth),
+                    _ => true,
+                });
+            }
+            LinkAttribute::AfSpecUnspec(families) => {
+                for family in families {
+                    let AfSpecUnspec::Inet(specs) = family else {
+                        continue;
+                    };
+                    for spec in specs {
+                        let AfSpecInet::DevConf(conf) = spec else {
+                            continue;
+                        };
+                        read.forwarding = conf.forwarding != 0;
+                        read.rp_filter = u32::try_from(conf.rp_filter).unwrap_or(0);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    read
+}
+
+fn read_address(message: &AddressMessage) -> Option<LocalAddress> {
+    let (mut address, mut local, mut ours) = (None, None, false);
+    for attribute in &message.attributes {
+        match attribute {
+            AddressAttribute::Address(IpAddr::V4(value)) => address = Some(*value),
+            AddressAttribute::Local(IpAddr::V4(value)) => local = Some(*value),
+            AddressAttribute::Protocol(protocol) => ours = u8::from(*protocol) == PROTOCOL,
+            _ => {}
+        }
+    }
+    Some(LocalAddress {
+        link: message.header.index,
+        address: local.or(address)?,
+        prefix: message.header.prefix_len,
+        ours,
+    })
+}
+
+fn address_message(local: &LocalAddress) -> AddressMessage {
+    let mut message = AddressMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.prefix_len = local.prefix;
+    message.header.index = local.link;
+    message.header.scope = AddressScope::Universe;
+    message.attributes = vec![
+        AddressAttribute::Local(local.address.into()),
+        AddressAttribute::Address(local.address.into()),
+        AddressAttribute::Protocol(AddressProtocol::from(PROTOCOL)),
+    ];
+    message
+}
+
+fn route_message(route: &RouteEntry) -> RouteMessage {
+    RouteMessageBuilder::<Ipv4Addr>::new()
+        .table_id(route.table)
+        .protocol(RouteProtocol::from(PROTOCOL))
+        .scope(RouteScope::Universe)
+        .destination_prefix(route.to.network(), route.to.prefix_len())
+        .gateway(route.via)
+        .output_interface(route.link)
+        .onlink()
+        .build()
+}
+
+/// The request for one value. (The request that the library makes would set all the others as well.)
+fn reverse_path_message(link: u32, value: u32) -> LinkMessage {
+    // struct nlattr { len: 8, type: IPV4_DEVCONF_RP_FILTER }, then the value: linux/ip.h, linux/netlink.h.
+    let entry: Vec<u8> = [8_u16, IPV4_DEVCONF_RP_FILTER]
+        .into_iter()
+        .flat_map(u16::to_ne_bytes)
+        .chain(value.to_ne_bytes())
+        .collect();
+    let conf = AfSpecInet::Other(DefaultNla::new(IFLA_INET_CONF | NLA_F_NESTED, entry));
+    LinkUnspec::new_with_index(link)
+        .append_extra_attribute(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet(vec![
+            conf,
+        ])]))
+        .build()
+}

@@ -1,0 +1,25 @@
+//! The node part: it makes the kernel of one node carry the addresses of the pods that run there.
+//!
+//! Watch -> [`objects::Objects`] -> [`desired::desired`] -> [`difference::difference`] -> [`kernel`].
+//! Everything before the kernel is a pure function. `docs/design/node.md` explains the data path.
+
+pub mod connections;
+pub mod desired;
+pub mod destinations;
+pub mod difference;
+mod expressions;
+pub mod kernel;
+pub mod objects;
+pub mod read;
+pub mod reconcile;
+pub mod report;
+pub mod ruleset;
+pub mod settings;
+pub mod slots;
+pub mod state;
+pub mod table;
+pub mod table_update;
+pub mod watch;
+
+#[cfg(test)]
+mod tests;

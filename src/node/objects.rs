@@ -1,0 +1,161 @@
+//! What the node part knows of blocks, IPs and pods: the input of the desired state.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+
+use ipnet::Ipv4Net;
+
+/// Everything that the desired state is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Objects {
+    /// The name of this node.
+    pub node: String,
+    /// Blocks by name.
+    pub blocks: BTreeMap<String, Block>,
+    /// IPs by name: those of this node, and those that its pods ask for.
+    pub ips: BTreeMap<String, Ip>,
+    /// Annotated pods of this node by UID, without those that have ended.
+    pub pods: BTreeMap<String, Pod>,
+}
+
+/// A block, as far as the node part reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// The CIDRs of the block's subnet.
+    pub subnets: Vec<Ipv4Net>,
+    /// `spec.node`. Without it the node part does nothing for the block.
+    pub node: Option<NodeSpec>,
+}
+
+/// `IPBlock.spec.node`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSpec {
+    /// Networks of the partners.
+    pub routes: Vec<Route>,
+    /// Destinations that never see the address. None: [`internal_by_default`].
+    pub internal: Option<Vec<Ipv4Net>>,
+}
+
+/// A network that is reached with the static address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Route {
+    /// The network.
+    pub to: Ipv4Net,
+    /// The gateway. None: the gateway of the subnet.
+    pub via: Option<Ipv4Addr>,
+    /// Whether packets to it may leave with another source while the address is not programmed.
+    pub optional: bool,
+}
+
+/// An IP, as far as the node part reads it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ip {
+    /// The block that the address is reserved in.
+    pub block: Option<String>,
+    /// `spec.routes`: in addition to the routes of the block.
+    pub routes: Vec<Route>,
+    /// The claim in the status.
+    pub claim: Option<Claim>,
+}
+
+/// Which pod has the address, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// What tells this claim from earlier ones of the same IP.
+    pub id: String,
+    /// The address.
+    pub address: Ipv4Addr,
+    /// The UID of the pod.
+    pub pod: String,
+    /// The name of the node.
+    pub node: String,
+    /// Whether EC2 has confirmed the place.
+    pub assigned: bool,
+    /// The MAC of the ENI. None: the controller has not written it yet.
+    pub mac: Option<Mac>,
+}
+
+/// An annotated pod of this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// `namespace/name`, for messages.
+    pub name: String,
+    /// The name of the IP that it asks for.
+    pub wants: String,
+    /// Its own address. None: the CNI has not given it one.
+    pub address: Option<Ipv4Addr>,
+    /// Whether it uses the network namespace of the node.
+    pub host_network: bool,
+}
+
+/// The MAC address of a network interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mac(pub [u8; 6]);
+
+/// Text that is not a MAC address.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("\"{0}\" is not a MAC address, such as 02:00:5e:00:53:01")]
+pub struct MacError(String);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, octet) in self.0.iter().enumerate() {
+            let colon = if at == 0 { "" } else { ":" };
+            write!(f, "{colon}{octet:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Mac {
+    type Err = MacError;
+
+    fn from_str(text: &str) -> Result<Self, MacError> {
+        let wrong = || MacError(text.to_owned());
+        let octets: Vec<u8> = text
+            .split(':')
+            .map(|part| match part.len() {
+                2 => u8::from_str_radix(part, 16).map_err(|_| wrong()),
+                _ => Err(wrong()),
+            })
+            .collect::<Result<_, _>>()?;
+        octets.try_into().map(Self).map_err(|_| wrong())
+    }
+}
+
+/// The private ranges of RFC 1918 and RFC 6598, and the CIDRs of the block's subnet.
+#[must_use]
+pub fn internal_by_default(subnets: &[Ipv4Net]) -> Vec<Ipv4Net> {
+    [
+        (Ipv4Addr::new(10, 0, 0, 0), 8),
+        (Ipv4Addr::new(172, 16, 0, 0), 12),
+        (Ipv4Addr::new(192, 168, 0, 0), 16),
+        (Ipv4Addr::new(100, 64, 0, 0), 10),
+    ]
+    .into_iter()
+    .filter_map(|(address, prefix)| Ipv4Net::new(address, prefix).ok())
+    .chain(subnets.iter().copied())
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mac_reads_as_it_prints() {
+        let mac: Mac = "02:00:5E:00:53:01".parse().unwrap();
+        assert_eq!(mac.to_string(), "02:00:5e:00:53:01");
+        for text in [
+            "",
+            "02:00:5e:00:53",
+            "02:00:5e:00:53:1",
+            "02-00-5e-00-53-01",
+            "+2:00:5e:00:53:01:00",
+        ] {
+            assert!(text.parse::<Mac>().is_err(), "{text}");
+        }
+    }
+}

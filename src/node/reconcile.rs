@@ -1,0 +1,254 @@
+//! Makes the kernel do what is desired, again and again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
+
+use super::desired::{Desired, Report, State, desired};
+use super::difference::{Change, difference};
+use super::kernel::{Events, Kernel, KernelError, Part};
+use super::objects::Objects;
+use super::settings::Settings;
+use super::slots;
+use super::state::{KernelState, Selector};
+use crate::telemetry::chain;
+
+/// How often everything is compared although nothing happened.
+const RESYNC: Duration = Duration::from_secs(30);
+/// How long after a change of the kernel more of them are waited for: one command makes several.
+const SETTLE: Duration = Duration::from_millis(10);
+/// When a failure is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// A change can be the reason for another one. More rounds than this mean that another program undoes them.
+const ROUNDS: usize = 4;
+
+/// What is said about each IP, by name.
+pub type Reports = BTreeMap<String, Report>;
+
+/// What one comparison came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is said about each IP.
+    pub reports: Reports,
+    /// The changes that were made, in their order.
+    pub changes: Vec<Change>,
+    /// The changes that the kernel refused.
+    pub errors: Vec<KernelError>,
+}
+
+/// Compares and applies.
+pub struct Reconciler {
+    kernel: Kernel,
+    settings: Settings,
+    shown: Option<KernelState>,
+}
+
+impl Reconciler {
+    /// Opens the kernel of the present network namespace, and changes nothing.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(settings: Settings) -> Result<Self, KernelError> {
+        Ok(Self {
+            kernel: Kernel::open(settings)?,
+            settings,
+            shown: None,
+        })
+    }
+
+    /// Says what is missing on this node.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub async fn check(&self) -> Result<(), KernelError> {
+        self.kernel.check().await
+    }
+
+    /// The changes that would be made now, in their order, and the state that they were found in.
+    ///
+    /// # Errors
+    /// The kernel cannot be read.
+    pub async fn compare(
+        &mut self,
+        objects: &Objects,
+        part: Part,
+    ) -> Result<(Vec<Change>, Desired), KernelError> {
+        let before = self.shown.take();
+        let mut shown = match (part, &before) {
+            (Part::Routes, Some(before)) => self.kernel.observe_routes(before).await?,
+            _ => self.kernel.observe().await?,
+        };
+        // The table can have been deleted since, with what it kept.
+        if let (Some(before), true) = (before, shown.table.is_none()) {
+            shown.reverse_path = before.reverse_path;
+        }
+        let desired = desired(objects, &shown);
+        let changes = difference(&desired, &shown, &self.settings);
+        self.shown = Some(shown);
+        Ok((changes, desired))
+    }
+
+    /// Makes one change.
+    ///
+    /// # Errors
+    /// The kernel refuses it.
+    pub async fn apply(&self, change: &Change) -> Result<(), KernelError> {
+        self.kernel.apply(change).await
+    }
+
+    /// Makes the kernel do what is desired, as far as it can.
+    ///
+    /// # Errors
+    /// The kernel cannot be read.
+    pub async fn reconcile(
+        &mut self,
+        objects: &Objects,
+        part: Part,
+    ) -> Result<Outcome, KernelError> {
+        let (mut made, mut refused) = (Vec::new(), Vec::new());
+        let (mut changes, mut desired) = self.compare(objects, part).await?;
+        for _ in 0..ROUNDS {
+            refused.clear();
+            if changes.is_empty() {
+                break;
+            }
+            for change in changes {
+                // Each step of the table relies on the ones before, and its end on all.
+                if is_of_table(&change) && refused.iter().any(|(other, _)| is_of_table(other)) {
+                    continue;
+                }
+                if matches!(change, Change::RemoveTable) && !refused.is_empty() {
+                    continue;
+                }
+                match self.kernel.apply(&change).await {
+                    Ok(()) => made.push(change),
+                    Err(error) => refused.push((change, error)),
+                }
+            }
+            (changes, desired) = self.compare(objects, Part::All).await?;
+        }
+        if refused.is_empty() {
+            refused = changes
+                .into_iter()
+                .map(|change| {
+                    let what = change.to_string();
+                    (change, KernelError::Undone(what))
+                })
+                .collect();
+        }
+        Ok(Outcome {
+            reports: self.reports(desired, &refused),
+            changes: made,
+            errors: refused.into_iter().map(|(_, error)| error).collect(),
+        })
+    }
+
+    fn reports(&self, desired: Desired, refused: &[(Change, KernelError)]) -> Reports {
+        let Some(shown) = &self.shown else {
+            return desired.reports;
+        };
+        let slots = slots::slots(&desired, shown, &self.settings);
+        let mut reports = desired.reports;
+        for (address, to) in &desired.addresses {
+            let link = shown.indexed_by_mac(to.mac).ok().map(|(index, _)| index);
+            let table = slots.get(&to.mac).map(|slot| self.settings.table(*slot));
+            let stops = |change: &Change| match change {
+                change if is_of_table(change) => true,
+                Change::AddRoute(route) | Change::ReplaceRoute(route) => Some(route.link) == link,
+                Change::AddRule(rule) => match rule.selector {
+                    Selector::From(from) => from == *address,
+                    Selector::Mark { .. } => Some(rule.table) == table,
+                },
+                Change::AddAddress(local) => local.address == *address,
+                Change::SetReversePath { link: changed, .. } => Some(*changed) == link,
+                _ => false,
+            };
+            let obstacle = refused.iter().find(|(change, _)| stops(change));
+            let message = match (obstacle, table) {
+                (Some((_, error)), _) => chain(error),
+                (None, None) => format!(
+                    "more than {} network interfaces carry addresses: give --mark-mask more bits",
+                    self.settings.slots().count()
+                ),
+                (None, Some(_)) => continue,
+            };
+            if let Some(report) = reports.get_mut(&to.ip) {
+                report.state = State::Failed;
+                report.message = message;
+            }
+        }
+        reports
+    }
+}
+
+const fn is_of_table(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::UpdateTable(_) | Change::ReplaceTable(_) | Change::ForgetConnections(_)
+    )
+}
+
+/// Keeps the kernel as desired until the senders of the objects are gone. What it says of each IP goes to
+/// `reports`, with how often it compared.
+///
+/// # Errors
+/// The changes of the kernel cannot be listened to.
+pub async fn run(
+    mut reconciler: Reconciler,
+    mut events: Events,
+    mut objects: watch::Receiver<Objects>,
+    reports: watch::Sender<Reports>,
+) -> Result<(), KernelError> {
+    let mut resync = interval(RESYNC);
+    resync.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut retry: Option<Instant> = None;
+    loop {
+        let part = tokio::select! {
+            changed = objects.changed() => match changed {
+                // The table on record is as good as it was: every change of it is an event.
+                Ok(()) => Part::Routes,
+                Err(_) => return Ok(()),
+            },
+            part = events.next() => settle(&mut events, part).await,
+            _ = resync.tick() => Part::All,
+            () = sleep_until(retry.unwrap_or_else(Instant::now)), if retry.is_some() => Part::All,
+        };
+        let wished = objects.borrow_and_update().clone();
+        retry = match reconciler.reconcile(&wished, part).await {
+            Ok(outcome) => {
+                for error in &outcome.errors {
+                    tracing::warn!(error = chain(error), "the kernel refused a change");
+                }
+                for change in &outcome.changes {
+                    tracing::info!(%change, "changed the kernel");
+                }
+                reports.send_if_modified(|before| {
+                    let differs = *before != outcome.reports;
+                    *before = outcome.reports;
+                    differs
+                });
+                (!outcome.errors.is_empty()).then(|| Instant::now() + RETRY)
+            }
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "the kernel cannot be compared");
+                Some(Instant::now() + RETRY)
+            }
+        };
+    }
+}
+
+async fn settle(events: &mut Events, first: Part) -> Part {
+    let end = Instant::now() + SETTLE;
+    let mut changed = first;
+    // The time is asked for: what is always ready never lets a timeout of zero elapse.
+    while Instant::now() < end {
+        match timeout_at(end, events.next()).await {
+            Ok(next) if next != changed => changed = Part::All,
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    changed
+}

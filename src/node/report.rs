@@ -1,0 +1,111 @@
+//! What the node part says: its own `IPNode`.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::desired::{Report, State};
+use super::reconcile::Reports;
+use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProgrammedAddress};
+use crate::telemetry::chain;
+
+/// How often the node part says that it is there.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// When a failure is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Writes the reports whenever they change, and the heartbeat.
+pub async fn run(client: Client, node: String, mut reports: watch::Receiver<Reports>) {
+    let mut heartbeat = interval(HEARTBEAT);
+    heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            changed = reports.changed() => if changed.is_err() { return },
+            _ = heartbeat.tick() => {}
+        }
+        let said = status(&reports.borrow_and_update());
+        while let Err(error) = write(&client, &node, &said).await {
+            tracing::warn!(node, error = chain(&error), "the IPNode cannot be written");
+            tokio::time::sleep(RETRY).await;
+            if reports.has_changed().unwrap_or(true) {
+                break;
+            }
+        }
+    }
+}
+
+/// The status, as it is written.
+#[must_use]
+pub fn status(reports: &Reports) -> IpNodeStatus {
+    let address = |(ip, report): (&String, &Report)| ProgrammedAddress {
+        ip: ip.clone(),
+        address: report.address.to_string(),
+        pod_uid: report.pod.clone(),
+        claim: report.claim.clone(),
+        state: match report.state {
+            State::Programmed => "Programmed",
+            State::Waiting => "Waiting",
+            State::Failed => "Failed",
+        }
+        .to_owned(),
+        message: Some(report.message.clone()).filter(|message| !message.is_empty()),
+    };
+    IpNodeStatus {
+        version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        heartbeat_time: Some(Time(Timestamp::now())),
+        addresses: reports.iter().map(address).collect(),
+    }
+}
+
+async fn write(client: &Client, node: &str, said: &IpNodeStatus) -> Result<(), kube::Error> {
+    let api: Api<IpNode> = Api::all(client.clone());
+    // A merge patch replaces the list as a whole, and what was written there by hand.
+    let patch = Patch::Merge(json!({ "status": {
+        "version": said.version, "heartbeatTime": said.heartbeat_time, "addresses": said.addresses,
+    } }));
+    match api
+        .patch_status(node, &PatchParams::default(), &patch)
+        .await
+    {
+        Err(kube::Error::Api(error)) if error.code == 404 => {
+            create(client, &api, node).await?;
+            api.patch_status(node, &PatchParams::default(), &patch)
+                .await
+                .map(drop)
+        }
+        written => written.map(drop),
+    }
+}
+
+/// It is deleted with its Node.
+async fn create(client: &Client, api: &Api<IpNode>, name: &str) -> Result<(), kube::Error> {
+    let node = Api::<Node>::all(client.clone()).get_metadata(name).await?;
+    let owner = OwnerReference {
+        api_version: "v1".to_owned(),
+        kind: "Node".to_owned(),
+        name: name.to_owned(),
+        uid: node.metadata.uid.unwrap_or_default(),
+        ..OwnerReference::default()
+    };
+    let metadata = ObjectMeta {
+        name: Some(name.to_owned()),
+        owner_references: Some(vec![owner]),
+        ..ObjectMeta::default()
+    };
+    let object = IpNode {
+        metadata,
+        spec: IpNodeSpec {},
+        status: None,
+    };
+    match api.create(&PostParams::default(), &object).await {
+        Err(kube::Error::Api(error)) if error.code == 409 => Ok(()),
+        created => created.map(drop),
+    }
+}

@@ -1,0 +1,346 @@
+//! The nftables table that does what is desired.
+//!
+//! Everything that depends on an address is an element of a map, so that a packet costs the same
+//! with one address and with two hundred. `docs/design/node.md` explains the chains.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use serde_json::{Value, json};
+
+use super::desired::{Address, Desired, Endpoint};
+use super::destinations::Destinations;
+use super::expressions::{
+    concat, ct_new, equal, in_set, ip_field, leaving_by, map, masked, network, not_equal,
+};
+use super::objects::Mac;
+use super::settings::Settings;
+use super::slots::{INTERFACES, slots};
+use super::state::{KernelState, Link, REVERSE_PATH};
+use super::table::{Chain, Hook, Set, Table};
+use super::table_update::GUARDED;
+
+/// Map: a static address to the address of its pod.
+pub const TO_POD: &str = "to_pod";
+/// Map: interface and source to the static address, for pods.
+pub const AS_ADDRESS: &str = "as_address";
+/// Map: interface and static address to itself, for programs in the network namespace of the node.
+pub const HOST: &str = "host";
+
+/// An address with its slot and the name of its interface.
+struct Placed<'a> {
+    address: Ipv4Addr,
+    to: &'a Address,
+    slot: u32,
+    link: &'a str,
+}
+
+/// The table. `reverse_path` is what interfaces had as `rp_filter` before.
+#[must_use]
+pub fn table(
+    desired: &Desired,
+    kernel: &KernelState,
+    slots: &BTreeMap<Mac, u32>,
+    reverse_path: &BTreeMap<String, u32>,
+    settings: &Settings,
+) -> Table {
+    let placed: Vec<Placed<'_>> = desired
+        .addresses
+        .iter()
+        .filter_map(|(address, to)| {
+            Some(Placed {
+                address: *address,
+                to,
+                slot: *slots.get(&to.mac)?,
+                link: &kernel.link_by_mac(to.mac).ok()?.name,
+            })
+        })
+        .collect();
+    let mut table = Table::default();
+    base_chains(&mut table, settings);
+    for one in &placed {
+        interface_chains(&mut table, one, settings);
+        destination_chains(&mut table, one, settings);
+        // Where its packets go while the maps change.
+        closed_chain(&mut table, &one.to.destinations, settings);
+    }
+    for destinations in desired.closed.values() {
+        closed_chain(&mut table, destinations, settings);
+    }
+    maps(&mut table, &placed, desired, reverse_path, settings);
+    let interfaces = slots
+        .iter()
+        .map(|(mac, slot)| json!([mac.to_string(), settings.mark(*slot)]));
+    let interfaces = Set::new(
+        json!("ether_addr"),
+        Some("mark"),
+        false,
+        interfaces.collect(),
+    );
+    table.sets.insert(INTERFACES.to_owned(), interfaces);
+    table
+}
+
+/// A table that has every kind of rule, for a check of what nft and the kernel can do.
+#[must_use]
+pub fn complete(settings: &Settings) -> Table {
+    let one = Ipv4Addr::LOCALHOST;
+    let mac = Mac([2, 0, 0, 0, 0, 0]);
+    let networks = vec![Ipv4Net::default()];
+    let destinations = Destinations {
+        internal: vec![Ipv4Net::from(one)],
+        routes: networks.clone(),
+        required: networks,
+    };
+    let to = |endpoint| Address {
+        ip: String::new(),
+        mac,
+        endpoint,
+        destinations: destinations.clone(),
+        gateway: one,
+        gateways: BTreeMap::new(),
+    };
+    let desired = Desired {
+        enabled: true,
+        addresses: BTreeMap::from([
+            (one, to(Endpoint::Pod(one))),
+            (Ipv4Addr::BROADCAST, to(Endpoint::Host)),
+        ]),
+        closed: BTreeMap::from([(Ipv4Addr::UNSPECIFIED, destinations.clone())]),
+        ..Desired::default()
+    };
+    let link = Link {
+        name: "eth0".to_owned(),
+        mac: Some(mac),
+        own_mac: true,
+        up: true,
+        forwarding: true,
+        rp_filter: 2,
+    };
+    let kernel = KernelState {
+        links: BTreeMap::from([(1, link)]),
+        ..KernelState::default()
+    };
+    let reverse_path = BTreeMap::from([("eth0".to_owned(), 1)]);
+    table(
+        &desired,
+        &kernel,
+        &slots(&desired, &kernel, settings),
+        &reverse_path,
+        settings,
+    )
+}
+
+fn base_chains(table: &mut Table, settings: &Settings) {
+    let mask = settings.mark_mask();
+    let mut chain = |name: &str, hook: Hook, rules: Vec<Value>| {
+        let chain = Chain {
+            hook: Some(hook),
+            rules,
+        };
+        table.chains.insert(name.to_owned(), chain);
+    };
+    let (daddr, saddr) = (ip_field("daddr"), ip_field("saddr"));
+    let to_pod = json!([{ "dnat": { "addr": { "map": { "key": daddr, "data": map(TO_POD) } } } }]);
+    let leave = json!([
+        ct_new(),
+        equal(&json!({ "ct": { "key": "direction" } }), &json!("original")),
+        // The way back to the source is where the packet came from: no other pod can pretend to be this one.
+        equal(&json!({ "fib": { "result": "oif", "flags": ["saddr", "iif"] } }), &json!(true)),
+        { "vmap": { "key": saddr, "data": "@leaving" } },
+    ]);
+    let restore = json!([{ "vmap": { "key": masked("ct", mask), "data": "@restore" } }]);
+    let as_address = json!([
+        not_equal(&masked("ct", mask), &json!(0)),
+        { "snat": { "addr": { "map": { "key": leaving_by(), "data": map(AS_ADDRESS) } } } },
+    ]);
+    // The address becomes itself: a connection that is translated is not translated again by the CNI (100).
+    let host =
+        json!([{ "snat": { "addr": { "map": { "key": leaving_by(), "data": map(HOST) } } } }]);
+    let arrived = json!({ "concat": [{ "meta": { "key": "iifname" } }, daddr] });
+    let arrive = json!([ct_new(), { "vmap": { "key": arrived, "data": "@arrived" } }]);
+    chain(
+        "arrive",
+        Hook::new("filter", "prerouting", -160),
+        vec![arrive],
+    );
+    chain(
+        "translate",
+        Hook::new("nat", "prerouting", -110),
+        vec![to_pod.clone()],
+    );
+    chain(
+        "translate_local",
+        Hook::new("nat", "output", -110),
+        vec![to_pod],
+    );
+    // After the translation of Services by kube-proxy (-100).
+    chain(
+        "leave",
+        Hook::new("filter", "prerouting", -85),
+        vec![leave, restore],
+    );
+    let guard = json!([{ "vmap": { "key": saddr, "data": "@guarded" } }]);
+    chain("guard", Hook::new("filter", "forward", -10), vec![guard]);
+    chain(
+        "source",
+        Hook::new("nat", "postrouting", 90),
+        vec![as_address, host],
+    );
+}
+
+fn interface_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
+    let (slot, keep) = (one.slot, !settings.mark_mask());
+    let set = |key: &str| {
+        let key = json!({ key: { "key": "mark" } });
+        let value = json!({ "|": [{ "&": [key, keep] }, settings.mark(slot)] });
+        json!({ "mangle": { "key": key, "value": value } })
+    };
+    let inward = not_equal(&json!({ "meta": { "key": "iifname" } }), &json!(one.link));
+    let mark = Chain {
+        hook: None,
+        rules: vec![json!([set("ct")])],
+    };
+    let restore = Chain {
+        hook: None,
+        rules: vec![json!([inward, set("meta")])],
+    };
+    table.chains.insert(format!("mark_{slot}"), mark);
+    table.chains.insert(format!("restore_{slot}"), restore);
+}
+
+fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
+    let Endpoint::Pod(_) = one.to.endpoint else {
+        return;
+    };
+    let (slot, mask) = (one.slot, settings.mark_mask());
+    let name = destination_sets(table, &one.to.destinations);
+    let leave = vec![
+        json!([in_set(&format!("internal_{name}")), { "return": null }]),
+        json!([in_set(&format!("routes_{name}")), { "goto": { "target": format!("mark_{slot}") } }]),
+    ];
+    let oifname = json!({ "meta": { "key": "oifname" } });
+    let right_way = json!([
+        equal(&masked("ct", mask), &json!(settings.mark(slot))),
+        equal(&oifname, &json!(one.link)),
+        { "return": null },
+    ]);
+    let guard = [vec![right_way], guard_rules(&name, mask)].concat();
+    table.chains.insert(
+        format!("leave_{slot}_{name}"),
+        Chain {
+            hook: None,
+            rules: leave,
+        },
+    );
+    table.chains.insert(
+        format!("guard_{slot}_{name}"),
+        Chain {
+            hook: None,
+            rules: guard,
+        },
+    );
+}
+
+fn closed_chain(table: &mut Table, destinations: &Destinations, settings: &Settings) {
+    let name = destination_sets(table, destinations);
+    let rules = guard_rules(&name, settings.mark_mask());
+    table
+        .chains
+        .insert(format!("closed_{name}"), Chain { hook: None, rules });
+}
+
+/// What never leaves: packets of a connection with the mark of an address (the caller lets pass those that
+/// leave as they should), and packets of new connections to the partners.
+fn guard_rules(name: &str, mask: u32) -> Vec<Value> {
+    let direction = json!({ "ct": { "key": "direction" } });
+    vec![
+        json!([not_equal(&masked("ct", mask), &json!(0)), { "drop": null }]),
+        json!([equal(&direction, &json!("reply")), { "return": null }]),
+        json!([in_set(&format!("internal_{name}")), { "return": null }]),
+        json!([in_set(&format!("required_{name}")), { "drop": null }]),
+    ]
+}
+
+fn destination_sets(table: &mut Table, destinations: &Destinations) -> String {
+    let name = fingerprint(destinations);
+    for (kind, networks) in [
+        ("internal", &destinations.internal),
+        ("routes", &destinations.routes),
+        ("required", &destinations.required),
+    ] {
+        let elements = networks.iter().copied().map(network).collect();
+        let set = Set::new(json!("ipv4_addr"), None, true, elements);
+        table.sets.insert(format!("{kind}_{name}"), set);
+    }
+    name
+}
+
+fn maps(
+    table: &mut Table,
+    placed: &[Placed<'_>],
+    desired: &Desired,
+    reverse_path: &BTreeMap<String, u32>,
+    settings: &Settings,
+) {
+    let (mut to_pod, mut as_address, mut host) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut arrived, mut leaving, mut guarded) = (Vec::new(), Vec::new(), Vec::new());
+    let mut restore = BTreeMap::new();
+    for one in placed {
+        let (address, slot) = (one.address.to_string(), one.slot);
+        restore.insert(
+            settings.mark(slot),
+            json!({ "jump": { "target": format!("restore_{slot}") } }),
+        );
+        match one.to.endpoint {
+            Endpoint::Host => host.push(json!([concat(one.link, &address), address])),
+            Endpoint::Pod(pod) => {
+                let (pod, name) = (pod.to_string(), fingerprint(&one.to.destinations));
+                to_pod.push(json!([address, pod]));
+                as_address.push(json!([concat(one.link, &pod), address]));
+                arrived.push(json!([concat(one.link, &address), { "jump": { "target": format!("mark_{slot}") } }]));
+                leaving
+                    .push(json!([pod, { "jump": { "target": format!("leave_{slot}_{name}") } }]));
+                guarded
+                    .push(json!([pod, { "jump": { "target": format!("guard_{slot}_{name}") } }]));
+            }
+        }
+    }
+    for (pod, destinations) in &desired.closed {
+        let target = format!("closed_{}", fingerprint(destinations));
+        guarded.push(json!([pod.to_string(), { "jump": { "target": target } }]));
+    }
+    let restore = restore
+        .into_iter()
+        .map(|(mark, jump)| json!([mark, jump]))
+        .collect();
+    let reverse_path = reverse_path
+        .iter()
+        .map(|(link, value)| json!([link, value]))
+        .collect();
+    let (address, both) = (json!("ipv4_addr"), json!(["ifname", "ipv4_addr"]));
+    for (name, key, value, elements) in [
+        (TO_POD, &address, "ipv4_addr", to_pod),
+        (AS_ADDRESS, &both, "ipv4_addr", as_address),
+        (HOST, &both, "ipv4_addr", host),
+        ("arrived", &both, "verdict", arrived),
+        ("leaving", &address, "verdict", leaving),
+        (GUARDED, &address, "verdict", guarded),
+        ("restore", &json!("mark"), "verdict", restore),
+        (REVERSE_PATH, &json!("ifname"), "mark", reverse_path),
+    ] {
+        let set = Set::new(key.clone(), Some(value), false, elements);
+        table.sets.insert(name.to_owned(), set);
+    }
+}
+
+/// A short name for a choice of destinations: FNV-1a, 64 bits. (The hash of Rust can differ between two
+/// starts, and each would then replace the table of the other.)
+fn fingerprint(destinations: &Destinations) -> String {
+    let text = format!("{destinations:?}");
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}

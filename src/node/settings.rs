@@ -1,0 +1,152 @@
+//! Which numbers of the kernel belong to Mooring.
+
+use std::ops::RangeInclusive;
+
+/// The protocol number of every rule, route and address that Mooring makes (`proto` in `ip rule`,
+/// `ip route` and `ip address`). No other program is known to use it: iproute2 7.0, `etc/rt_protos`.
+pub const PROTOCOL: u8 = 78;
+
+/// The name of the nftables table, of the family `ip`.
+pub const TABLE: &str = "mooring";
+
+/// The numbers that a flag can change, because another program on the node can use them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    mark_mask: u32,
+    rule_priority: u32,
+    first_table: u32,
+}
+
+/// Numbers that cannot be used.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SettingsError {
+    /// The bits of the mark are not one group of 1 to 8 bits.
+    #[error(
+        "--mark-mask {0:#010x} must be one group of 1 to 8 neighbouring bits, such as 0x000f0000"
+    )]
+    Mask(u32),
+    /// The priority is one that the kernel uses.
+    #[error("--rule-priority {0} must be between 1 and 32765")]
+    Priority(u32),
+    /// The tables overlap those of the kernel.
+    #[error("--first-table {0} must be between 256 and 4294967000: the kernel uses tables below")]
+    Table(u32),
+}
+
+impl Default for Settings {
+    /// Free beside the AWS VPC CNI 1.23 (mark `0x80`, priorities 512, 1024, 1535, 1536) and
+    /// kube-proxy (marks `0x4000`, `0x8000`). Calico owns `0xffff0000` unless told otherwise.
+    fn default() -> Self {
+        Self {
+            mark_mask: 0x000f_0000,
+            rule_priority: 600,
+            first_table: 10_600,
+        }
+    }
+}
+
+impl Settings {
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    pub fn new(
+        mark_mask: u32,
+        rule_priority: u32,
+        first_table: u32,
+    ) -> Result<Self, SettingsError> {
+        let bits = mark_mask.count_ones();
+        let together = mark_mask.leading_zeros() + bits + mark_mask.trailing_zeros() == 32;
+        if !(1..=8).contains(&bits) || !together {
+            return Err(SettingsError::Mask(mark_mask));
+        }
+        if !(1..=32_765).contains(&rule_priority) {
+            return Err(SettingsError::Priority(rule_priority));
+        }
+        if !(256..=4_294_967_000).contains(&first_table) {
+            return Err(SettingsError::Table(first_table));
+        }
+        Ok(Self {
+            mark_mask,
+            rule_priority,
+            first_table,
+        })
+    }
+
+    /// The bits of packet and connection marks that belong to Mooring.
+    #[must_use]
+    pub const fn mark_mask(&self) -> u32 {
+        self.mark_mask
+    }
+
+    /// The priority of every rule (`ip rule`).
+    #[must_use]
+    pub const fn rule_priority(&self) -> u32 {
+        self.rule_priority
+    }
+
+    /// The slots: one for each ENI that carries addresses.
+    #[must_use]
+    pub const fn slots(&self) -> RangeInclusive<u32> {
+        1..=(self.mark_mask >> self.mark_mask.trailing_zeros())
+    }
+
+    /// The mark of a slot, within the mask.
+    #[must_use]
+    pub const fn mark(&self, slot: u32) -> u32 {
+        (slot << self.mark_mask.trailing_zeros()) & self.mark_mask
+    }
+
+    /// The slot of a mark.
+    #[must_use]
+    pub const fn slot(&self, mark: u32) -> u32 {
+        (mark & self.mark_mask) >> self.mark_mask.trailing_zeros()
+    }
+
+    /// The route table of a slot.
+    #[must_use]
+    pub const fn table(&self, slot: u32) -> u32 {
+        self.first_table + slot
+    }
+
+    /// The route tables of all slots.
+    #[must_use]
+    pub const fn tables(&self) -> RangeInclusive<u32> {
+        self.table(*self.slots().start())..=self.table(*self.slots().end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_stay_within_their_mask() {
+        let settings = Settings::default();
+        assert_eq!(settings.slots(), 1..=15);
+        assert_eq!(settings.mark(1), 0x1_0000);
+        assert_eq!(settings.mark(15), 0xf_0000);
+        assert_eq!(settings.slot(0xffff_ffff), 15);
+        assert_eq!(settings.tables(), 10_601..=10_615);
+    }
+
+    #[test]
+    fn unusable_numbers_are_refused() {
+        for mask in [0, 0x0005_0000, 0x01ff_0000] {
+            assert_eq!(
+                Settings::new(mask, 600, 10_600),
+                Err(SettingsError::Mask(mask))
+            );
+        }
+        assert_eq!(
+            Settings::new(0x10000, 0, 10_600),
+            Err(SettingsError::Priority(0))
+        );
+        assert_eq!(
+            Settings::new(0x10000, 600, 200),
+            Err(SettingsError::Table(200))
+        );
+        let one_bit = Settings::new(0x8000_0000, 600, 10_600).unwrap();
+        assert_eq!((one_bit.slots(), one_bit.mark(1)), (1..=1, 0x8000_0000));
+    }
+}

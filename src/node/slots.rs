@@ -1,0 +1,55 @@
+//! Which ENI has which mark and route table.
+
+use std::collections::BTreeMap;
+
+use super::desired::Desired;
+use super::objects::Mac;
+use super::settings::Settings;
+use super::state::KernelState;
+
+/// Map: the MAC of an ENI to the mark of its slot. No rule reads it; it keeps the slot across restarts.
+pub const INTERFACES: &str = "interfaces";
+/// The slot of each ENI that carries an address: the one that the kernel shows, else a free one.
+/// ENIs without a slot are left out.
+#[must_use]
+pub fn slots(desired: &Desired, kernel: &KernelState, settings: &Settings) -> BTreeMap<Mac, u32> {
+    let mut slots = BTreeMap::new();
+    let mut missing = Vec::new();
+    let shown = shown_slots(kernel, settings);
+    for address in desired.addresses.values() {
+        match shown.get(&address.mac) {
+            Some(slot) if !slots.values().any(|taken| taken == slot) => {
+                slots.insert(address.mac, *slot);
+            }
+            _ => missing.push(address.mac),
+        }
+    }
+    for mac in missing {
+        if slots.contains_key(&mac) {
+            continue;
+        }
+        // A slot that was in use until now comes last: connections can still have its mark.
+        let free = |slot: &u32| !slots.values().any(|taken| taken == slot);
+        let unused = |slot: &u32| !shown.values().any(|taken| taken == slot);
+        let mut all = settings.slots().filter(free);
+        if let Some(slot) = all.clone().find(unused).or_else(|| all.next()) {
+            slots.insert(mac, slot);
+        }
+    }
+    slots
+}
+
+fn shown_slots(kernel: &KernelState, settings: &Settings) -> BTreeMap<Mac, u32> {
+    let pairs = kernel
+        .table
+        .iter()
+        .flat_map(|table| table.pairs(INTERFACES));
+    pairs
+        .filter_map(|(mac, mark)| {
+            let mac = mac.as_str()?.parse().ok()?;
+            let mark = u32::try_from(mark.as_u64()?).ok()?;
+            let slot = settings.slot(mark);
+            (settings.mark(slot) == mark && settings.slots().contains(&slot)).then_some((mac, slot))
+        })
+        .collect()
+}

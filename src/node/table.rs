@@ -1,0 +1,326 @@
+//! The nftables table, as nft lists it: chains with rules, sets and maps with elements.
+//!
+//! Rules are the JSON that `nft -j list` prints, so that what was written can be compared with what
+//! is there.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::settings::TABLE;
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Chains by name.
+    pub chains: BTreeMap<String, Chain>,
+    /// Sets and maps by name.
+    pub sets: BTreeMap<String, Set>,
+    /// Objects of kinds that Mooring never makes, as nft lists them.
+    pub unknown: Vec<Value>,
+}
+
+/// A chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chain {
+    /// Where packets enter it. None: by a jump.
+    pub hook: Option<Hook>,
+    /// Its rules: for each, the list of its statements.
+    pub rules: Vec<Value>,
+}
+
+impl Chain {
+    /// What a command says of it.
+    #[must_use]
+    pub fn fields(&self, name: &str) -> Value {
+        match &self.hook {
+            None => json!({ "name": name }),
+            Some(hook) => json!({
+                "name": name, "type": hook.kind, "hook": hook.hook, "prio": hook.priority,
+                "policy": hook.policy,
+            }),
+        }
+    }
+}
+
+/// The hook of a base chain. The policy is to accept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    /// `filter` or `nat`.
+    pub kind: String,
+    /// The name of the hook.
+    pub hook: String,
+    /// The order among the chains of the hook.
+    pub priority: i64,
+    /// What happens to a packet at the end of the chain.
+    pub policy: String,
+}
+
+impl Hook {
+    /// A hook whose chain accepts.
+    #[must_use]
+    pub fn new(kind: &str, hook: &str, priority: i64) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            hook: hook.to_owned(),
+            priority,
+            policy: "accept".to_owned(),
+        }
+    }
+}
+
+/// A set or a map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// The type of its keys: one name, or a list of names.
+    pub key: Value,
+    /// The type of what it maps to. None: it is a set.
+    pub value: Option<Value>,
+    /// Flags, such as `interval`.
+    pub flags: Vec<Value>,
+    /// Its elements, sorted.
+    pub elements: Vec<Value>,
+}
+
+impl Set {
+    /// A set or map with these elements.
+    #[must_use]
+    pub fn new(key: Value, value: Option<&str>, interval: bool, elements: Vec<Value>) -> Self {
+        Self {
+            key,
+            value: value.map(Value::from),
+            flags: interval
+                .then(|| Value::from("interval"))
+                .into_iter()
+                .collect(),
+            elements: sorted(elements),
+        }
+    }
+}
+
+impl Set {
+    /// Its kind in a command.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        if self.value.is_some() { "map" } else { "set" }
+    }
+
+    /// What a command says of it.
+    #[must_use]
+    pub fn fields(&self, name: &str) -> Value {
+        let mut fields = json!({ "name": name, "type": self.key });
+        if let Some(value) = &self.value {
+            put(&mut fields, "map", value.clone());
+        }
+        if !self.flags.is_empty() {
+            put(&mut fields, "flags", Value::from(self.flags.clone()));
+        }
+        if !self.elements.is_empty() {
+            put(&mut fields, "elem", Value::from(self.elements.clone()));
+        }
+        fields
+    }
+}
+
+fn sorted(mut elements: Vec<Value>) -> Vec<Value> {
+    elements.sort_by_cached_key(Value::to_string);
+    elements
+}
+
+/// What nft lists cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// It is not JSON.
+    #[error("what nft lists of the table {TABLE} is not JSON")]
+    Json(#[from] serde_json::Error),
+    /// A field is missing.
+    #[error("what nft lists of the table {TABLE} has no \"{field}\" in {object}")]
+    Missing {
+        /// The field.
+        field: &'static str,
+        /// The object, as listed.
+        object: Value,
+    },
+}
+
+fn text(object: &Value, field: &'static str) -> Result<String, TableError> {
+    object
+        .get(field)
+        .and_then(Value::as_str)
+        .map(str::to_owned)
+        .ok_or_else(|| missing(object, field))
+}
+
+fn missing(object: &Value, field: &'static str) -> TableError {
+    TableError::Missing {
+        field,
+        object: object.clone(),
+    }
+}
+
+impl Table {
+    /// Reads what `nft -j list table ip mooring` prints.
+    ///
+    /// # Errors
+    /// It is not what nft prints.
+    pub fn parse(listing: &str) -> Result<Self, TableError> {
+        let listing: Value = serde_json::from_str(listing)?;
+        let objects = listing
+            .get("nftables")
+            .and_then(Value::as_array)
+            .ok_or_else(|| missing(&listing, "nftables"))?;
+        let mut table = Self::default();
+        for (kind, object) in objects.iter().filter_map(Value::as_object).flatten() {
+            table.read(kind, object)?;
+        }
+        Ok(table)
+    }
+
+    fn read(&mut self, kind: &str, object: &Value) -> Result<(), TableError> {
+        match kind {
+            "metainfo" | "table" => {}
+            "chain" => {
+                let hook = match object.get("hook") {
+                    None => None,
+                    Some(_) => Some(Hook {
+                        kind: text(object, "type")?,
+                        hook: text(object, "hook")?,
+                        priority: object
+                            .get("prio")
+                            .and_then(Value::as_i64)
+                            .ok_or_else(|| missing(object, "prio"))?,
+                        policy: text(object, "policy")?,
+                    }),
+                };
+                self.chains.entry(text(object, "name")?).or_default().hook = hook;
+            }
+            "set" | "map" => {
+                let list = |field| match object.get(field) {
+                    Some(Value::Array(list)) => list.clone(),
+                    Some(one) => vec![one.clone()],
+                    None => Vec::new(),
+                };
+                let set = Set {
+                    key: object
+                        .get("type")
+                        .cloned()
+                        .ok_or_else(|| missing(object, "type"))?,
+                    value: object.get("map").cloned(),
+                    flags: list("flags"),
+                    elements: sorted(list("elem")),
+                };
+                self.sets.insert(text(object, "name")?, set);
+            }
+            "rule" => {
+                let mut rule = object
+                    .get("expr")
+                    .cloned()
+                    .ok_or_else(|| missing(object, "expr"))?;
+                normalise(&mut rule);
+                self.chains
+                    .entry(text(object, "chain")?)
+                    .or_default()
+                    .rules
+                    .push(rule);
+            }
+            _ => self.unknown.push(object.clone()),
+        }
+        Ok(())
+    }
+
+    /// The elements of a map, as pairs of key and value. None are in a map that is not there.
+    pub fn pairs<'a>(
+        &'a self,
+        map: &str,
+    ) -> impl Iterator<Item = (&'a Value, &'a Value)> + use<'a> {
+        self.sets
+            .get(map)
+            .into_iter()
+            .flat_map(|set| &set.elements)
+            .filter_map(|element| match element.as_array()?.as_slice() {
+                [key, value] => Some((key, value)),
+                _ => None,
+            })
+    }
+
+    /// One transaction that puts this table in the place of whatever table of the name is there. A packet can
+    /// pass between the two, so it is only for what [`super::table_update`] cannot do.
+    #[must_use]
+    pub fn replace(&self) -> Value {
+        let table = |verb| command(verb, "table", json!({}));
+        let mut commands = vec![table("add"), table("delete"), table("add")];
+        for (name, chain) in &self.chains {
+            commands.push(command("add", "chain", chain.fields(name)));
+        }
+        for (name, set) in &self.sets {
+            commands.push(command("add", set.kind(), set.fields(name)));
+        }
+        for (name, chain) in &self.chains {
+            commands.extend(
+                chain
+                    .rules
+                    .iter()
+                    .map(|rule| command("add", "rule", json!({ "chain": name, "expr": rule }))),
+            );
+        }
+        json!({ "nftables": commands })
+    }
+
+    /// One transaction that removes the table, also if there is none.
+    #[must_use]
+    pub fn remove() -> Value {
+        let table = |verb| command(verb, "table", json!({}));
+        json!({ "nftables": [table("add"), table("delete")] })
+    }
+}
+
+/// nft prints `mark & 0xfff0ffff | 0x10000` as `mark & 0xfff1ffff | 0x10000` (1.0.6): the bits that are set
+/// afterwards do not matter before.
+fn normalise(value: &mut Value) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(normalise),
+        Value::Object(fields) => {
+            if let Some([and, or]) = fields
+                .get_mut("|")
+                .and_then(Value::as_array_mut)
+                .map(Vec::as_mut_slice)
+                && let Some(set) = or.as_u64()
+                && let Some(kept) = and.pointer_mut("/&/1")
+                && let Some(bits) = kept.as_u64()
+            {
+                *kept = Value::from(bits & !set);
+            }
+            fields.values_mut().for_each(normalise);
+        }
+        _ => {}
+    }
+}
+
+fn put(fields: &mut Value, name: &str, value: Value) {
+    if let Some(fields) = fields.as_object_mut() {
+        fields.insert(name.to_owned(), value);
+    }
+}
+
+/// A command about an object of the table, or about the table.
+#[must_use]
+pub fn command(verb: &str, kind: &str, mut fields: Value) -> Value {
+    let owner = if kind == "table" { "name" } else { "table" };
+    put(&mut fields, "family", Value::from("ip"));
+    put(&mut fields, owner, Value::from(TABLE));
+    let object = Map::from_iter([(kind.to_owned(), fields)]);
+    Value::Object(Map::from_iter([(verb.to_owned(), Value::Object(object))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        assert!(matches!(Table::parse("no"), Err(TableError::Json(_))));
+        assert!(Table::parse(r#"{"nftables":[{"rule":{"chain":"leave"}}]}"#).is_err());
+        let foreign = Table::parse(r#"{"nftables":[{"counter":{"name":"c"}}]}"#).unwrap();
+        assert_eq!(foreign.unknown.len(), 1);
+    }
+}

@@ -1,0 +1,172 @@
+//! The transactions that turn one nftables table into another while packets pass.
+//!
+//! A packet passes several hooks, and a transaction can be committed in between; a new base chain even comes
+//! before the one that it replaces, and is empty until the commit. So base chains are kept, and the maps change
+//! in three transactions:
+//!
+//! 1. whatever pod is treated differently is closed;
+//! 2. everything else changes;
+//! 3. the pods are opened that are to be open, and what nothing refers to any more goes.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::table::{Set, Table, command};
+
+/// Map: the address of a pod to the chain that drops its packets or lets them pass.
+pub const GUARDED: &str = "guarded";
+
+/// The transactions from one table to another, in their order. None: it cannot be done without replacing the
+/// table, because a chain has another hook, or a set another type.
+#[must_use]
+pub fn transactions(before: Option<&Table>, after: &Table) -> Option<Vec<Value>> {
+    let none = Table::default();
+    let present = before.unwrap_or(&none);
+    if !present.unknown.is_empty() || !fits(present, after) {
+        return None;
+    }
+    let mut closed = present.clone();
+    closed.chains.extend(after.chains.clone());
+    for (name, set) in &after.sets {
+        closed.sets.entry(name.clone()).or_insert_with(|| Set {
+            // Sets are filled before anything refers to them, maps when everything that they refer to is there.
+            elements: match set.value {
+                None => set.elements.clone(),
+                Some(_) => Vec::new(),
+            },
+            ..set.clone()
+        });
+    }
+    let guarded = closing(present, after);
+    if let Some(set) = closed.sets.get_mut(GUARDED) {
+        set.elements.clone_from(&guarded);
+    }
+    let mut switched = closed.clone();
+    for (name, set) in &after.sets {
+        if name != GUARDED {
+            switched.sets.insert(name.clone(), set.clone());
+        }
+    }
+    let steps = [present, &closed, &switched, after];
+    let missing = before.is_none();
+    let transactions = steps.windows(2).enumerate().filter_map(|(step, pair)| {
+        let [from, to] = pair else { return None };
+        let mut commands = commands(from, to);
+        if missing && step == 0 {
+            commands.insert(0, command("add", "table", json!({})));
+        }
+        (!commands.is_empty()).then(|| json!({ "nftables": commands }))
+    });
+    Some(transactions.collect())
+}
+
+fn fits(before: &Table, after: &Table) -> bool {
+    let chains = after.chains.iter().all(|(name, chain)| {
+        before
+            .chains
+            .get(name)
+            .is_none_or(|present| present.hook == chain.hook)
+    });
+    let sets = after.sets.iter().all(|(name, set)| {
+        before.sets.get(name).is_none_or(|present| {
+            (&present.key, &present.value, &present.flags) == (&set.key, &set.value, &set.flags)
+        })
+    });
+    chains && sets
+}
+
+/// The elements of the guard while other maps change: each pod that is treated differently afterwards is closed.
+fn closing(before: &Table, after: &Table) -> Vec<Value> {
+    let element = |table: &Table| -> BTreeMap<String, Value> {
+        table
+            .pairs(GUARDED)
+            .map(|(pod, jump)| (pod.to_string(), json!([pod, jump])))
+            .collect()
+    };
+    let (before, after) = (element(before), element(after));
+    let mut closed = before.clone();
+    for (pod, jump) in before.iter().chain(&after) {
+        let (was, becomes) = (before.get(pod), after.get(pod));
+        if was == becomes {
+            continue;
+        }
+        let shut = close(becomes.unwrap_or(jump));
+        closed.insert(pod.clone(), shut);
+    }
+    closed.into_values().collect()
+}
+
+/// `guard_<slot>_<destinations>` lets the right packets pass, `closed_<destinations>` none.
+fn close(element: &Value) -> Value {
+    let mut element = element.clone();
+    if let Some(target) = element.pointer_mut("/1/jump/target")
+        && let Some(destinations) = target.as_str().and_then(|name| name.strip_prefix("guard_"))
+        && let Some((_, destinations)) = destinations.split_once('_')
+    {
+        *target = Value::from(format!("closed_{destinations}"));
+    }
+    element
+}
+
+fn commands(from: &Table, to: &Table) -> Vec<Value> {
+    let mut commands = Vec::new();
+    for (name, chain) in &to.chains {
+        if !from.chains.contains_key(name) {
+            commands.push(command("add", "chain", chain.fields(name)));
+        }
+    }
+    for (name, set) in &to.sets {
+        match from.sets.get(name) {
+            None => commands.push(command("add", set.kind(), set.fields(name))),
+            Some(present) => {
+                let gone = without(&present.elements, &set.elements);
+                let new = without(&set.elements, &present.elements);
+                for (verb, elements) in [("delete", gone), ("add", new)] {
+                    if !elements.is_empty() {
+                        let fields = json!({ "name": name, "elem": elements });
+                        commands.push(command(verb, "element", fields));
+                    }
+                }
+            }
+        }
+    }
+    for (name, chain) in &to.chains {
+        let present = from.chains.get(name);
+        let rules = present.map_or(&[][..], |present| &present.rules);
+        if rules != chain.rules {
+            if !rules.is_empty() {
+                commands.push(command("flush", "chain", json!({ "name": name })));
+            }
+            commands.extend(
+                chain
+                    .rules
+                    .iter()
+                    .map(|rule| command("add", "rule", json!({ "chain": name, "expr": rule }))),
+            );
+        }
+    }
+    // First all references, then what they refer to.
+    let gone = || {
+        from.chains
+            .iter()
+            .filter(|(name, _)| !to.chains.contains_key(*name))
+    };
+    let emptied = gone().filter(|(_, chain)| !chain.rules.is_empty());
+    commands.extend(emptied.map(|(name, _)| command("flush", "chain", json!({ "name": name }))));
+    for (name, set) in &from.sets {
+        if !to.sets.contains_key(name) {
+            commands.push(command("delete", set.kind(), json!({ "name": name })));
+        }
+    }
+    commands.extend(gone().map(|(name, _)| command("delete", "chain", json!({ "name": name }))));
+    commands
+}
+
+fn without(elements: &[Value], others: &[Value]) -> Vec<Value> {
+    elements
+        .iter()
+        .filter(|element| !others.contains(element))
+        .cloned()
+        .collect()
+}

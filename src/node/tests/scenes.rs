@@ -1,0 +1,87 @@
+//! Objects and kernels for tests.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use crate::node::objects::{Block, Claim, Ip, Mac, NodeSpec, Objects, Pod, Route};
+use crate::node::state::{KernelState, Link, LocalAddress};
+
+pub const NODE: &str = "node";
+
+pub fn mac(number: u8) -> Mac {
+    Mac([2, 0, 0, 0, 0, number])
+}
+
+/// A kernel with three interfaces, whose addresses other programs made.
+pub fn kernel() -> KernelState {
+    let mut kernel = KernelState::default();
+    for number in 0..3_u8 {
+        let link = Link {
+            name: format!("eth{number}"),
+            mac: Some(mac(number)),
+            own_mac: true,
+            up: true,
+            forwarding: true,
+            rp_filter: u32::from(number),
+        };
+        kernel.links.insert(u32::from(number) + 1, link);
+        kernel.addresses.insert(LocalAddress {
+            link: u32::from(number) + 1,
+            address: Ipv4Addr::new(10, 77, number, 10),
+            prefix: 24,
+            ours: false,
+        });
+    }
+    kernel
+}
+
+pub fn objects() -> Objects {
+    let route = Route {
+        to: "198.51.100.0/24".parse().unwrap(),
+        via: None,
+        optional: false,
+    };
+    let block = Block {
+        subnets: vec!["203.0.113.0/24".parse().unwrap()],
+        node: Some(NodeSpec {
+            routes: vec![route],
+            internal: None,
+        }),
+    };
+    Objects {
+        node: NODE.to_owned(),
+        blocks: BTreeMap::from([("block".to_owned(), block)]),
+        ..Objects::default()
+    }
+}
+
+/// Adds a pod, and an IP that it has on the interface with this number.
+pub fn with(mut objects: Objects, number: u8, interface: u8, host_network: bool) -> Objects {
+    let uid = format!("uid-{number}");
+    let pod = Pod {
+        name: format!("default/pod-{number}"),
+        wants: format!("ip-{number}"),
+        address: Some(if host_network {
+            Ipv4Addr::new(10, 77, 0, 10)
+        } else {
+            Ipv4Addr::new(10, 77, 9, number)
+        }),
+        host_network,
+    };
+    let claim = Claim {
+        id: format!("claim-{number}"),
+        address: Ipv4Addr::new(203, 0, 113, 10 + number),
+        pod: uid.clone(),
+        node: NODE.to_owned(),
+        assigned: true,
+        mac: Some(mac(interface)),
+    };
+    let ip = Ip {
+        block: Some("block".to_owned()),
+        routes: Vec::new(),
+        claim: Some(claim),
+    };
+    objects.pods.insert(uid, pod);
+    objects.ips.insert(format!("ip-{number}"), ip);
+    objects
+}

@@ -1,0 +1,236 @@
+//! What the API server shows, as the objects of the node part.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::core::v1::Pod as KubePod;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, Resource};
+use serde::de::DeserializeOwned;
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinSet;
+
+use super::objects::Objects;
+use super::read;
+use crate::api::{Ip, IpBlock, names};
+use crate::telemetry::chain;
+
+/// The server ends a watch after this time, in seconds.
+const WATCH_SECONDS: u32 = 45;
+/// How often IPs that pods ask for, and that are not of this node, are read.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// What is known so far. Nothing is published before every list was complete once: what is not known yet
+/// would be taken out of the kernel.
+struct Known {
+    objects: Objects,
+    /// Names of the IPs that the watch shows.
+    watched: std::collections::BTreeSet<String>,
+    missing: usize,
+    out: watch::Sender<Option<Objects>>,
+}
+
+impl Known {
+    fn publish(&self) {
+        if self.missing == 0 {
+            let objects = self.objects.clone();
+            self.out.send_if_modified(|before| {
+                let differs = before.as_ref() != Some(&objects);
+                *before = Some(objects);
+                differs
+            });
+        }
+    }
+}
+
+type Shared = Arc<Mutex<Known>>;
+
+/// Watches blocks, the IPs of the node and its annotated pods, until the receiver is gone.
+pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects>>) {
+    let objects = Objects {
+        node: node.clone(),
+        ..Objects::default()
+    };
+    let known = Known {
+        objects,
+        watched: std::collections::BTreeSet::new(),
+        missing: 3,
+        out,
+    };
+    let known = Arc::new(Mutex::new(known));
+    let config = watcher::Config::default().timeout(WATCH_SECONDS);
+    let its_ips = config.clone().fields(&format!("status.node={node}"));
+    let its_pods = config
+        .clone()
+        .labels(names::IP_LABEL)
+        .fields(&format!("spec.nodeName={node}"));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(follow(
+        Api::all(client.clone()),
+        config,
+        Arc::clone(&known),
+        blocks,
+    ));
+    tasks.spawn(follow(
+        Api::all(client.clone()),
+        its_ips,
+        Arc::clone(&known),
+        ips,
+    ));
+    tasks.spawn(follow(
+        Api::all(client.clone()),
+        its_pods,
+        Arc::clone(&known),
+        pods,
+    ));
+    tasks.spawn(look(Api::all(client), known));
+    // Each runs until it is aborted, with this task.
+    while tasks.join_next().await.is_some() {}
+}
+
+/// Takes in one change: an object and whether it is there, or a complete list.
+type TakeIn<K> = fn(&mut Known, &Change<'_, K>);
+
+enum Change<'a, K> {
+    There(&'a K),
+    Gone(&'a K),
+    All(&'a [K]),
+}
+
+async fn follow<K>(api: Api<K>, config: watcher::Config, known: Shared, take_in: TakeIn<K>)
+where
+    K: Resource + Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static,
+{
+    let mut events = watcher(api, config).default_backoff().boxed();
+    let (mut list, mut synced) = (Vec::new(), false);
+    loop {
+        match events.try_next().await {
+            Ok(Some(event)) => {
+                let mut known = known.lock().await;
+                match event {
+                    Event::Init => list.clear(),
+                    Event::InitApply(object) => list.push(object),
+                    Event::InitDone => {
+                        take_in(&mut known, &Change::All(&list));
+                        list.clear();
+                        if !std::mem::replace(&mut synced, true) {
+                            known.missing -= 1;
+                        }
+                        known.publish();
+                    }
+                    Event::Apply(object) => {
+                        take_in(&mut known, &Change::There(&object));
+                        known.publish();
+                    }
+                    Event::Delete(object) => {
+                        take_in(&mut known, &Change::Gone(&object));
+                        known.publish();
+                    }
+                }
+            }
+            Ok(None) => return,
+            // What is known stands: that it cannot be listed does not mean that it is gone.
+            Err(error) => tracing::warn!(error = chain(&error), "a watch was interrupted"),
+        }
+    }
+}
+
+fn name<K: Resource>(object: &K) -> String {
+    object.meta().name.clone().unwrap_or_default()
+}
+
+fn blocks(known: &mut Known, change: &Change<'_, IpBlock>) {
+    let blocks = &mut known.objects.blocks;
+    match *change {
+        Change::There(block) => drop(blocks.insert(name(block), read::block(block))),
+        Change::Gone(block) => drop(blocks.remove(&name(block))),
+        Change::All(list) => {
+            *blocks = list
+                .iter()
+                .map(|block| (name(block), read::block(block)))
+                .collect();
+        }
+    }
+}
+
+fn ips(known: &mut Known, change: &Change<'_, Ip>) {
+    let ips = &mut known.objects.ips;
+    match *change {
+        Change::There(ip) => {
+            ips.insert(name(ip), read::ip(ip));
+            known.watched.insert(name(ip));
+        }
+        // It is on another node now, or has no claim: what it asks for otherwise is still true.
+        Change::Gone(ip) => {
+            if let Some(ip) = ips.get_mut(&name(ip)) {
+                ip.claim = None;
+            }
+            known.watched.remove(&name(ip));
+        }
+        Change::All(list) => {
+            for (name, ip) in ips.iter_mut() {
+                if known.watched.contains(name) {
+                    ip.claim = None;
+                }
+            }
+            known.watched = list.iter().map(name).collect();
+            ips.extend(list.iter().map(|ip| (name(ip), read::ip(ip))));
+        }
+    }
+}
+
+fn pods(known: &mut Known, change: &Change<'_, KubePod>) {
+    let pods = &mut known.objects.pods;
+    match *change {
+        Change::There(pod) => match read::pod(pod) {
+            Some((uid, pod)) => drop(pods.insert(uid, pod)),
+            None => drop(pods.remove(pod.metadata.uid.as_deref().unwrap_or_default())),
+        },
+        Change::Gone(pod) => {
+            drop(pods.remove(pod.metadata.uid.as_deref().unwrap_or_default()));
+        }
+        Change::All(list) => *pods = list.iter().filter_map(read::pod).collect(),
+    }
+    let wanted = &known.objects.pods;
+    let watched = &known.watched;
+    let asked =
+        |name: &String| watched.contains(name) || wanted.values().any(|pod| pod.wants == *name);
+    known.objects.ips.retain(|name, _| asked(name));
+}
+
+/// Reads the IPs of pods that wait for their address: the watch shows only IPs of this node. Until one is read, the
+/// partners of every block count for its pod.
+async fn look(api: Api<Ip>, known: Shared) {
+    loop {
+        let wanted: Vec<String> = {
+            let known = known.lock().await;
+            let wanted = known.objects.pods.values().map(|pod| pod.wants.clone());
+            wanted
+                .filter(|name| !known.watched.contains(name))
+                .collect()
+        };
+        for name in wanted {
+            match api.get_opt(&name).await {
+                Ok(Some(ip)) => {
+                    let mut known = known.lock().await;
+                    // A claim on this node comes by the watch, in its order.
+                    if !known.watched.contains(&name) {
+                        let ip = super::objects::Ip {
+                            claim: None,
+                            ..read::ip(&ip)
+                        };
+                        known.objects.ips.insert(name, ip);
+                        known.publish();
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(ip = name, error = chain(&error), "an IP cannot be read");
+                }
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}

@@ -1,0 +1,104 @@
+use crate::world::node::one_pod;
+use crate::world::traffic::Protocol;
+use crate::world::{Backend, NEIGHBOUR, PARTNER, World, X};
+
+/// The partner reaches the pod at the address and is seen as itself; the pod reaches the partner and is seen as
+/// the address; the VPC, the node and other pods are reached as before.
+pub fn a_pod_answers_on_its_address_and_leaves_from_it(backend: Backend) {
+    let world = World::new(backend);
+    let (node, wish) = one_pod(&world);
+    node.pod("other", "10.77.0.21");
+    world.serve("vpc", NEIGHBOUR);
+    node.reconcile(&wish);
+    works(&world, backend);
+
+    node.world.cni_comes_first("a");
+    node.run("conntrack -F 2>&1");
+    works(&world, backend);
+    world.expect_sources(&[X]);
+
+    // Another pod that takes the pod's own address as its source reaches the partner by no address.
+    world.nft("partner", "table ip count { set spoofed { type ipv4_addr; flags dynamic; size 10; }
+        chain in { type filter hook prerouting priority -10; udp dport 9999 add @spoofed { ip saddr }
+        }
+        }");
+    world.run("other", "ip addr add 10.77.0.20/32 dev lo");
+    let send = |from: &'static str| {
+        world
+            .spawn("other", move || {
+                let socket = std::net::UdpSocket::bind((from, 0)).unwrap();
+                socket.send_to(b"spoofed", (PARTNER, 9999)).unwrap();
+            })
+            .join()
+            .unwrap();
+    };
+    send("10.77.0.20");
+    // What is sent later arrives later: then the first packet would be there as well.
+    send("10.77.0.21");
+    let count = || world.run("partner", "nft list set ip count spoofed");
+    crate::world::eventually("a packet arrives", count, || {
+        count().contains(node.primary).then_some(())
+    });
+    assert!(!count().contains(X), "{}", count());
+    world.run("other", "ip addr del 10.77.0.20/32 dev lo");
+
+    // The other pod leaves as it always did: with the address of the node, which the partner refuses.
+    assert!(world.ask("other", Protocol::Tcp, PARTNER).is_err());
+    assert!(world.partner_saw().contains(node.primary));
+}
+
+fn works(world: &World, backend: Backend) {
+    let ok = |text: &str| Ok::<_, String>(text.to_owned());
+    for protocol in Protocol::ALL {
+        let seen = |source: &str| match protocol {
+            Protocol::Icmp => ok("an answer"),
+            _ => ok(source),
+        };
+        let what = format!("{backend} {protocol:?}");
+        assert_eq!(
+            world.ask("partner", protocol, X),
+            seen(PARTNER),
+            "{what}: partner to pod"
+        );
+        assert_eq!(
+            world.ask("client", protocol, PARTNER),
+            seen(X),
+            "{what}: pod to partner"
+        );
+        assert_eq!(
+            world.ask("client", protocol, NEIGHBOUR),
+            seen("10.77.0.20"),
+            "{what}: pod to VPC"
+        );
+        assert_eq!(
+            world.ask("vpc", protocol, "10.77.0.20"),
+            seen(NEIGHBOUR),
+            "{what}: VPC to pod"
+        );
+        assert_eq!(
+            world.ask("other", protocol, "10.77.0.20"),
+            seen("10.77.0.21"),
+            "{what}: pod to pod"
+        );
+        assert_eq!(
+            world.ask("client", protocol, "10.77.0.21"),
+            seen("10.77.0.20"),
+            "{what}: pod from pod"
+        );
+        assert_eq!(
+            world.ask("other", protocol, NEIGHBOUR),
+            seen("10.77.0.21"),
+            "{what}: other pod to VPC"
+        );
+        assert_eq!(
+            world.ask("other", protocol, X),
+            seen("10.77.0.21"),
+            "{what}: pod to the address"
+        );
+    }
+    assert_eq!(
+        world.ask("a", Protocol::Tcp, X).map(drop),
+        Ok(()),
+        "{backend}: node to the address"
+    );
+}

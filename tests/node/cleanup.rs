@@ -1,0 +1,104 @@
+use mooring::node::objects::Objects;
+
+use crate::world::node::{Node, one_pod, with_ip, with_pod};
+use crate::world::traffic::Protocol;
+use crate::world::{Backend, PARTNER, World, X, Y};
+
+/// Rules, routes, tables, chains and settings of other programs are byte for byte the same after programming
+/// and after cleanup, also those that use a number or an address of Mooring; and after cleanup nothing of
+/// Mooring is left.
+pub fn nothing_of_other_programs_is_changed(backend: Backend) {
+    let world = World::new(backend);
+    let (node, wish) = one_pod(&world);
+    node.pod("other", "10.77.0.21");
+    world.assign(Y, "a");
+    let wish = with_pod(wish, "host", None, "two");
+    let wish = with_ip(wish, node, "two", Y, "host");
+    // Neighbours in our numbers: the priority, a table, the protocol, an address, the name of the table.
+    node.run(&format!(
+        "ip rule add pref 600 from 10.77.0.99 lookup main
+         ip rule add pref 601 fwmark 0x10000/0x10000 lookup main proto 78
+         ip route add 192.0.2.128/25 via 10.77.0.1 table 10601
+         ip route add 192.0.2.128/25 via 10.77.0.1 table 777 proto 78
+         ip addr add {X}/32 dev lo
+         ip addr add 10.77.0.77/32 dev eth1
+         nft add table inet mooring
+         nft add chain inet mooring theirs"
+    ));
+    let before = foreign(node);
+    let sysctls = sysctls(node);
+    node.reconcile(&wish);
+    same(&before, &foreign(node), "after programming");
+    assert!(node.run("ip -4 addr show eth1").contains(Y));
+    assert_eq!(
+        node.run("cat /proc/sys/net/ipv4/conf/eth1/rp_filter"),
+        "2\n"
+    );
+    let _ = world.ask("client", Protocol::Tcp, PARTNER);
+
+    let outcome = node.reconcile(&Objects::default());
+    assert!(!outcome.changes.is_empty());
+    same(&before, &foreign(node), "after cleanup");
+    same(&sysctls, &self::sysctls(node), "settings after cleanup");
+    same(&before, &everything(node), "nothing of ours is left");
+    assert!(node.reconcile(&Objects::default()).changes.is_empty());
+}
+
+/// Fails with the lines that are not in both.
+fn same(before: &str, after: &str, when: &str) {
+    let gone = before
+        .lines()
+        .filter(|line| !after.lines().any(|other| other == *line));
+    let new = after
+        .lines()
+        .filter(|line| !before.lines().any(|other| other == *line));
+    let gone: Vec<_> = gone.collect();
+    let new: Vec<_> = new.collect();
+    assert!(
+        gone.is_empty() && new.is_empty(),
+        "{when}\ngone: {gone:#?}\nnew: {new:#?}"
+    );
+}
+
+fn everything(node: Node<'_>) -> String {
+    node.run(
+        "nft list ruleset; { iptables-legacy-save | grep -v '^#' || true; }; ip rule; ip route show table all; ip -4 addr; \
+         ip -6 rule; ip -6 addr | grep -v valid_lft",
+    )
+    .lines()
+    .map(|line| match line.find("packets ") {
+        Some(at) => format!("{}\n", &line[..at]),
+        None => format!("{}\n", without_counters(line)),
+    })
+    .collect()
+}
+
+/// Counters of chains and packets change with every packet.
+fn without_counters(line: &str) -> &str {
+    match line.find(" [") {
+        Some(at) if line.starts_with(':') => &line[..at],
+        _ => line,
+    }
+}
+
+/// Everything but what is Mooring's.
+fn foreign(node: Node<'_>) -> String {
+    let (mut kept, mut ours) = (String::new(), false);
+    for line in everything(node).lines() {
+        ours |= line == "table ip mooring {";
+        let numbers =
+            (line.starts_with("600:") || line.contains("table 106")) && line.contains("proto 78");
+        let address =
+            line.contains(&format!("inet {Y}/32")) || line.contains(&format!("local {Y} "));
+        if !ours && !numbers && !address {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        ours &= line != "}";
+    }
+    kept
+}
+
+fn sysctls(node: Node<'_>) -> String {
+    node.run("grep -r . /proc/sys/net/ipv4 2>/dev/null | grep -v -e dst_entries -e tcp_mem -e random -e fib_multipath_hash_seed | sort")
+}

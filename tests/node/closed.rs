@@ -1,0 +1,63 @@
+use crate::world::node::{objects, one_pod, with_pod};
+use crate::world::traffic::Protocol;
+use crate::world::{Backend, NEIGHBOUR, PARTNER, World, X};
+
+/// From when the pod is known until its address is programmed, nothing of it reaches a partner, and everything
+/// else does; a flow that was open before has the right source afterwards.
+pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backend) {
+    let world = World::new(backend);
+    let (node, wish) = one_pod(&world);
+    world.serve("vpc", NEIGHBOUR);
+
+    // A flow that began before anything was known: it left with the address of the node.
+    let flow = world.spawn("client", || {
+        let socket = std::net::UdpSocket::bind("0.0.0.0:5555").unwrap();
+        socket.connect((PARTNER, 7000)).unwrap();
+        socket
+            .set_read_timeout(Some(std::time::Duration::from_millis(200)))
+            .unwrap();
+        let mut buffer = [0; 100];
+        for _ in 0..100 {
+            let _ = socket.send(b"who");
+            if let Ok(length) = socket.recv(&mut buffer) {
+                return String::from_utf8_lossy(&buffer[..length]).into_owned();
+            }
+        }
+        "no answer".to_owned()
+    });
+    crate::world::eventually("the flow leaves", String::new, || {
+        world.partner_saw().contains(node.primary).then_some(())
+    });
+
+    // Known are: the pod alone; then the IP without a claim; then the claim without EC2's word.
+    let alone = with_pod(objects("a"), "client", Some("10.77.0.20"), "one");
+    let mut unclaimed = wish.clone();
+    unclaimed.ips.get_mut("one").unwrap().claim = None;
+    let mut claimed = wish.clone();
+    claimed
+        .ips
+        .get_mut("one")
+        .unwrap()
+        .claim
+        .as_mut()
+        .unwrap()
+        .assigned = false;
+    for wish in [alone, unclaimed, claimed] {
+        node.reconcile(&wish);
+        node.run("true");
+        world.run("partner", "nft flush set ip firewall seen");
+        for protocol in Protocol::ALL {
+            assert!(world.ask("client", protocol, PARTNER).is_err());
+            assert!(world.ask("client", protocol, NEIGHBOUR).is_ok());
+            assert!(world.ask("vpc", protocol, "10.77.0.20").is_ok());
+        }
+        world.expect_sources(&[]);
+    }
+    node.reconcile(&wish);
+    assert_eq!(flow.join().unwrap(), X, "the flow that was open before");
+    assert_eq!(
+        world.ask("client", Protocol::Tcp, PARTNER),
+        Ok(X.to_owned())
+    );
+    world.expect_sources(&[X]);
+}

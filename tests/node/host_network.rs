@@ -1,0 +1,48 @@
+use crate::world::node::{objects, with_ip, with_pod};
+use crate::world::traffic::Protocol;
+use crate::world::{Backend, PARTNER, World, X};
+
+/// A program in the network namespace of the node binds the address, answers there, and leaves from it; what
+/// does not bind it leaves as before.
+pub fn a_program_in_the_network_of_the_node_uses_its_address(backend: Backend) {
+    let world = World::new(backend);
+    let node = world.node("a");
+    world.assign(X, "a");
+    world.whitelist(X);
+    world.serve("partner", PARTNER);
+    let wish = with_ip(
+        with_pod(objects("a"), "client", None, "one"),
+        node,
+        "one",
+        X,
+        "client",
+    );
+    node.reconcile(&wish);
+    world.serve("a", X);
+    for protocol in Protocol::ALL {
+        let seen = |source: &str| match protocol {
+            Protocol::Icmp => Ok("an answer".to_owned()),
+            _ => Ok::<_, String>(source.to_owned()),
+        };
+        assert_eq!(
+            world.ask("partner", protocol, X),
+            seen(PARTNER),
+            "{protocol:?}: partner to program"
+        );
+        assert_eq!(
+            world.ask_from("a", protocol, PARTNER, X),
+            seen(X),
+            "{protocol:?}: program to partner"
+        );
+    }
+    world.expect_sources(&[X]);
+    assert!(
+        world.ask("a", Protocol::Tcp, PARTNER).is_err(),
+        "the partner knows the address alone"
+    );
+    assert!(world.partner_saw().contains(node.primary));
+
+    // The address goes with its pod.
+    node.reconcile(&objects("a"));
+    assert!(!node.run("ip -4 addr show eth1").contains(X));
+}

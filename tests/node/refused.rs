@@ -1,0 +1,52 @@
+use mooring::node::desired::State;
+
+use crate::world::node::one_pod;
+use crate::world::{Backend, World};
+
+/// What keeps an address from being programmed is said, with what to do.
+pub fn what_is_missing_is_said(backend: Backend) {
+    let world = World::new(backend);
+    let (node, wish) = one_pod(&world);
+    let said = |wish: &mooring::node::objects::Objects| {
+        let outcome = node.reconcile(wish);
+        let report = outcome.reports["one"].clone();
+        (report.state, report.message)
+    };
+    assert_eq!(said(&wish), (State::Programmed, String::new()));
+
+    let mut without_mac = wish.clone();
+    without_mac
+        .ips
+        .get_mut("one")
+        .unwrap()
+        .claim
+        .as_mut()
+        .unwrap()
+        .mac = None;
+    let (state, message) = said(&without_mac);
+    assert_eq!(state, State::Waiting);
+    assert!(message.contains("MAC"), "{message}");
+
+    let mut elsewhere = wish.clone();
+    let mac = "02:00:00:00:00:01".parse().unwrap();
+    elsewhere
+        .ips
+        .get_mut("one")
+        .unwrap()
+        .claim
+        .as_mut()
+        .unwrap()
+        .mac = Some(mac);
+    let (state, message) = said(&elsewhere);
+    assert_eq!(state, State::Waiting);
+    assert!(message.contains("02:00:00:00:00:01"), "{message}");
+
+    node.run("ip link set eth1 down");
+    let (state, message) = said(&wish);
+    assert_eq!(state, State::Failed);
+    assert!(message.contains("eth1 is down"), "{message}");
+    node.run("ip link set eth1 up; echo 0 > /proc/sys/net/ipv4/conf/eth1/forwarding");
+    let (state, message) = said(&wish);
+    assert_eq!(state, State::Failed);
+    assert!(message.contains("forwarding"), "{message}");
+}

@@ -1,0 +1,86 @@
+use std::io::{Read as _, Write as _};
+use std::process::{Command, ExitCode, Stdio};
+
+use mooring::node::kernel::Events;
+use mooring::node::reconcile::{Reconciler, Reports, run};
+use mooring::node::settings::Settings;
+use tokio::sync::watch;
+
+use crate::world::inside::enter_network;
+use crate::world::node::{one_pod, runtime};
+use crate::world::traffic::tcp;
+use crate::world::{Backend, PARTNER, World, X, eventually};
+
+/// Set in a process that is a node part and nothing else: the namespace, and the MAC of the ENI.
+const CHILD: &str = "MOORING_NODE_TEST_CHILD";
+
+/// Is a node part until it is killed, if this process was started as one.
+pub fn child() -> Option<ExitCode> {
+    let told = std::env::var(CHILD).ok()?;
+    let (network, mac) = told.split_once(' ')?;
+    enter_network(network);
+    let mut wish = crate::world::node::objects("a");
+    wish = crate::world::node::with_pod(wish, "client", Some("10.77.0.20"), "one");
+    wish = crate::world::node::claimed(wish, "a", mac, "one", X, "client");
+    runtime().block_on(async {
+        let (_wish, objects) = watch::channel(wish);
+        let (said, _reports) = watch::channel(Reports::new());
+        let reconciler = Reconciler::open(Settings::default()).unwrap();
+        run(reconciler, Events::open().unwrap(), objects, said)
+            .await
+            .unwrap();
+    });
+    Some(ExitCode::SUCCESS)
+}
+
+/// A connection in each direction goes on while the node part is killed and started again and again, and while
+/// it is away.
+pub fn connections_survive_the_end_of_the_node_part(backend: Backend) {
+    let world = World::new(backend);
+    let (node, wish) = one_pod(&world);
+    node.reconcile(&wish);
+    let evidence = || node.run("nft list ruleset; conntrack -L 2>&1");
+    let open = |from: &'static str, to: &'static str| {
+        world
+            .spawn(from, move || tcp(to, "0.0.0.0"))
+            .join()
+            .unwrap()
+            .unwrap_or_else(|error| panic!("{from} to {to}: {error}\n{}", evidence()))
+    };
+    let mut connections = [open("client", PARTNER), open("partner", X)];
+    let mut carry = || {
+        for (stream, _) in &mut connections {
+            let sent = [7; 16_384];
+            for _ in 0..20 {
+                stream.write_all(&sent).unwrap();
+                let mut back = [0; 16_384];
+                stream.read_exact(&mut back).unwrap();
+            }
+        }
+    };
+    carry();
+    for round in 0..5 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .env(
+                CHILD,
+                format!("{} {}", world.name("a"), world.mac("a", "eth1")),
+            )
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Once with damage, so that it is killed while or after it programs.
+        if round % 2 == 1 {
+            node.run("nft delete element ip mooring leaving { 10.77.0.20 }");
+        }
+        carry();
+        eventually("the node part heals", evidence, || {
+            node.run("nft list map ip mooring leaving")
+                .contains("10.77.0.20")
+                .then_some(())
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        carry();
+    }
+    world.expect_sources(&[X]);
+}

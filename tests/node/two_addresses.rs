@@ -1,0 +1,38 @@
+use crate::world::node::{one_pod, with_ip, with_pod};
+use crate::world::traffic::Protocol;
+use crate::world::{Backend, PARTNER, World, X, Y};
+
+/// Two pods of one node have two addresses, and neither sees what is the other's.
+pub fn two_pods_of_one_node_have_two_addresses(backend: Backend) {
+    let world = World::new(backend);
+    let (node, wish) = one_pod(&world);
+    node.pod("second", "10.77.0.21");
+    world.assign(Y, "a");
+    world.whitelist(Y);
+    let wish = with_pod(wish, "second", Some("10.77.0.21"), "two");
+    let wish = with_ip(wish, node, "two", Y, "second");
+    node.reconcile(&wish);
+    for protocol in [Protocol::Tcp, Protocol::Udp] {
+        assert_eq!(world.ask("client", protocol, PARTNER), Ok(X.to_owned()));
+        assert_eq!(world.ask("second", protocol, PARTNER), Ok(Y.to_owned()));
+        assert_eq!(world.ask("partner", protocol, X), Ok(PARTNER.to_owned()));
+        assert_eq!(world.ask("partner", protocol, Y), Ok(PARTNER.to_owned()));
+        assert_eq!(
+            world.ask("second", protocol, X),
+            Ok("10.77.0.21".to_owned())
+        );
+    }
+    world.expect_sources(&[X, Y]);
+
+    // One of them goes: the other is as it was, and the pod without an address reaches no partner.
+    let mut rest = wish.clone();
+    rest.ips.get_mut("one").unwrap().claim = None;
+    node.reconcile(&rest);
+    assert!(world.ask("client", Protocol::Tcp, PARTNER).is_err());
+    assert!(world.ask("partner", Protocol::Tcp, X).is_err());
+    assert_eq!(
+        world.ask("second", Protocol::Tcp, PARTNER),
+        Ok(Y.to_owned())
+    );
+    world.expect_sources(&[X, Y]);
+}

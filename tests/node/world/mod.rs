@@ -1,0 +1,97 @@
+//! A VPC with two nodes, pods, partners and the rules of the AWS VPC CNI.
+//!
+//! `vpc` is the router of the VPC: it delivers an address to the ENI that has it, without asking the node, and
+//! drops what an ENI sends with a source that is not its own (the source/destination check of EC2). `partner`
+//! lets in the whitelisted addresses alone. `gateway` leads to a second partner.
+
+pub mod cni;
+pub mod inside;
+pub mod node;
+pub mod traffic;
+pub mod vpc;
+
+pub use node::Node;
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+pub const PARTNER: &str = "198.51.100.9";
+pub const SECOND_PARTNER: &str = "192.0.2.9";
+pub const SECOND_GATEWAY: &str = "203.0.113.200";
+pub const NEIGHBOUR: &str = "10.77.0.1";
+pub const X: &str = "203.0.113.10";
+pub const Y: &str = "203.0.113.11";
+
+/// How long a test waits: less than the 30 s after which the node part compares without an event.
+const LIMIT: Duration = Duration::from_secs(25);
+
+/// The kind of iptables that the CNI uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    Legacy,
+    Nft,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Legacy => "legacy",
+            Self::Nft => "nft",
+        })
+    }
+}
+
+/// A VPC.
+pub struct World {
+    id: u32,
+    pub backend: Backend,
+}
+
+static WORLDS: AtomicU32 = AtomicU32::new(0);
+
+/// Waits until `done` gives something, and fails with `evidence` after 10 s.
+pub fn eventually<T>(what: &str, evidence: impl Fn() -> String, done: impl Fn() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(value) = done() {
+            return value;
+        }
+        assert!(
+            begin.elapsed() < LIMIT,
+            "not within {LIMIT:?}: {what}\n{}",
+            evidence()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+impl World {
+    /// Makes the VPC, without nodes.
+    pub fn new(backend: Backend) -> Self {
+        let id = WORLDS.fetch_add(1, Ordering::Relaxed);
+        let world = Self { id, backend };
+        for name in ["vpc", "partner", "gateway"] {
+            world.make(name);
+        }
+        world.make_vpc();
+        world
+    }
+
+    /// The name of a namespace of this world.
+    pub fn name(&self, name: &str) -> String {
+        format!("w{}-{name}", self.id)
+    }
+
+    pub fn make(&self, name: &str) {
+        let name = self.name(name);
+        inside::shell(&format!(
+            "ip netns add {name} && ip -n {name} link set lo up"
+        ));
+    }
+
+    /// Runs a shell command in one of the namespaces.
+    pub fn run(&self, name: &str, command: &str) -> String {
+        inside::run(&self.name(name), command)
+    }
+}
