@@ -134,7 +134,7 @@ fn the_corpus_leads_everywhere() {
         "Gate",
         "Reserved",
         "Claim",
-        "Return",
+        "Revert",
         "Record",
         "Detach",
         "Clear",
