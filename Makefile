@@ -14,7 +14,7 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify advisories release sbom planted-bugs mutants crds clean
+.PHONY: help need need-demo tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify advisories release sbom planted-bugs mutants crds clean
 
 help:
 	@echo 'make demo      start everything, show what Mooring does, end everything'
@@ -35,6 +35,9 @@ help:
 need:
 	@.ci/need
 
+need-demo:
+	@.ci/need demo
+
 tools: control-plane moto
 
 control-plane: need
@@ -51,16 +54,16 @@ ifneq ($(MOTO),)
 	fi
 endif
 
-build: need
+build: need-demo
 	@[ -x $(DEV) ] || echo 'building Mooring, the emulator and what starts them: about 8 minutes on two cores, once'
 	cargo build --workspace --bin mooring --bin mooring-dev --bin ec2-emulator
 
-demo: need
+demo: need-demo
 	@tests/control-plane/build.sh kubernetes
 	@$(MAKE) --no-print-directory build
 	@$(DEV) demo
 
-up: need
+up: need-demo
 	@tests/control-plane/build.sh kubernetes
 	@$(MAKE) --no-print-directory build
 	@$(DEV) up

@@ -11,7 +11,7 @@ use prometheus_client::metrics::family::{Family, MetricConstructor};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 /// What [`Metrics::encode`] writes, as a `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -45,6 +45,7 @@ pub struct Metrics(Arc<Inner>);
 struct Inner {
     registry: Registry,
     addresses: Family<Labels<2>, Gauge>,
+    probed: Family<Labels<2>, Gauge>,
     inventories: Family<Labels<1>, Gauge>,
     moves: Histogram,
     attaches: Histogram,
@@ -76,28 +77,28 @@ impl Metrics {
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("mooring");
-        let addresses = Family::<Labels<2>, Gauge>::default();
-        let inventories = Family::<Labels<1>, Gauge>::default();
         let moves = Seconds(&WAIT_SECONDS).new_metric();
         let attaches = Seconds(&WAIT_SECONDS).new_metric();
-        let ec2_requests = Family::<Labels<2>, Counter>::default();
         let ec2_durations = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let certificate_expiry = Gauge::<f64, AtomicU64>::default();
         let leader = Gauge::<i64>::default();
-        let brakes = Family::<Labels<1>, Gauge>::default();
-
-        registry.register(
+        let addresses = family(
+            &mut registry,
             "addresses",
             "Addresses of a block, each in one state: free; foreign (others have it); or an IP's: reserved, \
              claimed, attached, or deleting (the IP is being deleted and the address not yet let go)",
-            addresses.clone(),
         );
-        registry.register(
+        let probed = family(
+            &mut registry,
+            "probed_addresses",
+            "Attached addresses of a block with a probe: verified (the target sees the address) or not_verified",
+        );
+        let inventories = family(
+            &mut registry,
             "inventory_timestamp_seconds",
             "When the last complete inventory of a subnet's interfaces was begun, in seconds since 1970; 0 \
              before the first. Until the next nothing that others changed in EC2 is known",
-            inventories.clone(),
         );
         registry.register(
             "move_duration_seconds",
@@ -109,10 +110,10 @@ impl Metrics {
             "From the claim of a free address to the record of its place",
             attaches.clone(),
         );
-        registry.register(
+        let ec2_requests = family(
+            &mut registry,
             "ec2_requests",
             "Calls of EC2, by what it answered",
-            ec2_requests.clone(),
         );
         registry.register(
             "ec2_request_duration_seconds",
@@ -134,7 +135,7 @@ impl Metrics {
             "When the certificate that the webhook serves ends, in seconds since 1970",
             certificate_expiry.clone(),
         );
-        let reconcile_errors = counters(
+        let reconcile_errors = family(
             &mut registry,
             "reconcile_errors",
             "Steps of the controller that failed, by why",
@@ -149,19 +150,16 @@ impl Metrics {
             "1 while this process holds the lease",
             leader.clone(),
         );
-        registry.register(
+        let brakes = family(
+            &mut registry,
             "brake_engaged",
             "1 while releases inferred from absence wait for a person",
-            brakes.clone(),
         );
-        registry.register(
-            "build",
-            "What is running",
-            Info::new([("version", env!("CARGO_PKG_VERSION").to_owned())]),
-        );
+        build(&mut registry);
         Self(Arc::new(Inner {
             registry,
             addresses,
+            probed,
             inventories,
             moves,
             attaches,
@@ -183,6 +181,20 @@ impl Metrics {
             .addresses
             .get_or_create(&[("block", block.to_owned()), ("state", state.to_owned())])
             .set(i64::try_from(n).unwrap_or(i64::MAX));
+    }
+
+    /// How many addresses of a block the target of its probe sees (`verified`) or does not see (`not_verified`).
+    pub fn probed_addresses(&self, block: &str, state: &'static str, n: u64) {
+        self.0
+            .probed
+            .get_or_create(&[("block", block.to_owned()), ("state", state.to_owned())])
+            .set(i64::try_from(n).unwrap_or(i64::MAX));
+    }
+
+    /// A block has no probe any more, or is gone.
+    pub fn forget_probed(&self, block: &str, state: &'static str) {
+        let labels = [("block", block.to_owned()), ("state", state.to_owned())];
+        self.0.probed.remove(&labels);
     }
 
     /// A block that is gone is no longer shown in these states, nor its brake.
@@ -293,6 +305,16 @@ impl Metrics {
     }
 }
 
+/// The version.
+fn build(registry: &mut Registry) {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    registry.register(
+        "build",
+        "What is running",
+        Info::new([("version", version)]),
+    );
+}
+
 /// One counter, from the start.
 fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
     let counter = Counter::default();
@@ -300,11 +322,19 @@ fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
     counter
 }
 
-/// Counters that are told apart by one label.
-fn counters(registry: &mut Registry, name: &str, help: &str) -> Family<Labels<1>, Counter> {
-    let counters = Family::default();
-    registry.register(name, help, Family::clone(&counters));
-    counters
+/// Metrics of one kind that are told apart by labels.
+fn family<const N: usize, M>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+) -> Family<Labels<N>, M>
+where
+    M: Default,
+    Family<Labels<N>, M>: Metric,
+{
+    let family = Family::default();
+    registry.register(name, help, Family::clone(&family));
+    family
 }
 
 #[cfg(test)]
@@ -315,6 +345,7 @@ mod tests {
     fn every_promised_name_is_written() {
         let metrics = Metrics::new();
         metrics.addresses("public", "attached", 3);
+        metrics.probed_addresses("public", "not_verified", 1);
         metrics.inventory("subnet-1", 1_800_000_000);
         metrics.reconcile_errors_of(["Conflict", "Throttled"].into_iter());
         metrics.moved_in(1.5);
@@ -328,6 +359,7 @@ mod tests {
         let text = metrics.encode().unwrap();
         for line in [
             "mooring_addresses{block=\"public\",state=\"attached\"} 3",
+            "mooring_probed_addresses{block=\"public\",state=\"not_verified\"} 1",
             "mooring_inventory_timestamp_seconds{subnet=\"subnet-1\"} 1800000000",
             "mooring_reconcile_errors_total{reason=\"Throttled\"} 0",
             "mooring_move_duration_seconds_count 1",
@@ -353,7 +385,9 @@ mod tests {
         metrics.addresses("public", "attached", 3);
         metrics.brake("public", true);
         metrics.inventory("public", 1_800_000_000);
+        metrics.probed_addresses("public", "verified", 3);
         metrics.forget_block("public", &["attached"]);
+        metrics.forget_probed("public", "verified");
         metrics.forget_inventory("public");
         assert!(!metrics.encode().unwrap().contains("public"));
     }

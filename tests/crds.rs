@@ -320,6 +320,35 @@ fn failover_after_is_a_length_of_time() {
 }
 
 #[test]
+fn a_probe_has_a_target_with_a_port_and_an_interval_between_five_seconds_and_an_hour() {
+    let given = |target: &str, interval: &str| {
+        let node = json!({
+            "routes": [{"to": "198.51.100.0/24"}], "probe": {"target": target, "interval": interval},
+        });
+        block("office", &with(good_block(), "node", node))
+    };
+    for (target, interval) in [
+        ("198.51.100.7:7000", "30s"),
+        ("echo.partner.example:65535", "5s"),
+        ("198.51.100.7:1", "1h"),
+    ] {
+        accepts(&given(target, interval));
+    }
+    for target in ["198.51.100.7", ":7000", "-a:7000", "a b:7000", "a:", "a:7x"] {
+        rejects(&given(target, "30s"), "must be host:port");
+    }
+    for target in ["198.51.100.7:0", "198.51.100.7:65536"] {
+        rejects(&given(target, "30s"), "between 1 and 65535");
+    }
+    for interval in ["4s", "0s", "61m", "100000s"] {
+        rejects(&given("a:7000", interval), "between 5s and 1h");
+    }
+    for interval in ["30", "", "soon", "1.5s"] {
+        rejects(&given("a:7000", interval), "must be a length of time");
+    }
+}
+
+#[test]
 fn an_allowed_namespace_is_a_namespaces_name() {
     let of_ip = |names: Value| {
         ip(

@@ -1,7 +1,7 @@
 //! What EC2 says, as plain data.
 
 use crate::address::{Address, Cidr};
-use crate::names::{InstanceId, InterfaceId, SubnetId};
+use crate::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,6 +11,8 @@ use alloc::vec::Vec;
 pub struct Interface {
     /// Its id.
     pub id: InterfaceId,
+    /// Its MAC address: what the kernel of the instance knows it by.
+    pub mac: Option<MacAddress>,
     /// The subnet that all its addresses lie in.
     pub subnet: SubnetId,
     /// The instance that it is attached to, being attached to, or being detached from.
@@ -30,6 +32,37 @@ pub struct Interface {
     pub tags: BTreeMap<String, String>,
     /// AWS manages it for one of its own services: addresses on it are not ours to touch.
     pub requester_managed: bool,
+}
+
+/// A subnet, as `DescribeSubnets` shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Subnet {
+    /// Its CIDRs.
+    pub cidrs: Vec<Cidr>,
+    /// What the VPC CNI does with interfaces there.
+    pub cni: CniUse,
+}
+
+impl Subnet {
+    /// A subnet without tags.
+    #[must_use]
+    pub fn untagged(cidrs: Vec<Cidr>) -> Self {
+        Self {
+            cidrs,
+            cni: CniUse::Allowed,
+        }
+    }
+}
+
+/// Does the VPC CNI give addresses of the subnet's interfaces to pods?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CniUse {
+    /// It does, unless an interface is tagged.
+    #[default]
+    Allowed,
+    /// It does not, not even of an instance's first interface: the subnet has the tag `kubernetes.io/role/cni=0`
+    /// (amazon-vpc-cni-k8s 1.22).
+    Excluded,
 }
 
 /// EC2's states of an instance.

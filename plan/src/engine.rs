@@ -140,6 +140,8 @@ pub enum Report {
     Contradicted(SubnetId, Contradiction),
     /// How many addresses of each block are in each state.
     Addresses(BTreeMap<(BlockName, &'static str), u64>),
+    /// How many addresses of each block with a probe its target sees, or does not see.
+    Probed(BTreeMap<(BlockName, &'static str), u64>),
     /// Is the release brake of this block engaged?
     Brake(BlockName, bool),
     /// The subnets that are listed from now on, and no others.

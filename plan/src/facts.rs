@@ -14,6 +14,7 @@ mod inventory;
 mod lead;
 mod limit_unanswered;
 mod memory;
+mod node_reports;
 mod outage;
 mod subnet;
 mod timestamps;
@@ -28,6 +29,7 @@ pub use inventory::Inventory;
 pub(crate) use limit_unanswered::LimitUnanswered;
 pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
+pub use node_reports::NodeReportSeen;
 pub(crate) use outage::Outage;
 pub use subnet::{Location, SubnetFacts};
 
@@ -71,6 +73,7 @@ pub struct Facts {
     pub(crate) pods_of: BTreeMap<IpName, BTreeSet<PodUid>>,
     pub(crate) index: Index,
     pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
+    pub(crate) node_reports: BTreeMap<NodeName, NodeReportSeen>,
     pub(crate) reservations: Reservations,
     /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
     /// whether their addresses are somewhere.
@@ -139,6 +142,7 @@ impl Facts {
             pods_of: BTreeMap::new(),
             index: Index::default(),
             nodes: BTreeMap::new(),
+            node_reports: BTreeMap::new(),
             reservations: Reservations::default(),
             ownerless: BTreeMap::new(),
             replica_sets: BTreeMap::new(),

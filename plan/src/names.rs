@@ -69,6 +69,8 @@ names! {
     InstanceType;
     /// EC2 network interface id, `eni-…`.
     InterfaceId;
+    /// MAC address of a network interface, as EC2 writes it: `02:00:5e:00:53:01`.
+    MacAddress;
     /// EC2 subnet id, `subnet-…`.
     SubnetId;
 }
@@ -128,6 +130,23 @@ pub struct InterfaceRef {
 pub struct ResourceVersion(pub u64);
 
 impl fmt::Display for ResourceVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Tells a claim from every other one of its IP: the version of the IP that it was written over. No two writes
+/// replace the same version. 0: it was written before there were such ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClaimId(pub u64);
+
+impl From<ResourceVersion> for ClaimId {
+    fn from(version: ResourceVersion) -> Self {
+        Self(version.0)
+    }
+}
+
+impl fmt::Display for ClaimId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

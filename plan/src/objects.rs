@@ -5,15 +5,17 @@ mod block;
 mod condition;
 mod ip;
 mod node;
+mod node_report;
 mod pod;
 mod reservation;
 
-pub use block::{Block, BlockSpec, BlockStatus, Namespaces};
+pub use block::{Block, BlockSpec, BlockStatus, DataPath, Namespaces};
 pub use condition::Condition;
 pub use ip::{
     Claim, ClaimPhase, Conditions, DesiredIp, Ip, IpStatus, MAX_PREVIOUS, Previous, Refused,
     Target, UnreadableIp, UnreadableReport,
 };
 pub use node::Node;
+pub use node_report::{AddressReport, AddressState, NodeReport, ProbeOutcome};
 pub use pod::{Controller, Gate, Handover, Pod, ReplicaSet, Workload};
 pub use reservation::Reservation;

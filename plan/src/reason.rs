@@ -86,6 +86,16 @@ reasons! {
     AddressChanging;
     /// It was found elsewhere.
     Drifted;
+    /// The node part has programmed the address.
+    Programmed;
+    /// The node part has not programmed the address.
+    NotProgrammed;
+    /// The network of the node does not let the node part pass the packets of this pod.
+    UnsupportedDataPath;
+    /// The target of the probe sees the address.
+    Verified;
+    /// The target of the probe sees another address, or does not answer.
+    NotVerified;
     /// The pod does not ask for an address any more.
     NotRequested;
     /// The block does not lie in its subnet.

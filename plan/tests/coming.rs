@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use mooring_plan::facts::{Fact, Facts, Settings, WriteOutcome, Written};
 use mooring_plan::names::{
-    InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid, ResourceVersion,
+    ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid,
+    ResourceVersion,
 };
 use mooring_plan::objects::{Claim, ClaimPhase, DesiredIp, Ip, IpStatus, Target};
 use mooring_plan::step::Write;
@@ -41,6 +42,7 @@ fn ip() -> impl Strategy<Value = Ip> {
             claim: phase.map(|phase| Claim {
                 pod: PodKey::new("default", "pod"),
                 uid: PodUid::from("pod"),
+                id: ClaimId(1),
                 phase,
             }),
             ..IpStatus::default()

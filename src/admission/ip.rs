@@ -71,6 +71,31 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     }
 }
 
+/// Routes that are new must have an effect in the block that the IP lies in, as it is now.
+fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdict {
+    let routes = &new.spec.routes;
+    if routes.is_empty() || old.is_some_and(|old| old.spec.routes == *routes) {
+        return Ok(Allowed::silently());
+    }
+    let Some(node) = snapshot.block(block).map(|block| &block.spec.node) else {
+        return Ok(Allowed::silently());
+    };
+    let Some(node) = node else {
+        return Ok(Allowed::silently().warning(Some(format!(
+            "spec.routes of IP \"{}\" have no effect: IPBlock \"{block}\" has no spec.node",
+            name(new)
+        ))));
+    };
+    match node.check_not_internal(routes) {
+        Ok(()) => Ok(Allowed::silently()),
+        Err(error) => Err(Denial::new(
+            Because::Invalid,
+            format!("spec.routes of IP \"{}\": {error}", name(new)),
+            "give networks that do not lie within spec.node.internal of the IPBlock",
+        )),
+    }
+}
+
 /// The spec as the controller will read it.
 fn readable(ip: &Ip) -> Result<DesiredIp, Denial> {
     desired(&ip.spec).map_err(|error| match error {
@@ -98,7 +123,7 @@ fn place(ip: &Ip, desired: &DesiredIp, snapshot: &Snapshot) -> Verdict {
             name(ip)
         )
     });
-    Ok(Allowed::silently()
+    Ok(routed(None, ip, block.name.as_str(), snapshot)?
         .warning(no_namespace)
         .warning(full.then(|| {
             format!(
@@ -122,8 +147,16 @@ fn location(spec: &IpSpec) -> (Option<&str>, Option<&str>) {
 }
 
 fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
+    let reserved_in = new
+        .status
+        .as_ref()
+        .and_then(|status| status.block.as_deref());
+    let routed = match reserved_in.or(new.spec.block.as_deref()) {
+        Some(block) => routed(Some(old), new, block, snapshot)?,
+        None => Allowed::silently(),
+    };
     if location(&old.spec) == location(&new.spec) {
-        return Ok(Allowed::silently());
+        return Ok(routed);
     }
     readable(new)?;
     let blocks = snapshot.plan_blocks();
@@ -131,10 +164,10 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     let desired = asked(new);
     let block = check(&desired, &blocks, &snapshot.plan_ips(), snapshot.parent())?;
     let Some(status) = &new.status else {
-        return Ok(Allowed::silently());
+        return Ok(routed);
     };
     let Some(reserved_in) = status.block.as_deref().filter(|_| status.claimed) else {
-        return Ok(Allowed::silently());
+        return Ok(routed);
     };
     let holder = status.pod.as_deref().unwrap_or_default();
     if block.name.as_str() != reserved_in {
@@ -148,7 +181,7 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
             "delete the pod or remove its annotation ip.wgtwo.com/ip first, or create another IP",
         ));
     }
-    Ok(Allowed::silently().warning(exchange(new, desired.address)))
+    Ok(routed.warning(exchange(new, desired.address)))
 }
 
 /// The warning for a pod whose address is edited.

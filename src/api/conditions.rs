@@ -4,12 +4,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::Reason;
 
-/// Reserved, and either unclaimed or attached (on an `IPBlock`: usable).
+/// Reserved, and either unclaimed or attached, and programmed if the block asks for that (on an `IPBlock`: usable).
 pub const READY: &str = "Ready";
 /// The address is reserved.
 pub const RESERVED: &str = "Reserved";
 /// The address is on its holder's ENI.
 pub const ATTACHED: &str = "Attached";
+/// The node part has programmed the address. It is there while the address is attached and the block has `spec.node`.
+pub const PROGRAMMED: &str = "Programmed";
+/// The target of the block's probe sees the address. It is there while the address is attached, the block has
+/// `spec.node.probe`, and the node part has found something for the present claim.
+pub const VERIFIED: &str = "Verified";
 /// Of a block: an ENI is used that the VPC CNI may manage.
 pub const SHARED_WITH_CNI: &str = "SharedWithCNI";
 /// Of a block: an address of it is on an ENI and no `IP` explains it.

@@ -133,6 +133,11 @@ pub struct IpStatus {
     #[serde(default, rename = "podUID", skip_serializing_if = "Option::is_none")]
     pub pod_uid: Option<String>,
 
+    /// What tells the present claim from every other one: a new value with each. The node part says for which claim
+    /// it has programmed the address.
+    #[serde(default, rename = "claimID", skip_serializing_if = "Option::is_none")]
+    pub claim_id: Option<String>,
+
     /// Whether EC2 confirmed that the address is where the fields node, instanceID and
     /// networkInterfaceID say; with false it is only meant to go there.
     #[serde(default)]
@@ -191,8 +196,10 @@ pub struct IpStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
 
-    /// Reserved (the address is this IP's), Attached (it is on the holder's node) and Ready
-    /// (reserved, and attached if a pod holds it), each with a message that says what to do next.
+    /// Reserved (the address is this IP's), Attached (it is on the holder's node), Programmed (the node part passes
+    /// packets to the pod; only if the block has spec.node), Verified (the target of the block's probe sees the address;
+    /// nothing waits for it) and Ready (reserved; if a pod holds it, attached, and
+    /// programmed where the block asks for it), each with a message that says what to do next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -277,13 +284,11 @@ impl Ip {
 }
 
 impl IpStatus {
-    /// What tells the present claim from earlier ones: the pod, the network interface, and the time of the last
-    /// move. None: there is no claim.
+    /// What tells the present claim from every other one. None: there is no claim. One from before there were ids
+    /// has 0.
     #[must_use]
-    pub fn claim_id(&self) -> Option<String> {
-        let pod = self.pod_uid.as_deref().filter(|_| self.claimed)?;
-        let interface = self.network_interface_id.as_deref().unwrap_or_default();
-        let moved = self.last_move_time.as_ref().map(|time| time.0.to_string());
-        Some(format!("{pod}/{interface}/{}", moved.unwrap_or_default()))
+    pub fn present_claim(&self) -> Option<String> {
+        let id = self.claim_id.as_deref().unwrap_or("0");
+        self.claimed.then(|| id.to_owned())
     }
 }

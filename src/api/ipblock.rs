@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::NodeSpec;
+use super::length::length;
 
 /// `spec.failoverAfter` where it is left out.
 const FAILOVER_AFTER: &str = "30s";
@@ -238,22 +239,6 @@ impl IpBlockSpec {
             text: text.to_owned(),
         })
     }
-}
-
-/// Reads what the schema lets pass. (kube's own `Duration` panics at `1h-5m`, and at what is too long.)
-fn length(text: &str) -> Option<Duration> {
-    let (mut rest, mut seconds) = (text, 0);
-    for (unit, long) in [('h', 3600), ('m', 60), ('s', 1)] {
-        let Some((number, after)) = rest.split_once(unit) else {
-            continue;
-        };
-        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        seconds += u64::from(number.parse::<u32>().ok()?) * long;
-        rest = after;
-    }
-    (rest.is_empty() && !text.is_empty()).then(|| Duration::from_secs(seconds))
 }
 
 impl IpBlock {

@@ -79,14 +79,38 @@ pub struct ProgrammedAddress {
     #[serde(rename = "podUID")]
     pub pod_uid: String,
 
-    /// The claim that it is programmed for: pod, network interface and time of the last move, as in the IP's status.
+    /// The claim that it is programmed for: claimID of the IP's status.
     pub claim: String,
 
     /// Programmed: packets pass. Waiting: something that others have to do is missing. Failed: it cannot be
-    /// programmed as things are.
+    /// programmed as things are. Unsupported: the network of the node bypasses netfilter for this pod.
     pub state: String,
 
     /// What is missing, and what to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+
+    /// What the target of the block's probe sees. Left out: no probe, or nothing found yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbedAddress>,
+}
+
+/// What the target of a probe sees.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbedAddress {
+    /// The target, as the block names it.
+    pub target: String,
+
+    /// The source address that the target saw. Left out: it did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<String>,
+
+    /// The round trip of the attempt that led to this outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_milliseconds: Option<i64>,
+
+    /// Why the address is not verified, and what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

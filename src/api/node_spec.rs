@@ -10,6 +10,8 @@ use ipnet::Ipv4Net;
 use kube::KubeSchema;
 use serde::{Deserialize, Serialize};
 
+use super::probe::{Probe, ProbeError};
+
 /// What the node part (mooring node) does for the addresses of a block.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,6 +33,11 @@ pub struct NodeSpec {
         ).message("each must be a canonical IPv4 CIDR, such as 10.0.0.0/8")
     )]
     pub internal: Option<Vec<String>>,
+
+    /// A program outside of the VPC that says which source address it sees (mooring echo). The condition Verified of
+    /// each IP shows it. Left out: there is no probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
 }
 
 /// A network that is reached with the static address.
@@ -95,6 +102,9 @@ pub enum NodeSpecError {
         /// How many there are.
         count: usize,
     },
+    /// The probe.
+    #[error(transparent)]
+    Probe(#[from] ProbeError),
 }
 
 /// The most routes, and the most internal networks.
@@ -163,10 +173,38 @@ impl NodeSpec {
     /// # Errors
     /// The first that is wrong.
     pub fn check(&self) -> Result<(), NodeSpecError> {
+        self.check_networks()?;
+        self.probe.as_ref().map_or(Ok(()), |probe| {
+            Ok(probe.check(&self.networks()?, &self.internal_or_default()?)?)
+        })
+    }
+
+    /// The same without the probe.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub fn check_networks(&self) -> Result<(), NodeSpecError> {
         check_routes(&self.routes)?;
+        few("internal", self.internal.as_ref().map_or(0, Vec::len))?;
+        self.check_not_internal(&self.routes)
+    }
+
+    fn networks(&self) -> Result<Vec<Ipv4Net>, NodeSpecError> {
+        let read = |route: &Route| route.parse().map(|(to, _)| to);
+        self.routes.iter().map(read).collect()
+    }
+
+    fn internal_or_default(&self) -> Result<Vec<Ipv4Net>, NodeSpecError> {
+        Ok(self.internal()?.unwrap_or_else(|| internal_by_default(&[])))
+    }
+
+    /// Checks that routes, of the block or of an IP, do not lie within an internal network.
+    ///
+    /// # Errors
+    /// The first that does, or that cannot be read.
+    pub fn check_not_internal(&self, routes: &[Route]) -> Result<(), NodeSpecError> {
         let internal = self.internal()?.unwrap_or_default();
-        few("internal", internal.len())?;
-        for route in &self.routes {
+        for route in routes {
             let (to, _) = route.parse()?;
             if let Some(internal) = internal.iter().find(|internal| internal.contains(&to)) {
                 return Err(NodeSpecError::Internal {
@@ -177,6 +215,21 @@ impl NodeSpec {
         }
         Ok(())
     }
+}
+
+/// The private ranges of RFC 1918 and RFC 6598, and the CIDRs of the block's subnet.
+#[must_use]
+pub fn internal_by_default(subnets: &[Ipv4Net]) -> Vec<Ipv4Net> {
+    [
+        (Ipv4Addr::new(10, 0, 0, 0), 8),
+        (Ipv4Addr::new(172, 16, 0, 0), 12),
+        (Ipv4Addr::new(192, 168, 0, 0), 16),
+        (Ipv4Addr::new(100, 64, 0, 0), 10),
+    ]
+    .into_iter()
+    .filter_map(|(address, prefix)| Ipv4Net::new(address, prefix).ok())
+    .chain(subnets.iter().copied())
+    .collect()
 }
 
 #[cfg(test)]
@@ -194,6 +247,7 @@ mod tests {
                 })
                 .collect(),
             internal: Some(internal.iter().map(|text| (*text).to_owned()).collect()),
+            probe: None,
         }
     }
 

@@ -18,6 +18,8 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::IPDeleted
         | Reason::AddressChanging
         | Reason::NotRequested
+        | Reason::Programmed
+        | Reason::Verified
         | Reason::Waiting
         | Reason::NoneSeen
         | Reason::Ready => "Normal",
@@ -31,6 +33,9 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::AccessDenied
         | Reason::ClaimedByOther
         | Reason::HandoverWaiting
+        | Reason::NotProgrammed
+        | Reason::UnsupportedDataPath
+        | Reason::NotVerified
         | Reason::Deadlock
         | Reason::StalePod
         | Reason::OrphanedAddress

@@ -5,6 +5,7 @@ mod certificate;
 mod clients;
 mod crds;
 mod duration;
+mod echo;
 mod files;
 mod identity;
 mod node;
@@ -34,6 +35,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Program the addresses of the pods of one node into its kernel
     Node(node::Args),
+    /// Answer each TCP connection with the address that it comes from: the target of a probe
+    Echo(echo::Args),
     /// Print the custom resource definitions as YAML
     Crds,
 }
@@ -44,6 +47,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(*args),
         Command::Node(args) => node::run(args),
+        Command::Echo(args) => echo::run(args),
         Command::Crds => crds::print(),
     };
     match done {

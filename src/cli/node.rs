@@ -11,9 +11,10 @@ use super::clients::clients;
 use super::signals::signals;
 use crate::node::kernel::{Events, Part};
 use crate::node::objects::Objects;
+use crate::node::probe::{Limits, Outcomes};
 use crate::node::reconcile::{Reconciler, Reports, run as reconcile};
 use crate::node::settings::Settings;
-use crate::node::{report, watch as objects};
+use crate::node::{probe, report, watch as objects};
 use crate::supervise::BoxError;
 use crate::telemetry::{self, LogFormat};
 
@@ -38,6 +39,9 @@ pub struct Args {
     /// The number before the first route table; each network interface has one, and there are as many as marks
     #[arg(long, env = "MOORING_FIRST_TABLE", default_value_t = 10_600)]
     first_table: u32,
+    /// Cilium on this node routes pods in the stack of the host (bpf.hostLegacyRouting=true), so they pass netfilter
+    #[arg(long, env = "MOORING_CILIUM_LEGACY_ROUTING")]
+    cilium_legacy_routing: bool,
     /// How a line of the log looks
     #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
@@ -53,7 +57,8 @@ fn mark(text: &str) -> Result<u32, std::num::ParseIntError> {
 /// Runs until told to end. What is in the kernel then stays, so that traffic goes on.
 pub fn run(args: Args) -> Result<(), BoxError> {
     telemetry::init(args.log_format)?;
-    let settings = Settings::new(args.mark_mask, args.rule_priority, args.first_table)?;
+    let settings = Settings::new(args.mark_mask, args.rule_priority, args.first_table)?
+        .with_cilium_legacy_routing(args.cilium_legacy_routing);
     if args.node_name.is_empty() && !args.cleanup {
         return Err(
             "--node-name is needed: the name of the Node, by the downward API (spec.nodeName)"
@@ -78,7 +83,7 @@ async fn start(args: Args, settings: Settings) -> Result<(), BoxError> {
     let events = Events::open()?;
     let client = clients().await?.general;
     let (out, mut shown) = watch::channel(None);
-    let (wish, wished) = watch::channel(Objects::default());
+    let (sender, wanted) = watch::channel(Objects::default());
     let (said, reports) = watch::channel(Reports::new());
     let mut tasks: JoinSet<Result<&'static str, BoxError>> = JoinSet::new();
     let (watching, node) = (client.clone(), args.node_name.clone());
@@ -89,18 +94,21 @@ async fn start(args: Args, settings: Settings) -> Result<(), BoxError> {
     tasks.spawn(async move {
         // Until every list is complete the kernel stays as it is.
         let known = shown.wait_for(Option::is_some).await?.clone();
-        wish.send_replace(known.unwrap_or_default());
+        sender.send_replace(known.unwrap_or_default());
         tracing::info!("all objects are known");
-        let reporting = report::run(client, args.node_name, reports);
+        let (found, outcomes) = watch::channel(Outcomes::new());
+        let probing = probe::run(reconciler.orders(), found, Limits::default());
+        let reporting = report::run(client, args.node_name, reports, outcomes);
         let forwarding = async move {
             while shown.changed().await.is_ok() {
                 let known = shown.borrow_and_update().clone();
-                wish.send_replace(known.unwrap_or_default());
+                sender.send_replace(known.unwrap_or_default());
             }
         };
-        let reconciling = reconcile(reconciler, events, wished, said);
+        let reconciling = reconcile(reconciler, events, wanted, said);
         tokio::select! {
             () = reporting => {}
+            () = probing => {}
             () = forwarding => {}
             ended = reconciling => ended?,
         }

@@ -8,7 +8,7 @@ use kube::{Api, Client};
 use mooring_plan::names::Namespace;
 
 use super::object_cache::ObjectCache;
-use crate::api::{Ip, IpBlock};
+use crate::api::{Ip, IpBlock, IpNode};
 
 /// Untyped access: an object that does not match its schema must not hide the others of its list.
 #[derive(Clone)]
@@ -44,6 +44,10 @@ impl Apis {
 
     pub(super) fn nodes(&self) -> Api<DynamicObject> {
         self.all(&ApiResource::erase::<Node>(&()))
+    }
+
+    pub(super) fn node_reports(&self) -> Api<DynamicObject> {
+        self.all(&ApiResource::erase::<IpNode>(&()))
     }
 
     pub(super) fn reservations(&self) -> Api<DynamicObject> {

@@ -14,6 +14,7 @@ use crate::metrics::Metrics;
 pub(super) struct Reports {
     metrics: Metrics,
     addresses: BTreeSet<(BlockName, &'static str)>,
+    probed: BTreeSet<(BlockName, &'static str)>,
     subnets: BTreeSet<SubnetId>,
 }
 
@@ -22,6 +23,7 @@ impl Reports {
         Self {
             metrics,
             addresses: BTreeSet::new(),
+            probed: BTreeSet::new(),
             subnets: BTreeSet::new(),
         }
     }
@@ -42,6 +44,12 @@ impl Reports {
                 }
                 self.show_addresses(counts.into_keys().collect());
             }
+            Report::Probed(counts) => {
+                for ((block, state), count) in &counts {
+                    self.metrics.probed_addresses(block.as_str(), state, *count);
+                }
+                self.show_probed(counts.into_keys().collect());
+            }
             Report::Brake(block, engaged) => self.metrics.brake(block.as_str(), engaged),
             Report::Subnets(subnets) => self.show_subnets(subnets.into_iter().collect()),
             Report::Inventory(subnet, ago) => self.inventory(&subnet, ago),
@@ -55,6 +63,7 @@ impl Reports {
         } else {
             tracing::info!("no longer leading");
             self.show_addresses(BTreeSet::new());
+            self.show_probed(BTreeSet::new());
             self.show_subnets(BTreeSet::new());
         }
     }
@@ -64,6 +73,13 @@ impl Reports {
             self.metrics.forget_block(block.as_str(), &[state]);
         }
         self.addresses = now;
+    }
+
+    fn show_probed(&mut self, now: BTreeSet<(BlockName, &'static str)>) {
+        for (block, state) in self.probed.difference(&now) {
+            self.metrics.forget_probed(block.as_str(), state);
+        }
+        self.probed = now;
     }
 
     fn show_subnets(&mut self, now: BTreeSet<SubnetId>) {

@@ -36,6 +36,10 @@ pub struct Expected {
     addresses: BTreeMap<Ipv4Addr, Ipv4Addr>,
     /// Static addresses that were programmed until now.
     gone: BTreeSet<Ipv4Addr>,
+    /// Static addresses of pods that the node part itself opens connections from.
+    probed: BTreeSet<Ipv4Addr>,
+    /// The mark of these connections.
+    probe_mark: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +61,8 @@ impl Expected {
         let mut expected = Self {
             mask: settings.mark_mask(),
             closed: desired.closed.clone(),
+            probed: desired.probed_pods().map(|(address, _)| *address).collect(),
+            probe_mark: settings.probe_mark(),
             ..Self::default()
         };
         for (address, to) in &desired.addresses {
@@ -127,8 +133,10 @@ impl Expected {
         {
             return true;
         }
+        let of_probe = self.probed.contains(&source) && ours == self.probe_mark;
         if let Some(reached) = self.addresses.get(&reply_destination)
             && source != *reached
+            && !of_probe
         {
             return true;
         }

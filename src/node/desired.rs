@@ -7,8 +7,12 @@ use std::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 
 use super::destinations::Destinations;
-use super::objects::{Block, Claim, Ip, Mac, NodeSpec, Objects, Pod, Route, internal_by_default};
+use super::objects::{Block, Claim, Ip, Mac, NodeSpec, Objects, Pod, Probe, Route};
+pub use super::obstacle::State;
+use super::obstacle::{Obstacle, bypassed, failed, waiting};
+use super::settings::Settings;
 use super::state::{KernelState, Link};
+use crate::api::internal_by_default;
 
 /// What the kernel is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,10 +38,23 @@ pub struct Address {
     pub endpoint: Endpoint,
     /// Where the pod's packets leave with the address.
     pub destinations: Destinations,
+    /// The CIDR of the subnet that the address lies in.
+    pub subnet: Ipv4Net,
     /// The gateway of the subnet.
     pub gateway: Ipv4Addr,
     /// Networks that are reached by another gateway.
     pub gateways: BTreeMap<Ipv4Net, Ipv4Addr>,
+    /// Whom the node part asks which source it sees.
+    pub probe: Option<Probe>,
+}
+
+impl Desired {
+    /// The addresses of pods that the node part itself opens connections from.
+    pub fn probed_pods(&self) -> impl Iterator<Item = (&Ipv4Addr, &Address)> {
+        let of_pod = |to: &Address| matches!(to.endpoint, Endpoint::Pod(_));
+        let probed = move |(_, to): &(&Ipv4Addr, &Address)| to.probe.is_some() && of_pod(to);
+        self.addresses.iter().filter(probed)
+    }
 }
 
 /// Where the program that has the address runs.
@@ -64,20 +81,9 @@ pub struct Report {
     pub message: String,
 }
 
-/// How far the programming of an address is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
-    /// The kernel does what is asked.
-    Programmed,
-    /// Something that others have to do is missing.
-    Waiting,
-    /// It cannot be programmed as things are.
-    Failed,
-}
-
 /// The desired state.
 #[must_use]
-pub fn desired(objects: &Objects, kernel: &KernelState) -> Desired {
+pub fn desired(objects: &Objects, kernel: &KernelState, settings: &Settings) -> Desired {
     let opted: Vec<(&Block, &NodeSpec)> = objects
         .blocks
         .values()
@@ -87,6 +93,7 @@ pub fn desired(objects: &Objects, kernel: &KernelState) -> Desired {
         enabled: !opted.is_empty(),
         ..Desired::default()
     };
+    let bypass = kernel.has_cilium() && !settings.cilium_legacy_routing();
     for (name, ip) in &objects.ips {
         let (Some(claim), Some((block, node))) = (&ip.claim, opted_block(objects, ip)) else {
             continue;
@@ -94,7 +101,8 @@ pub fn desired(objects: &Objects, kernel: &KernelState) -> Desired {
         if claim.node != objects.node {
             continue;
         }
-        let programmed = program(name, ip, claim, (block, node), objects, kernel)
+        let programmed = passes_netfilter(claim, objects, bypass)
+            .and_then(|()| program(name, ip, claim, (block, node), objects, kernel))
             .and_then(|address| without_conflict(address, &desired));
         let (state, message) = match programmed {
             Ok(address) => {
@@ -176,23 +184,11 @@ fn destinations(block: &Block, node: &NodeSpec, more: &[Route]) -> Destinations 
     Destinations::new(internal(block, node), node.routes.iter().chain(more))
 }
 
-/// Why an address is not programmed.
-struct Obstacle {
-    state: State,
-    message: String,
-}
-
-fn waiting(message: String) -> Obstacle {
-    Obstacle {
-        state: State::Waiting,
-        message,
-    }
-}
-
-fn failed(message: String) -> Obstacle {
-    Obstacle {
-        state: State::Failed,
-        message,
+/// It does not change while the pod lives, so it is reported before what can still come.
+fn passes_netfilter(claim: &Claim, objects: &Objects, bypass: bool) -> Result<(), Obstacle> {
+    match objects.pods.get(&claim.pod) {
+        Some(pod) if bypass && !pod.host_network => Err(bypassed(&pod.name)),
+        _ => Ok(()),
     }
 }
 
@@ -248,8 +244,10 @@ fn program(
         mac,
         endpoint: endpoint(pod, kernel)?,
         destinations: destinations(block, node, &ip.routes),
+        subnet: *subnet,
         gateway,
         gateways,
+        probe: node.probe.clone(),
     })
 }
 

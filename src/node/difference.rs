@@ -5,18 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use ipnet::Ipv4Net;
 use serde_json::Value;
 
 use super::connections::Expected;
 use super::desired::{Desired, Endpoint};
-use super::objects::Mac;
 use super::ruleset;
 use super::settings::Settings;
 use super::slots;
-use super::state::{KernelState, LocalAddress, RouteEntry, Rule, Selector};
+use super::state::{KernelState, LocalAddress, RouteEntry, Rule};
 use super::table::Table;
 use super::table_update::transactions;
+use super::ways;
 
 /// `rp_filter`: a packet may come in by an interface that is not the way back to its source.
 const LOOSE: u32 = 2;
@@ -112,12 +111,12 @@ impl fmt::Display for Change {
 #[must_use]
 pub fn difference(desired: &Desired, kernel: &KernelState, settings: &Settings) -> Vec<Change> {
     let slots = slots::slots(desired, kernel, settings);
-    let routes = routes(desired, kernel, &slots, settings);
-    let rules = rules(desired, &slots, settings);
+    let routes = ways::routes(desired, kernel, &slots, settings);
+    let rules = ways::rules(desired, &slots, settings);
     let addresses = addresses(desired, kernel);
     let (set, before) = reverse_path(desired, kernel);
     let table = ruleset::table(desired, kernel, &slots, &before, settings);
-    // Without any wish the table goes as well, after the connections that it knows of were forgotten.
+    // If nothing is desired, the table goes as well, after the connections that it knows of were forgotten.
     let table = (desired.enabled || kernel.table.is_some()).then_some(table);
 
     let mut changes = Vec::new();
@@ -153,9 +152,13 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &Settings) 
     let expected = Expected::new(desired, &slots, kernel.table.as_ref(), settings);
     let replaced = table.filter(|table| Some(table) != kernel.table.as_ref());
     let reprogrammed = replaced.is_some();
+    let mut open = None;
     if let Some(table) = replaced {
         match transactions(kernel.table.as_ref(), &table) {
-            Some(updates) => changes.extend(updates.into_iter().map(Change::UpdateTable)),
+            Some(updates) => {
+                changes.extend(updates.change.into_iter().map(Change::UpdateTable));
+                open = updates.open.map(Change::UpdateTable);
+            }
             None => changes.push(Change::ReplaceTable(table)),
         }
     }
@@ -177,6 +180,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &Settings) 
     if reprogrammed && !expected.is_empty() {
         changes.push(Change::ForgetConnections(expected));
     }
+    changes.extend(open);
     changes.extend(
         kernel
             .rules
@@ -194,56 +198,6 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &Settings) 
         changes.push(Change::RemoveTable);
     }
     changes
-}
-
-fn routes(
-    desired: &Desired,
-    kernel: &KernelState,
-    slots: &BTreeMap<Mac, u32>,
-    settings: &Settings,
-) -> BTreeSet<RouteEntry> {
-    let everything = Ipv4Net::default();
-    let mut by_table: BTreeMap<(u32, Ipv4Net), RouteEntry> = BTreeMap::new();
-    for address in desired.addresses.values() {
-        let (Some(slot), Ok((link, _))) =
-            (slots.get(&address.mac), kernel.indexed_by_mac(address.mac))
-        else {
-            continue;
-        };
-        let table = settings.table(*slot);
-        let route = |to, via| RouteEntry {
-            table,
-            to,
-            via,
-            link,
-        };
-        by_table
-            .entry((table, everything))
-            .or_insert_with(|| route(everything, address.gateway));
-        for (to, via) in &address.gateways {
-            by_table.insert((table, *to), route(*to, *via));
-        }
-    }
-    by_table.into_values().collect()
-}
-
-fn rules(desired: &Desired, slots: &BTreeMap<Mac, u32>, settings: &Settings) -> BTreeSet<Rule> {
-    let mut rules = BTreeSet::new();
-    for (address, to) in &desired.addresses {
-        let Some(slot) = slots.get(&to.mac) else {
-            continue;
-        };
-        let selector = match to.endpoint {
-            Endpoint::Host => Selector::From(*address),
-            Endpoint::Pod(_) => Selector::Mark {
-                mark: settings.mark(*slot),
-                mask: settings.mark_mask(),
-            },
-        };
-        let table = settings.table(*slot);
-        rules.insert(Rule { selector, table });
-    }
-    rules
 }
 
 fn addresses(desired: &Desired, kernel: &KernelState) -> BTreeSet<LocalAddress> {

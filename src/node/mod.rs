@@ -10,6 +10,9 @@ pub mod difference;
 mod expressions;
 pub mod kernel;
 pub mod objects;
+mod obstacle;
+pub mod probe;
+mod probe_rules;
 pub mod read;
 pub mod reconcile;
 pub mod report;
@@ -20,6 +23,7 @@ pub mod state;
 pub mod table;
 pub mod table_update;
 pub mod watch;
+mod ways;
 
 #[cfg(test)]
 mod tests;

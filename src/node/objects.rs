@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
+use std::time::Duration;
 
 use ipnet::Ipv4Net;
 
@@ -34,8 +35,19 @@ pub struct Block {
 pub struct NodeSpec {
     /// Networks of the partners.
     pub routes: Vec<Route>,
-    /// Destinations that never see the address. None: [`internal_by_default`].
+    /// Destinations that never see the address. None: [`crate::api::internal_by_default`].
     pub internal: Option<Vec<Ipv4Net>>,
+    /// Whom the node part asks which source address it sees.
+    pub probe: Option<Probe>,
+}
+
+/// A program that says which source address it sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Host and port.
+    pub target: String,
+    /// How often it is asked, for each address.
+    pub interval: Duration,
 }
 
 /// A network that is reached with the static address.
@@ -123,21 +135,6 @@ impl FromStr for Mac {
             .collect::<Result<_, _>>()?;
         octets.try_into().map(Self).map_err(|_| wrong())
     }
-}
-
-/// The private ranges of RFC 1918 and RFC 6598, and the CIDRs of the block's subnet.
-#[must_use]
-pub fn internal_by_default(subnets: &[Ipv4Net]) -> Vec<Ipv4Net> {
-    [
-        (Ipv4Addr::new(10, 0, 0, 0), 8),
-        (Ipv4Addr::new(172, 16, 0, 0), 12),
-        (Ipv4Addr::new(192, 168, 0, 0), 16),
-        (Ipv4Addr::new(100, 64, 0, 0), 10),
-    ]
-    .into_iter()
-    .filter_map(|(address, prefix)| Ipv4Net::new(address, prefix).ok())
-    .chain(subnets.iter().copied())
-    .collect()
 }
 
 #[cfg(test)]

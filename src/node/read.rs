@@ -2,23 +2,32 @@
 
 use k8s_openapi::api::core::v1::Pod as KubePod;
 
-use super::objects::{Block, Claim, Ip, NodeSpec, Pod, Route};
+use super::objects::{Block, Claim, Ip, NodeSpec, Pod, Probe, Route};
 use crate::api::{self, IpBlock, names};
 
-/// A block. A `spec.node` that cannot be read counts as none: admission refuses it.
+/// A block. A `spec.node` that cannot be read counts as none, and so does a probe: admission refuses both.
 #[must_use]
 pub fn block(object: &IpBlock) -> Block {
     let node = object.spec.node.as_ref().and_then(|node| {
-        node.check().ok()?;
+        node.check_networks().ok()?;
         Some(NodeSpec {
             routes: routes(&node.routes),
             internal: node.internal().ok()?,
+            probe: node.probe.as_ref().and_then(probe),
         })
     });
     Block {
         subnets: object.subnet_cidrs(),
         node,
     }
+}
+
+fn probe(probe: &api::Probe) -> Option<Probe> {
+    probe.target().ok()?;
+    Some(Probe {
+        target: probe.target.clone(),
+        interval: probe.interval().ok()?,
+    })
 }
 
 fn routes(routes: &[api::Route]) -> Vec<Route> {
@@ -44,7 +53,7 @@ pub fn ip(object: &api::Ip) -> Ip {
 
 fn claim(status: &api::IpStatus) -> Option<Claim> {
     Some(Claim {
-        id: status.claim_id()?,
+        id: status.present_claim()?,
         address: status.address.as_ref()?.parse().ok()?,
         pod: status.pod_uid.clone()?,
         node: status.node.clone()?,

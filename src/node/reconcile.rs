@@ -10,6 +10,7 @@ use super::desired::{Desired, Report, State, desired};
 use super::difference::{Change, difference};
 use super::kernel::{Events, Kernel, KernelError, Part};
 use super::objects::Objects;
+use super::probe::{self, Order, Orders};
 use super::settings::Settings;
 use super::slots;
 use super::state::{KernelState, Selector};
@@ -43,6 +44,7 @@ pub struct Reconciler {
     kernel: Kernel,
     settings: Settings,
     shown: Option<KernelState>,
+    orders: watch::Sender<Orders>,
 }
 
 impl Reconciler {
@@ -55,7 +57,14 @@ impl Reconciler {
             kernel: Kernel::open(settings)?,
             settings,
             shown: None,
+            orders: watch::channel(Orders::new()).0,
         })
+    }
+
+    /// What is to be probed: addresses that are programmed, of blocks with a probe.
+    #[must_use]
+    pub fn orders(&self) -> watch::Receiver<Orders> {
+        self.orders.subscribe()
     }
 
     /// Says what is missing on this node.
@@ -84,7 +93,7 @@ impl Reconciler {
         if let (Some(before), true) = (before, shown.table.is_none()) {
             shown.reverse_path = before.reverse_path;
         }
-        let desired = desired(objects, &shown);
+        let desired = desired(objects, &shown, &self.settings);
         let changes = difference(&desired, &shown, &self.settings);
         self.shown = Some(shown);
         Ok((changes, desired))
@@ -109,6 +118,7 @@ impl Reconciler {
     ) -> Result<Outcome, KernelError> {
         let (mut made, mut refused) = (Vec::new(), Vec::new());
         let (mut changes, mut desired) = self.compare(objects, part).await?;
+        self.withdraw_orders(&desired);
         for _ in 0..ROUNDS {
             refused.clear();
             if changes.is_empty() {
@@ -138,11 +148,51 @@ impl Reconciler {
                 })
                 .collect();
         }
+        let mut orders = self.possible_orders(&desired);
+        let reports = self.reports(desired, &refused);
+        orders.retain(|ip, order| {
+            let programmed = reports
+                .get(ip)
+                .is_some_and(|said| said.state == State::Programmed);
+            programmed && !refused.iter().any(|(change, _)| self.stops(change, order))
+        });
+        self.orders.send_if_modified(|before| {
+            let differs = *before != orders;
+            *before = orders;
+            differs
+        });
         Ok(Outcome {
-            reports: self.reports(desired, &refused),
+            reports,
             changes: made,
             errors: refused.into_iter().map(|(_, error)| error).collect(),
         })
+    }
+
+    fn possible_orders(&self, desired: &Desired) -> Orders {
+        self.shown
+            .as_ref()
+            .map(|shown| probe::orders(desired, shown, &self.settings))
+            .unwrap_or_default()
+    }
+
+    /// Probes end before the kernel treats their packets in another way.
+    fn withdraw_orders(&self, desired: &Desired) {
+        let possible = self.possible_orders(desired);
+        self.orders.send_if_modified(|orders| {
+            let before = orders.len();
+            orders.retain(|ip, order| possible.get(ip) == Some(order));
+            orders.len() != before
+        });
+    }
+
+    /// Whether the probe cannot work without this change.
+    fn stops(&self, change: &Change, order: &Order) -> bool {
+        let table = match change {
+            Change::AddRoute(route) | Change::ReplaceRoute(route) => route.table,
+            Change::AddRule(rule) => rule.table,
+            _ => return false,
+        };
+        order.mark.is_some() && table == self.settings.probe_table()
     }
 
     fn reports(&self, desired: Desired, refused: &[(Change, KernelError)]) -> Reports {
@@ -215,8 +265,8 @@ pub async fn run(
             _ = resync.tick() => Part::All,
             () = sleep_until(retry.unwrap_or_else(Instant::now)), if retry.is_some() => Part::All,
         };
-        let wished = objects.borrow_and_update().clone();
-        retry = match reconciler.reconcile(&wished, part).await {
+        let wanted = objects.borrow_and_update().clone();
+        retry = match reconciler.reconcile(&wanted, part).await {
             Ok(outcome) => {
                 for error in &outcome.errors {
                     tracing::warn!(error = chain(error), "the kernel refused a change");

@@ -12,8 +12,10 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::desired::{Report, State};
+use super::probe::{Found, Outcome, Outcomes};
 use super::reconcile::Reports;
-use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProgrammedAddress};
+use crate::api::read::PROGRAMMED;
+use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProbedAddress, ProgrammedAddress};
 use crate::telemetry::chain;
 
 /// How often the node part says that it is there.
@@ -22,19 +24,25 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Writes the reports whenever they change, and the heartbeat.
-pub async fn run(client: Client, node: String, mut reports: watch::Receiver<Reports>) {
+pub async fn run(
+    client: Client,
+    node: String,
+    mut reports: watch::Receiver<Reports>,
+    mut outcomes: watch::Receiver<Outcomes>,
+) {
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             changed = reports.changed() => if changed.is_err() { return },
+            changed = outcomes.changed() => if changed.is_err() { return },
             _ = heartbeat.tick() => {}
         }
-        let said = status(&reports.borrow_and_update());
+        let said = status(&reports.borrow_and_update(), &outcomes.borrow_and_update());
         while let Err(error) = write(&client, &node, &said).await {
             tracing::warn!(node, error = chain(&error), "the IPNode cannot be written");
             tokio::time::sleep(RETRY).await;
-            if reports.has_changed().unwrap_or(true) {
+            if reports.has_changed().unwrap_or(true) || outcomes.has_changed().unwrap_or(true) {
                 break;
             }
         }
@@ -43,24 +51,43 @@ pub async fn run(client: Client, node: String, mut reports: watch::Receiver<Repo
 
 /// The status, as it is written.
 #[must_use]
-pub fn status(reports: &Reports) -> IpNodeStatus {
+pub fn status(reports: &Reports, outcomes: &Outcomes) -> IpNodeStatus {
     let address = |(ip, report): (&String, &Report)| ProgrammedAddress {
         ip: ip.clone(),
         address: report.address.to_string(),
         pod_uid: report.pod.clone(),
         claim: report.claim.clone(),
         state: match report.state {
-            State::Programmed => "Programmed",
+            State::Programmed => PROGRAMMED,
             State::Waiting => "Waiting",
             State::Failed => "Failed",
+            State::Unsupported => "Unsupported",
         }
         .to_owned(),
         message: Some(report.message.clone()).filter(|message| !message.is_empty()),
+        probe: outcomes
+            .get(ip)
+            .filter(|found| found.subject.is_of(report))
+            .map(probed),
     };
     IpNodeStatus {
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         heartbeat_time: Some(Time(Timestamp::now())),
         addresses: reports.iter().map(address).collect(),
+    }
+}
+
+fn probed(found: &Found) -> ProbedAddress {
+    let Outcome {
+        observed,
+        round_trip,
+        message,
+    } = &found.outcome;
+    ProbedAddress {
+        target: found.subject.target.clone(),
+        observed: observed.map(|address| address.to_string()),
+        round_trip_milliseconds: round_trip.and_then(|time| i64::try_from(time).ok()),
+        message: Some(message.clone()).filter(|message| !message.is_empty()),
     }
 }
 

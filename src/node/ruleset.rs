@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use ipnet::Ipv4Net;
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ use super::destinations::Destinations;
 use super::expressions::{
     concat, ct_new, equal, in_set, ip_field, leaving_by, map, masked, network, not_equal,
 };
-use super::objects::Mac;
+use super::objects::{Mac, Probe};
+use super::probe_rules;
 use super::settings::Settings;
 use super::slots::{INTERFACES, slots};
 use super::state::{KernelState, Link, REVERSE_PATH};
@@ -25,7 +27,7 @@ use super::table_update::GUARDED;
 pub const TO_POD: &str = "to_pod";
 /// Map: interface and source to the static address, for pods.
 pub const AS_ADDRESS: &str = "as_address";
-/// Map: interface and static address to itself, for programs in the network namespace of the node.
+/// Map: interface and static address to itself, for programs in the network namespace of the node, and for the probe.
 pub const HOST: &str = "host";
 
 /// An address with its slot and the name of its interface.
@@ -34,6 +36,13 @@ struct Placed<'a> {
     to: &'a Address,
     slot: u32,
     link: &'a str,
+}
+
+impl Placed<'_> {
+    /// Whether the node part opens connections from the address of a pod.
+    const fn is_probed(&self) -> bool {
+        matches!(self.to.endpoint, Endpoint::Pod(_)) && self.to.probe.is_some()
+    }
 }
 
 /// The table. `reverse_path` is what interfaces had as `rp_filter` before.
@@ -69,6 +78,11 @@ pub fn table(
         closed_chain(&mut table, destinations, settings);
     }
     maps(&mut table, &placed, desired, reverse_path, settings);
+    let probed = placed
+        .iter()
+        .filter(|one| one.is_probed())
+        .map(|one| (one.link, one.address));
+    probe_rules::add(&mut table, probed.collect(), settings);
     let interfaces = slots
         .iter()
         .map(|(mac, slot)| json!([mac.to_string(), settings.mark(*slot)]));
@@ -98,8 +112,13 @@ pub fn complete(settings: &Settings) -> Table {
         mac,
         endpoint,
         destinations: destinations.clone(),
+        subnet: Ipv4Net::from(one),
         gateway: one,
         gateways: BTreeMap::new(),
+        probe: Some(Probe {
+            target: String::new(),
+            interval: Duration::MAX,
+        }),
     };
     let desired = Desired {
         enabled: true,
@@ -293,6 +312,10 @@ fn maps(
             settings.mark(slot),
             json!({ "jump": { "target": format!("restore_{slot}") } }),
         );
+        if one.is_probed() {
+            restore.insert(settings.probe_mark(), probe_rules::restore());
+            host.push(json!([concat(one.link, &address), address]));
+        }
         match one.to.endpoint {
             Endpoint::Host => host.push(json!([concat(one.link, &address), address])),
             Endpoint::Pod(pod) => {

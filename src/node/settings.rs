@@ -9,20 +9,21 @@ pub const PROTOCOL: u8 = 78;
 /// The name of the nftables table, of the family `ip`.
 pub const TABLE: &str = "mooring";
 
-/// The numbers that a flag can change, because another program on the node can use them.
+/// What a flag can change: numbers that another program on the node can use, and how Cilium routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     mark_mask: u32,
     rule_priority: u32,
     first_table: u32,
+    cilium_legacy_routing: bool,
 }
 
 /// Numbers that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
-    /// The bits of the mark are not one group of 1 to 8 bits.
+    /// The bits of the mark are not one group of 2 to 8 bits.
     #[error(
-        "--mark-mask {0:#010x} must be one group of 1 to 8 neighbouring bits, such as 0x000f0000"
+        "--mark-mask {0:#010x} must be one group of 2 to 8 neighbouring bits, such as 0x000f0000"
     )]
     Mask(u32),
     /// The priority is one that the kernel uses.
@@ -41,6 +42,7 @@ impl Default for Settings {
             mark_mask: 0x000f_0000,
             rule_priority: 600,
             first_table: 10_600,
+            cilium_legacy_routing: false,
         }
     }
 }
@@ -57,7 +59,7 @@ impl Settings {
     ) -> Result<Self, SettingsError> {
         let bits = mark_mask.count_ones();
         let together = mark_mask.leading_zeros() + bits + mark_mask.trailing_zeros() == 32;
-        if !(1..=8).contains(&bits) || !together {
+        if !(2..=8).contains(&bits) || !together {
             return Err(SettingsError::Mask(mark_mask));
         }
         if !(1..=32_765).contains(&rule_priority) {
@@ -70,7 +72,23 @@ impl Settings {
             mark_mask,
             rule_priority,
             first_table,
+            cilium_legacy_routing: false,
         })
+    }
+
+    /// The same numbers, with what is known of the routing of Cilium.
+    #[must_use]
+    pub const fn with_cilium_legacy_routing(self, cilium_legacy_routing: bool) -> Self {
+        Self {
+            cilium_legacy_routing,
+            ..self
+        }
+    }
+
+    /// Whether packets of pods pass netfilter although Cilium runs on the node.
+    #[must_use]
+    pub const fn cilium_legacy_routing(&self) -> bool {
+        self.cilium_legacy_routing
     }
 
     /// The bits of packet and connection marks that belong to Mooring.
@@ -85,10 +103,22 @@ impl Settings {
         self.rule_priority
     }
 
-    /// The slots: one for each ENI that carries addresses.
+    /// The slots: one for each ENI that carries addresses. The highest number is left for the probe.
     #[must_use]
     pub const fn slots(&self) -> RangeInclusive<u32> {
-        1..=(self.mark_mask >> self.mark_mask.trailing_zeros())
+        1..=(self.slot(self.mark_mask) - 1)
+    }
+
+    /// The mark of connections that the node part itself opens from the addresses of pods: every bit of the mask.
+    #[must_use]
+    pub const fn probe_mark(&self) -> u32 {
+        self.mark_mask
+    }
+
+    /// The route table by which what is sent back to these connections reaches the node part.
+    #[must_use]
+    pub const fn probe_table(&self) -> u32 {
+        self.table(self.slot(self.probe_mark()))
     }
 
     /// The mark of a slot, within the mask.
@@ -109,10 +139,10 @@ impl Settings {
         self.first_table + slot
     }
 
-    /// The route tables of all slots.
+    /// The route tables of all slots, and that of the probe.
     #[must_use]
     pub const fn tables(&self) -> RangeInclusive<u32> {
-        self.table(*self.slots().start())..=self.table(*self.slots().end())
+        self.table(*self.slots().start())..=self.probe_table()
     }
 }
 
@@ -123,30 +153,33 @@ mod tests {
     #[test]
     fn marks_stay_within_their_mask() {
         let settings = Settings::default();
-        assert_eq!(settings.slots(), 1..=15);
+        assert_eq!(settings.slots(), 1..=14);
         assert_eq!(settings.mark(1), 0x1_0000);
-        assert_eq!(settings.mark(15), 0xf_0000);
+        assert_eq!(settings.mark(14), 0xe_0000);
+        assert_eq!(settings.probe_mark(), 0xf_0000);
+        assert_eq!(settings.probe_table(), 10_615);
         assert_eq!(settings.slot(0xffff_ffff), 15);
         assert_eq!(settings.tables(), 10_601..=10_615);
     }
 
     #[test]
     fn unusable_numbers_are_refused() {
-        for mask in [0, 0x0005_0000, 0x01ff_0000] {
+        for mask in [0, 0x0001_0000, 0x0005_0000, 0x01ff_0000] {
             assert_eq!(
                 Settings::new(mask, 600, 10_600),
                 Err(SettingsError::Mask(mask))
             );
         }
         assert_eq!(
-            Settings::new(0x10000, 0, 10_600),
+            Settings::new(0x30000, 0, 10_600),
             Err(SettingsError::Priority(0))
         );
         assert_eq!(
-            Settings::new(0x10000, 600, 200),
+            Settings::new(0x30000, 600, 200),
             Err(SettingsError::Table(200))
         );
-        let one_bit = Settings::new(0x8000_0000, 600, 10_600).unwrap();
-        assert_eq!((one_bit.slots(), one_bit.mark(1)), (1..=1, 0x8000_0000));
+        let two_bits = Settings::new(0xc000_0000, 600, 10_600).unwrap();
+        assert_eq!((two_bits.slots(), two_bits.mark(2)), (1..=2, 0x8000_0000));
+        assert_eq!(two_bits.probe_mark(), 0xc000_0000);
     }
 }

@@ -13,6 +13,9 @@ use super::table::Table;
 /// Map of the table: an interface to the `rp_filter` that it had before. No rule reads it.
 pub const REVERSE_PATH: &str = "rp_filter";
 
+/// The interface of the host that every Cilium makes (`defaults.HostDevice` of cilium/cilium).
+const CILIUM: &str = "cilium_host";
+
 /// What the kernel shows at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelState {
@@ -102,10 +105,28 @@ pub struct RouteEntry {
     pub table: u32,
     /// The destination.
     pub to: Ipv4Net,
-    /// The gateway, reached directly over the interface.
-    pub via: Ipv4Addr,
+    /// Where its packets go.
+    pub via: NextHop,
     /// The index of the interface.
     pub link: u32,
+}
+
+/// Where the packets of a route go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NextHop {
+    /// To a gateway, reached directly over the interface.
+    Gateway(Ipv4Addr),
+    /// To the programs of this node.
+    Local,
+}
+
+impl fmt::Display for NextHop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gateway(gateway) => gateway.fmt(f),
+            Self::Local => f.write_str("local delivery"),
+        }
+    }
 }
 
 impl KernelState {
@@ -146,6 +167,12 @@ impl KernelState {
             [(index, link)] => Ok((**index, link)),
             others => Err(others.len()),
         }
+    }
+
+    /// Whether Cilium runs on the node. How it routes the packets of pods is in its BPF maps and programs alone.
+    #[must_use]
+    pub fn has_cilium(&self) -> bool {
+        self.links.values().any(|link| link.name == CILIUM)
     }
 
     /// Whether another program gave the node this address.

@@ -7,6 +7,9 @@
 //! 1. whatever pod is treated differently is closed;
 //! 2. everything else changes;
 //! 3. the pods are opened that are to be open, and what nothing refers to any more goes.
+//!
+//! Before the third, connections that contradict the desired state are forgotten: their packets would pass with the
+//! source from before.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +20,19 @@ use super::table::{Set, Table, command};
 /// Map: the address of a pod to the chain that drops its packets or lets them pass.
 pub const GUARDED: &str = "guarded";
 
+/// The transactions from one table to another.
+#[derive(Debug)]
+pub struct Transactions {
+    /// The first two, without those that change nothing.
+    pub change: Vec<Value>,
+    /// The third, if it changes anything.
+    pub open: Option<Value>,
+}
+
 /// The transactions from one table to another, in their order. None: it cannot be done without replacing the
 /// table, because a chain has another hook, or a set another type.
 #[must_use]
-pub fn transactions(before: Option<&Table>, after: &Table) -> Option<Vec<Value>> {
+pub fn transactions(before: Option<&Table>, after: &Table) -> Option<Transactions> {
     let none = Table::default();
     let present = before.unwrap_or(&none);
     if !present.unknown.is_empty() || !fits(present, after) {
@@ -48,17 +60,22 @@ pub fn transactions(before: Option<&Table>, after: &Table) -> Option<Vec<Value>>
             switched.sets.insert(name.clone(), set.clone());
         }
     }
-    let steps = [present, &closed, &switched, after];
-    let missing = before.is_none();
-    let transactions = steps.windows(2).enumerate().filter_map(|(step, pair)| {
-        let [from, to] = pair else { return None };
-        let mut commands = commands(from, to);
-        if missing && step == 0 {
-            commands.insert(0, command("add", "table", json!({})));
-        }
-        (!commands.is_empty()).then(|| json!({ "nftables": commands }))
-    });
-    Some(transactions.collect())
+    let mut first = commands(present, &closed);
+    if before.is_none() {
+        first.insert(0, command("add", "table", json!({})));
+    }
+    let second = commands(&closed, &switched);
+    Some(Transactions {
+        change: [&first, &second]
+            .into_iter()
+            .filter_map(|commands| transaction(commands))
+            .collect(),
+        open: transaction(&commands(&switched, after)),
+    })
+}
+
+fn transaction(commands: &[Value]) -> Option<Value> {
+    (!commands.is_empty()).then(|| json!({ "nftables": commands }))
 }
 
 fn fits(before: &Table, after: &Table) -> bool {

@@ -1,8 +1,10 @@
 //! Calls that succeed.
 
-use aws_sdk_ec2::types::Filter;
+use std::collections::BTreeSet;
+
+use aws_sdk_ec2::types::{Filter, Tag};
 use mooring_cluster::http_post;
-use mooring_plan::cloud::{InstanceState, Reassign};
+use mooring_plan::cloud::{CniUse, InstanceState, Reassign, Subnet};
 use mooring_plan::names::{InstanceId, InstanceType, SubnetId};
 use mooring_plan::outcome::{Action, Outcome};
 use serde_json::json;
@@ -103,8 +105,21 @@ async fn a_delegated_prefix_is_read_and_an_address_of_it_is_refused() {
 #[tokio::test]
 async fn the_rest_of_what_is_described_is_read() {
     let world = World::start("described").await;
-    let cidrs = world.ec2.subnet(&world.subnet).await.unwrap();
-    assert_eq!(cidrs, ["203.0.113.0/25".parse().unwrap()]);
+    let cidrs = vec!["203.0.113.0/25".parse().unwrap()];
+    let seen = world.ec2.subnet(&world.subnet).await.unwrap();
+    assert_eq!(seen, Subnet::untagged(cidrs));
+    let tag = Tag::builder().key("kubernetes.io/role/cni").value("0");
+    let tagging = world.sdk.create_tags().resources(world.subnet.as_str());
+    tagging.tags(tag.build()).send().await.unwrap();
+    let seen = world.ec2.subnet(&world.subnet).await.unwrap();
+    assert_eq!(seen.cni, CniUse::Excluded);
+    let interfaces = world.ec2.interfaces(&world.subnet).await.unwrap();
+    let macs: BTreeSet<_> = interfaces
+        .iter()
+        .map(|interface| interface.mac.clone())
+        .collect();
+    assert_eq!(macs.len(), interfaces.len(), "{macs:?}");
+    assert!(!macs.contains(&None), "{macs:?}");
     let stop = world
         .sdk
         .stop_instances()

@@ -22,6 +22,15 @@ async fn an_annotated_pod_gets_its_address_and_is_ready(scene: &Scene) {
     scene.expect_pod_ready("web").await;
     for object in [&ip.name, "web"] {
         scene.expect_event("Attached", object).await;
+        // One Event tells of an attach.
+        let events = scene.events().await;
+        let mut of_object = events
+            .iter()
+            .filter(|event| event["involvedObject"]["name"] == object);
+        assert!(
+            of_object.all(|event| event["reason"] != "Claimed"),
+            "{events:#?}"
+        );
     }
     scene
         .expect_condition("IP", &ip.name, "Ready", "True")

@@ -8,6 +8,7 @@ use crate::harness::scene::Scene;
 scenes![
     alone bad_ips_are_refused_without_the_webhook,
     alone bad_blocks_are_refused_without_the_webhook,
+    alone bad_routes_are_refused_without_the_webhook,
 ];
 
 async fn no_webhook(scene: &Scene) {
@@ -183,4 +184,60 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
         .would_change("IPBlock", &name, &change)
         .await
         .accepted();
+}
+
+async fn bad_routes_are_refused_without_the_webhook(scene: &Scene) {
+    no_webhook(scene).await;
+    let to = "must be a canonical IPv4 CIDR, such as 198.51.100.0/24";
+    let via = "must be an IPv4 address in canonical form";
+    let internal = "each must be a canonical IPv4 CIDR";
+    let many: Vec<Value> = (0..65)
+        .map(|at| json!({"to": format!("198.51.100.{at}/32")}))
+        .collect();
+    let routes = [
+        (json!([{"to": "198.51.100.1/24"}]), to),
+        (json!([{"to": "198.51.100.0"}]), to),
+        (json!([{"to": "2001:db8::/32"}]), to),
+        (json!([{"to": "partner"}]), to),
+        (json!([{"via": "203.0.113.1"}]), "to: Required value"),
+        (
+            json!([{"to": "198.51.100.0/24", "via": "203.0.113.01"}]),
+            via,
+        ),
+        (
+            json!([{"to": "198.51.100.0/24", "via": "2001:db8::1"}]),
+            via,
+        ),
+        (
+            json!([{"to": "198.51.100.0/24", "optional": "yes"}]),
+            "must be of type boolean",
+        ),
+        (json!(many), "must have at most 64 items"),
+    ];
+    let block = |node: Value| {
+        let spec =
+            json!({"cidr": "203.0.113.0/24", "subnetID": "subnet-0123456789abcdef0", "node": node});
+        block_named("partners", &spec)
+    };
+    for (routes, message) in routes {
+        let ip = json!({"address": "203.0.113.7", "routes": routes});
+        scene
+            .would_create(&ip_named("web", &ip))
+            .await
+            .rejected(&[message]);
+        let said = scene.would_create(&block(json!({"routes": routes}))).await;
+        said.rejected(&[message]);
+    }
+    for network in ["10.0.0.1/8", "10.0.0.0", "fd00::/8", "lan"] {
+        let said = scene
+            .would_create(&block(json!({"internal": [network]})))
+            .await;
+        said.rejected(&[internal]);
+    }
+    let good = json!({
+        "routes": [{"to": "0.0.0.0/0"}, {"to": "198.51.100.0/24", "via": "203.0.113.200", "optional": true}],
+        "internal": ["10.0.0.0/8"],
+    });
+    let made = scene.would_create(&block(good)).await.accepted();
+    assert_eq!(made["spec"]["node"]["routes"][0]["optional"], false);
 }

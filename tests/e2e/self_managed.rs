@@ -13,6 +13,7 @@ use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
 use crate::certificates::{dial, kustomized, served};
+use crate::harness::requests::ip_named;
 use crate::harness::scene::Scene;
 use crate::rolling;
 
@@ -76,6 +77,17 @@ pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Moorin
     let mooring = scene.mooring_with(options).await;
     register(scene, &mooring).await;
     mooring.wait_until_ready(A_WHILE).await;
+    // The API server learns of the CA by a watch of its own.
+    let trial = ip_named("trial", &json!({ "address": "203.0.113.99" }));
+    scene
+        .eventually("the API server trusts the CA", A_WHILE, async || {
+            let answer = scene.would_create(&trial).await;
+            match answer.message() {
+                failed if failed.contains("failed calling webhook") => Err(failed.to_owned()),
+                _ => Ok(()),
+            }
+        })
+        .await;
     mooring
 }
 

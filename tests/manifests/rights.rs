@@ -49,6 +49,7 @@ fn the_rights_are_those_that_are_used_and_no_others() {
             ("ip.wgtwo.com/ipblocks", OBJECT),
             ("ip.wgtwo.com/ips/status", &["patch"]),
             ("ip.wgtwo.com/ipblocks/status", &["patch"]),
+            ("ip.wgtwo.com/ipnodes", &["list", "watch"]),
             (
                 "networking.k8s.io/ipaddresses",
                 &["get", "list", "watch", "create", "patch", "delete"]

@@ -1,15 +1,15 @@
-use crate::world::node::one_pod;
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, NEIGHBOUR, PARTNER, World, X};
+use crate::node_part::RunNodePart as _;
+use crate::objects::one_pod;
+use mooring_cluster::network::{Backend, NEIGHBOUR, PARTNER, Protocol, World, X};
 
 /// The partner reaches the pod at the address and is seen as itself; the pod reaches the partner and is seen as
 /// the address; the VPC, the node and other pods are reached as before.
 pub fn a_pod_answers_on_its_address_and_leaves_from_it(backend: Backend) {
     let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
+    let (node, objects) = one_pod(&world);
     node.pod("other", "10.77.0.21");
     world.serve("vpc", NEIGHBOUR);
-    node.reconcile(&wish);
+    node.reconcile(&objects);
     works(&world, backend);
 
     node.world.cni_comes_first("a");
@@ -36,15 +36,15 @@ pub fn a_pod_answers_on_its_address_and_leaves_from_it(backend: Backend) {
     // What is sent later arrives later: then the first packet would be there as well.
     send("10.77.0.21");
     let count = || world.run("partner", "nft list set ip count spoofed");
-    crate::world::eventually("a packet arrives", count, || {
-        count().contains(node.primary).then_some(())
+    mooring_cluster::network::eventually("a packet arrives", count, || {
+        count().contains(&node.primary()).then_some(())
     });
     assert!(!count().contains(X), "{}", count());
     world.run("other", "ip addr del 10.77.0.20/32 dev lo");
 
     // The other pod leaves as it always did: with the address of the node, which the partner refuses.
     assert!(world.ask("other", Protocol::Tcp, PARTNER).is_err());
-    assert!(world.partner_saw().contains(node.primary));
+    assert!(world.partner_saw().contains(&node.primary()));
 }
 
 fn works(world: &World, backend: Backend) {

@@ -1,19 +1,20 @@
 use mooring::node::objects::Objects;
 
-use crate::world::node::{Node, one_pod, with_ip, with_pod};
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, World, X, Y};
+use crate::node_part::RunNodePart as _;
+use crate::objects::{one_pod, with_ip, with_pod, with_probe};
+use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, Y};
 
 /// Rules, routes, tables, chains and settings of other programs are byte for byte the same after programming
 /// and after cleanup, also those that use a number or an address of Mooring; and after cleanup nothing of
 /// Mooring is left.
 pub fn nothing_of_other_programs_is_changed(backend: Backend) {
     let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
+    let (node, objects) = one_pod(&world);
     node.pod("other", "10.77.0.21");
     world.assign(Y, "a");
-    let wish = with_pod(wish, "host", None, "two");
-    let wish = with_ip(wish, node, "two", Y, "host");
+    let objects = with_pod(objects, "host", None, "two");
+    let objects = with_ip(objects, node, "two", Y, "host");
+    let objects = with_probe(objects, "198.51.100.9:7001");
     // Neighbours in our numbers: the priority, a table, the protocol, an address, the name of the table.
     node.run(&format!(
         "ip rule add pref 600 from 10.77.0.99 lookup main
@@ -27,7 +28,7 @@ pub fn nothing_of_other_programs_is_changed(backend: Backend) {
     ));
     let before = foreign(node);
     let sysctls = sysctls(node);
-    node.reconcile(&wish);
+    node.reconcile(&objects);
     same(&before, &foreign(node), "after programming");
     assert!(node.run("ip -4 addr show eth1").contains(Y));
     assert_eq!(

@@ -1,12 +1,12 @@
-use crate::world::node::{objects, one_pod, with_pod};
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, NEIGHBOUR, PARTNER, World, X};
+use crate::node_part::RunNodePart as _;
+use crate::objects::{one_pod, only_block, with_pod};
+use mooring_cluster::network::{Backend, NEIGHBOUR, PARTNER, Protocol, World, X};
 
 /// From when the pod is known until its address is programmed, nothing of it reaches a partner, and everything
 /// else does; a flow that was open before has the right source afterwards.
 pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backend) {
-    let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
+    let world = &World::new(backend);
+    let (node, objects) = one_pod(world);
     world.serve("vpc", NEIGHBOUR);
 
     // A flow that began before anything was known: it left with the address of the node.
@@ -25,15 +25,15 @@ pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backe
         }
         "no answer".to_owned()
     });
-    crate::world::eventually("the flow leaves", String::new, || {
-        world.partner_saw().contains(node.primary).then_some(())
+    mooring_cluster::network::eventually("the flow leaves", String::new, || {
+        world.partner_saw().contains(&node.primary()).then_some(())
     });
 
     // Known are: the pod alone; then the IP without a claim; then the claim without EC2's word.
-    let alone = with_pod(objects("a"), "client", Some("10.77.0.20"), "one");
-    let mut unclaimed = wish.clone();
+    let alone = with_pod(only_block("a"), "client", Some("10.77.0.20"), "one");
+    let mut unclaimed = objects.clone();
     unclaimed.ips.get_mut("one").unwrap().claim = None;
-    let mut claimed = wish.clone();
+    let mut claimed = objects.clone();
     claimed
         .ips
         .get_mut("one")
@@ -42,18 +42,23 @@ pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backe
         .as_mut()
         .unwrap()
         .assigned = false;
-    for wish in [alone, unclaimed, claimed] {
-        node.reconcile(&wish);
+    for objects in [alone, unclaimed, claimed] {
+        node.reconcile(&objects);
         node.run("true");
         world.run("partner", "nft flush set ip firewall seen");
-        for protocol in Protocol::ALL {
-            assert!(world.ask("client", protocol, PARTNER).is_err());
-            assert!(world.ask("client", protocol, NEIGHBOUR).is_ok());
-            assert!(world.ask("vpc", protocol, "10.77.0.20").is_ok());
-        }
+        // At once: what is dropped is waited for.
+        std::thread::scope(|scope| {
+            for protocol in Protocol::ALL {
+                scope.spawn(move || {
+                    assert!(world.ask("client", protocol, PARTNER).is_err());
+                    assert!(world.ask("client", protocol, NEIGHBOUR).is_ok());
+                    assert!(world.ask("vpc", protocol, "10.77.0.20").is_ok());
+                });
+            }
+        });
         world.expect_sources(&[]);
     }
-    node.reconcile(&wish);
+    node.reconcile(&objects);
     assert_eq!(flow.join().unwrap(), X, "the flow that was open before");
     assert_eq!(
         world.ask("client", Protocol::Tcp, PARTNER),

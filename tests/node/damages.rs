@@ -1,21 +1,22 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use mooring::node::desired::State;
 use mooring::node::objects::Objects;
 
-use crate::world::node::{one_pod, with_ip, with_pod};
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, World, X, Y, eventually};
+use crate::node_part::RunNodePart as _;
+use crate::objects::{one_pod, with_ip, with_pod};
+use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y, eventually};
 
 /// Other programs and people damage what the node part made. Each damage is healed within 1 s, and afterwards the
 /// address works.
 pub fn every_damage_is_healed(backend: Backend) {
     let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
+    let (node, objects) = one_pod(&world);
     world.assign(Y, "a");
-    let wish = with_pod(wish, "host", None, "two");
-    let wish = with_ip(wish, node, "two", Y, "host");
-    let running = node.start(wish.clone());
+    let objects = with_pod(objects, "host", None, "two");
+    let objects = with_ip(objects, node, "two", Y, "host");
+    let running = node.start(objects.clone());
     let works = || {
         let right = world.ask("client", Protocol::Tcp, PARTNER) == Ok(X.to_owned())
             && world.ask("partner", Protocol::Tcp, X) == Ok(PARTNER.to_owned());
@@ -57,9 +58,9 @@ pub fn every_damage_is_healed(backend: Backend) {
     node.run("conntrack -F 2>&1");
     eventually("the address works without its connections", evidence, works);
     node.pod("moved", "10.77.0.25");
-    let mut moved = wish;
+    let mut moved = objects;
     moved.pods.get_mut("uid-client").unwrap().address = Some("10.77.0.25".parse().unwrap());
-    running.wish(moved.clone());
+    running.show(moved.clone());
     eventually("the pod works with another address", evidence, || {
         (world.ask("moved", Protocol::Tcp, PARTNER) == Ok(X.to_owned())
             && world.ask("partner", Protocol::Tcp, X) == Ok(PARTNER.to_owned()))
@@ -73,20 +74,88 @@ pub fn every_damage_is_healed(backend: Backend) {
         ip.claim.as_mut().unwrap().mac = Some(mac);
     }
     world.assign_to(X, "a", "eth2");
-    running.wish(moved);
+    running.show(moved);
     eventually("the address works on another interface", evidence, || {
         (world.ask("moved", Protocol::Tcp, PARTNER) == Ok(X.to_owned())
             && world.ask("partner", Protocol::Tcp, X) == Ok(PARTNER.to_owned()))
         .then_some(())
     });
 
-    running.wish(Objects {
+    running.show(Objects {
         node: "a".to_owned(),
         ..Objects::default()
     });
     eventually("nothing of ours is left", evidence, || {
         (!evidence().contains("table ip mooring")).then_some(())
     });
+}
+
+/// Other programs add the static addresses as well, before and while the node part runs. Traffic passes, or the report
+/// says why not, and nothing of them is removed.
+pub fn addresses_of_other_programs_stay(backend: Backend) {
+    let world = World::new(backend);
+    let (node, objects) = one_pod(&world);
+    for address in [X, Y] {
+        world.assign(address, "a");
+        world.whitelist(address);
+    }
+    let objects = with_pod(objects, "host", None, "two");
+    let objects = with_ip(objects, node, "two", Y, "host");
+    let before = [format!("{Y}/32 dev eth1"), format!("{X}/32 dev lo")];
+    let later = [format!("{X}/32 dev eth1"), format!("{Y}/32 dev eth0")];
+    let add = |address: &String| drop(node.run(&format!("ip addr add {address}")));
+    before.iter().for_each(add);
+    let running = node.start(objects.clone());
+    let state = |ip: &str| running.reports.borrow().get(ip).map(|report| report.state);
+    let evidence = || {
+        format!(
+            "{:#?}\n{}",
+            running.reports.borrow(),
+            node.run("ip -4 addr")
+        )
+    };
+    let programmed = || {
+        let both = ["one", "two"].map(state);
+        (both == [Some(State::Programmed); 2]).then_some(())
+    };
+    let works = || {
+        let pod = world.ask("client", Protocol::Tcp, PARTNER);
+        let host = world.ask_from("a", Protocol::Tcp, PARTNER, Y);
+        assert_eq!((pod, host), (Ok(X.to_owned()), Ok(Y.to_owned())));
+        assert_eq!(
+            world.ask("partner", Protocol::Tcp, X),
+            Ok(PARTNER.to_owned())
+        );
+    };
+    eventually("both are programmed", evidence, programmed);
+    works();
+    later.iter().for_each(add);
+    works();
+
+    // The address of the pod itself: what is sent to it does not reach the pod any more.
+    let own = "10.77.0.20/32 dev lo".to_owned();
+    add(&own);
+    eventually("the report says why", evidence, || {
+        let reports = running.reports.borrow();
+        let message = &reports["one"].message;
+        (reports["one"].state == State::Failed && message.contains("of the node itself"))
+            .then_some(())
+    });
+    assert!(node.run("ip -4 addr show lo").contains("10.77.0.20/32"));
+    node.run(&format!("ip addr del {own}"));
+    eventually("both are programmed again", evidence, programmed);
+    works();
+
+    // A comparison of everything, as at a start, and the end of both pods.
+    drop(running);
+    assert!(node.reconcile(&objects).changes.is_empty());
+    node.reconcile(&Objects::default());
+    for address in before.iter().chain(&later) {
+        let (address, interface) = address.split_once(" dev ").unwrap();
+        let shown = node.run(&format!("ip -4 addr show {interface}"));
+        assert!(shown.contains(address), "{address}: {shown}");
+    }
+    world.expect_sources(&[X, Y]);
 }
 
 /// Without life times, and in one order: rules of one priority are in the order in which they came.

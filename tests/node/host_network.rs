@@ -1,6 +1,6 @@
-use crate::world::node::{objects, with_ip, with_pod};
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, World, X};
+use crate::node_part::RunNodePart as _;
+use crate::objects::{only_block, with_ip, with_pod};
+use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X};
 
 /// A program in the network namespace of the node binds the address, answers there, and leaves from it; what
 /// does not bind it leaves as before.
@@ -10,14 +10,14 @@ pub fn a_program_in_the_network_of_the_node_uses_its_address(backend: Backend) {
     world.assign(X, "a");
     world.whitelist(X);
     world.serve("partner", PARTNER);
-    let wish = with_ip(
-        with_pod(objects("a"), "client", None, "one"),
+    let objects = with_ip(
+        with_pod(only_block("a"), "client", None, "one"),
         node,
         "one",
         X,
         "client",
     );
-    node.reconcile(&wish);
+    node.reconcile(&objects);
     world.serve("a", X);
     for protocol in Protocol::ALL {
         let seen = |source: &str| match protocol {
@@ -40,9 +40,9 @@ pub fn a_program_in_the_network_of_the_node_uses_its_address(backend: Backend) {
         world.ask("a", Protocol::Tcp, PARTNER).is_err(),
         "the partner knows the address alone"
     );
-    assert!(world.partner_saw().contains(node.primary));
+    assert!(world.partner_saw().contains(&node.primary()));
 
     // The address goes with its pod.
-    node.reconcile(&objects("a"));
+    node.reconcile(&only_block("a"));
     assert!(!node.run("ip -4 addr show eth1").contains(X));
 }

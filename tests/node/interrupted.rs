@@ -1,17 +1,17 @@
 use mooring::node::kernel::Part;
 
-use crate::world::node::one_pod;
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, World, X};
+use crate::node_part::RunNodePart as _;
+use crate::objects::one_pod;
+use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X};
 
 /// The node part ends after each of its changes, while it programs and while it removes. In between the pod
 /// reaches the partner as the address or not at all, and the next start comes to the same end.
 pub fn programming_can_end_after_every_step(backend: Backend) {
-    let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
-    let mut closed = wish.clone();
+    let world = &World::new(backend);
+    let (node, objects) = one_pod(world);
+    let mut closed = objects.clone();
     closed.ips.get_mut("one").unwrap().claim = None;
-    for (before, after) in [(&closed, &wish), (&wish, &closed)] {
+    for (before, after) in [(&closed, &objects), (&objects, &closed)] {
         for steps in 0.. {
             node.reconcile(before);
             world.run("partner", "nft flush set ip firewall seen");
@@ -24,20 +24,25 @@ pub fn programming_can_end_after_every_step(backend: Backend) {
                     steps.min(changes.len())
                 })
             });
-            for protocol in [Protocol::Tcp, Protocol::Udp] {
-                let seen = world.ask("client", protocol, PARTNER);
-                assert!(
-                    seen.is_err() || seen == Ok(X.to_owned()),
-                    "after {steps} steps: {seen:?}"
-                );
-                let _ = world.ask("partner", protocol, X);
-            }
+            // At once: what is dropped is waited for.
+            std::thread::scope(|scope| {
+                for protocol in [Protocol::Tcp, Protocol::Udp] {
+                    scope.spawn(move || world.ask("partner", protocol, X));
+                    scope.spawn(move || {
+                        let seen = world.ask("client", protocol, PARTNER);
+                        assert!(
+                            seen.is_err() || seen == Ok(X.to_owned()),
+                            "after {steps} steps: {seen:?}"
+                        );
+                    });
+                }
+            });
             world.expect_sources(&[X]);
             node.reconcile(after);
             let seen = world.ask("client", Protocol::Tcp, PARTNER);
             assert_eq!(
                 seen.is_ok(),
-                after == &wish,
+                after == &objects,
                 "after {steps} steps and a new start: {seen:?}"
             );
             assert!(

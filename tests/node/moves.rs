@@ -2,9 +2,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::world::node::{Node, objects, with_ip, with_pod};
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, World, X, eventually};
+use crate::node_part::RunNodePart as _;
+use crate::objects::{only_block, with_ip, with_pod};
+use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, eventually};
 
 const MOVES: usize = 100;
 
@@ -18,10 +18,10 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
     world.serve("partner", PARTNER);
     let unclaimed = |at: usize| {
         let (pod, address) = pods[at];
-        let mut wish = with_pod(objects(nodes[at].name), pod, Some(address), "one");
-        wish = with_ip(wish, nodes[at], "one", X, pod);
-        wish.ips.get_mut("one").unwrap().claim = None;
-        wish
+        let mut objects = with_pod(only_block(nodes[at].name), pod, Some(address), "one");
+        objects = with_ip(objects, nodes[at], "one", X, pod);
+        objects.ips.get_mut("one").unwrap().claim = None;
+        objects
     };
     let claimed = |at: usize| with_ip(unclaimed(at), nodes[at], "one", X, pods[at].0);
     let running: Vec<_> = nodes
@@ -62,7 +62,7 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
     let mut slowest = Duration::ZERO;
     for step in 0..MOVES {
         let (from, to) = ((step + 1) % 2, step % 2);
-        running[from].wish(unclaimed(from));
+        running[from].show(unclaimed(from));
         let told = |state: &dyn Fn(bool) -> bool, at: usize| {
             eventually(
                 "the node part follows",
@@ -76,7 +76,7 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
         }
         world.assign(X, nodes[to].name);
         let attached = Instant::now();
-        running[to].wish(claimed(to));
+        running[to].show(claimed(to));
         eventually(
             "the new pod is seen as the address",
             || {
@@ -98,7 +98,7 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
         sender.join().unwrap();
     }
     world.expect_sources(&[X]);
-    println!("{backend}: {MOVES} moves, the slowest took {slowest:?}");
+    println!("verified: {backend}: {MOVES} moves, the slowest took {slowest:?}");
 }
 
 /// Begins a connection and does not wait for it.

@@ -1,20 +1,21 @@
 use mooring::node::desired::State;
 
-use crate::world::node::one_pod;
-use crate::world::{Backend, World};
+use crate::node_part::RunNodePart as _;
+use crate::objects::one_pod;
+use mooring_cluster::network::{Backend, World};
 
 /// What keeps an address from being programmed is said, with what to do.
 pub fn what_is_missing_is_said(backend: Backend) {
     let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
-    let said = |wish: &mooring::node::objects::Objects| {
-        let outcome = node.reconcile(wish);
+    let (node, objects) = one_pod(&world);
+    let said = |objects: &mooring::node::objects::Objects| {
+        let outcome = node.reconcile(objects);
         let report = outcome.reports["one"].clone();
         (report.state, report.message)
     };
-    assert_eq!(said(&wish), (State::Programmed, String::new()));
+    assert_eq!(said(&objects), (State::Programmed, String::new()));
 
-    let mut without_mac = wish.clone();
+    let mut without_mac = objects.clone();
     without_mac
         .ips
         .get_mut("one")
@@ -27,7 +28,7 @@ pub fn what_is_missing_is_said(backend: Backend) {
     assert_eq!(state, State::Waiting);
     assert!(message.contains("MAC"), "{message}");
 
-    let mut elsewhere = wish.clone();
+    let mut elsewhere = objects.clone();
     let mac = "02:00:00:00:00:01".parse().unwrap();
     elsewhere
         .ips
@@ -42,11 +43,11 @@ pub fn what_is_missing_is_said(backend: Backend) {
     assert!(message.contains("02:00:00:00:00:01"), "{message}");
 
     node.run("ip link set eth1 down");
-    let (state, message) = said(&wish);
+    let (state, message) = said(&objects);
     assert_eq!(state, State::Failed);
     assert!(message.contains("eth1 is down"), "{message}");
     node.run("ip link set eth1 up; echo 0 > /proc/sys/net/ipv4/conf/eth1/forwarding");
-    let (state, message) = said(&wish);
+    let (state, message) = said(&objects);
     assert_eq!(state, State::Failed);
     assert!(message.contains("forwarding"), "{message}");
 }

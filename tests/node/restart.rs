@@ -6,10 +6,9 @@ use mooring::node::reconcile::{Reconciler, Reports, run};
 use mooring::node::settings::Settings;
 use tokio::sync::watch;
 
-use crate::world::inside::enter_network;
-use crate::world::node::{one_pod, runtime};
-use crate::world::traffic::tcp;
-use crate::world::{Backend, PARTNER, World, X, eventually};
+use crate::node_part::{RunNodePart as _, runtime};
+use crate::objects::one_pod;
+use mooring_cluster::network::{Backend, PARTNER, World, X, enter_network, eventually, tcp};
 
 /// Set in a process that is a node part and nothing else: the namespace, and the MAC of the ENI.
 const CHILD: &str = "MOORING_NODE_TEST_CHILD";
@@ -19,11 +18,11 @@ pub fn child() -> Option<ExitCode> {
     let told = std::env::var(CHILD).ok()?;
     let (network, mac) = told.split_once(' ')?;
     enter_network(network);
-    let mut wish = crate::world::node::objects("a");
-    wish = crate::world::node::with_pod(wish, "client", Some("10.77.0.20"), "one");
-    wish = crate::world::node::claimed(wish, "a", mac, "one", X, "client");
+    let mut objects = crate::objects::only_block("a");
+    objects = crate::objects::with_pod(objects, "client", Some("10.77.0.20"), "one");
+    objects = crate::objects::claimed(objects, "a", mac, "one", X, "client");
     runtime().block_on(async {
-        let (_wish, objects) = watch::channel(wish);
+        let (_sender, objects) = watch::channel(objects);
         let (said, _reports) = watch::channel(Reports::new());
         let reconciler = Reconciler::open(Settings::default()).unwrap();
         run(reconciler, Events::open().unwrap(), objects, said)
@@ -37,8 +36,8 @@ pub fn child() -> Option<ExitCode> {
 /// it is away.
 pub fn connections_survive_the_end_of_the_node_part(backend: Backend) {
     let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
-    node.reconcile(&wish);
+    let (node, objects) = one_pod(&world);
+    node.reconcile(&objects);
     let evidence = || node.run("nft list ruleset; conntrack -L 2>&1");
     let open = |from: &'static str, to: &'static str| {
         world

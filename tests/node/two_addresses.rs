@@ -1,17 +1,17 @@
-use crate::world::node::{one_pod, with_ip, with_pod};
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, World, X, Y};
+use crate::node_part::RunNodePart as _;
+use crate::objects::{one_pod, with_ip, with_pod};
+use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y};
 
 /// Two pods of one node have two addresses, and neither sees what is the other's.
 pub fn two_pods_of_one_node_have_two_addresses(backend: Backend) {
     let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
+    let (node, objects) = one_pod(&world);
     node.pod("second", "10.77.0.21");
     world.assign(Y, "a");
     world.whitelist(Y);
-    let wish = with_pod(wish, "second", Some("10.77.0.21"), "two");
-    let wish = with_ip(wish, node, "two", Y, "second");
-    node.reconcile(&wish);
+    let objects = with_pod(objects, "second", Some("10.77.0.21"), "two");
+    let objects = with_ip(objects, node, "two", Y, "second");
+    node.reconcile(&objects);
     for protocol in [Protocol::Tcp, Protocol::Udp] {
         assert_eq!(world.ask("client", protocol, PARTNER), Ok(X.to_owned()));
         assert_eq!(world.ask("second", protocol, PARTNER), Ok(Y.to_owned()));
@@ -25,7 +25,7 @@ pub fn two_pods_of_one_node_have_two_addresses(backend: Backend) {
     world.expect_sources(&[X, Y]);
 
     // One of them goes: the other is as it was, and the pod without an address reaches no partner.
-    let mut rest = wish.clone();
+    let mut rest = objects.clone();
     rest.ips.get_mut("one").unwrap().claim = None;
     node.reconcile(&rest);
     assert!(world.ask("client", Protocol::Tcp, PARTNER).is_err());

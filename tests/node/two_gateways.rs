@@ -1,14 +1,16 @@
-use crate::world::node::{one_pod, route};
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, SECOND_GATEWAY, SECOND_PARTNER, World, X};
+use crate::node_part::RunNodePart as _;
+use crate::objects::{one_pod, route};
+use mooring_cluster::network::{
+    Backend, PARTNER, Protocol, SECOND_GATEWAY, SECOND_PARTNER, World, X,
+};
 
 /// One partner is behind the gateway of the subnet, the other behind a gateway that its route names.
 pub fn a_partner_is_reached_by_the_gateway_that_its_route_names(backend: Backend) {
     let world = World::new(backend);
-    let (node, mut wish) = one_pod(&world);
+    let (node, mut objects) = one_pod(&world);
     world.serve("gateway", SECOND_PARTNER);
-    wish.ips.get_mut("one").unwrap().routes = vec![route("192.0.2.0/24", Some(SECOND_GATEWAY))];
-    node.reconcile(&wish);
+    objects.ips.get_mut("one").unwrap().routes = vec![route("192.0.2.0/24", Some(SECOND_GATEWAY))];
+    node.reconcile(&objects);
     for protocol in [Protocol::Tcp, Protocol::Udp] {
         assert_eq!(
             world.ask("client", protocol, SECOND_PARTNER),
@@ -21,8 +23,8 @@ pub fn a_partner_is_reached_by_the_gateway_that_its_route_names(backend: Backend
     world.expect_sources(&[X]);
 
     // Another gateway for the same network takes the place of the first.
-    wish.ips.get_mut("one").unwrap().routes = vec![route("192.0.2.0/24", Some("203.0.113.1"))];
-    node.reconcile(&wish);
+    objects.ips.get_mut("one").unwrap().routes = vec![route("192.0.2.0/24", Some("203.0.113.1"))];
+    node.reconcile(&objects);
     let routes = node.run("ip route show table 10601");
     assert!(
         routes.contains("192.0.2.0/24 via 203.0.113.1") && !routes.contains(SECOND_GATEWAY),

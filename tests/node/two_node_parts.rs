@@ -1,12 +1,12 @@
-use crate::world::node::one_pod;
-use crate::world::traffic::Protocol;
-use crate::world::{Backend, PARTNER, World, X, eventually};
+use crate::node_part::RunNodePart as _;
+use crate::objects::one_pod;
+use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, eventually};
 
 /// Two node parts on one node, as during an upgrade, program the same and then rest.
 pub fn two_node_parts_do_not_disturb_each_other(backend: Backend) {
     let world = World::new(backend);
-    let (node, wish) = one_pod(&world);
-    let both = [node.start(wish.clone()), node.start(wish.clone())];
+    let (node, objects) = one_pod(&world);
+    let both = [node.start(objects.clone()), node.start(objects.clone())];
     let evidence = || node.run("nft list ruleset; ip rule; ip route show table 10601");
     let works = || (world.ask("client", Protocol::Tcp, PARTNER) == Ok(X.to_owned())).then_some(());
     eventually("the address works", evidence, works);
@@ -14,7 +14,7 @@ pub fn two_node_parts_do_not_disturb_each_other(backend: Backend) {
     eventually("the address works again", evidence, works);
     drop(both);
     assert!(
-        node.reconcile(&wish).changes.is_empty(),
+        node.reconcile(&objects).changes.is_empty(),
         "what both left is right"
     );
 }

@@ -72,6 +72,30 @@ impl Facts {
         counts
     }
 
+    /// How many addresses the targets of the probes of each block see: `verified`, or `not_verified`. Blocks without a
+    /// probe are left out.
+    #[must_use]
+    pub fn probed_addresses(&self) -> BTreeMap<(BlockName, &'static str), u64> {
+        let mut counts = BTreeMap::new();
+        let probed = |block: &&Block| block.spec.as_ref().is_ok_and(|spec| spec.probe);
+        for block in self.blocks.values().filter(probed) {
+            let ips = self.ips.values().filter(|ip| lies_in(ip, block));
+            let said = ips.filter_map(|ip| ip.status.conditions.verified.as_ref());
+            let (mut seen, mut unseen) = (0, 0);
+            for condition in said {
+                let count = if condition.status {
+                    &mut seen
+                } else {
+                    &mut unseen
+                };
+                *count += 1;
+            }
+            counts.insert((block.name.clone(), "verified"), seen);
+            counts.insert((block.name.clone(), "not_verified"), unseen);
+        }
+        counts
+    }
+
     fn states_of(&self, block: &Block) -> [(&'static str, u64); 6] {
         let spec = block.spec.as_ref().ok();
         let subnet = spec.and_then(|spec| self.subnets.get(&spec.subnet));

@@ -259,7 +259,8 @@ fn shared_with_cni(carriers: &[(&Node, bool)]) -> Finding {
     }
     let message = format!(
         "the VPC CNI may hand addresses of these nodes' interfaces to pods: {}. Tag the interfaces \
-         node.k8s.amazonaws.com/no_manage=true when they are created",
+         node.k8s.amazonaws.com/no_manage=true when they are created, or the subnet kubernetes.io/role/cni=0 (VPC CNI \
+         1.22) before Mooring starts",
         listed(&shared)
     );
     Finding::heard("SharedWithCNI", Reason::SharedWithCNI, message)

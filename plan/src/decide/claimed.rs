@@ -163,6 +163,7 @@ fn record(world: &World<'_>, claim: &Claim, target: &Target, holder: &Pod) -> Ne
     status.claim = Some(Claim {
         pod: holder.key.clone(),
         uid: claim.uid.clone(),
+        id: claim.id,
         phase: ClaimPhase::Recorded(target.clone()),
     });
     // The losers of this claim were told; the target explains itself.

@@ -44,7 +44,7 @@ pub(crate) fn claimed(world: &World<'_>, status: &IpStatus, target: &Target) -> 
     build(world, status, Ok(()), &Attachment::Coming(target))
 }
 
-/// The three conditions.
+/// The conditions.
 pub(crate) fn build(
     world: &World<'_>,
     status: &IpStatus,
@@ -108,7 +108,18 @@ pub(crate) fn build(
         ),
         Err(trouble) => (false, trouble.reason, trouble.message),
     };
-    let well = reserved.0 && (attached.0 || matches!(attachment, Attachment::Unclaimed));
+    let programmed = match (attachment, &status.claim) {
+        (Attachment::There(target), Some(claim)) => {
+            world.programmed_condition(status, claim, target)
+        }
+        _ => None,
+    };
+    let verified = match (attachment, &status.claim) {
+        (Attachment::There(target), Some(claim)) => world.verified_condition(status, claim, target),
+        _ => None,
+    };
+    let passes = programmed.as_ref().is_none_or(|(_, ready)| *ready);
+    let well = reserved.0 && (attached.0 && passes || matches!(attachment, Attachment::Unclaimed));
     let ready = if well {
         (
             true,
@@ -120,12 +131,18 @@ pub(crate) fn build(
             },
         )
     } else {
-        let (_, reason, message) = if reserved.0 { &attached } else { &reserved };
-        (false, *reason, message.clone())
+        let (reason, message) = match (&programmed, reserved.0) {
+            (_, false) => (reserved.1, &reserved.2),
+            (Some((said, false)), true) => (said.reason, &said.message),
+            _ => (attached.1, &attached.2),
+        };
+        (false, reason, message.clone())
     };
     Conditions {
         reserved: condition(reserved.0, reserved.1, reserved.2),
         attached: condition(attached.0, attached.1, attached.2),
+        programmed: programmed.map(|(said, _)| said),
+        verified,
         ready: condition(ready.0, ready.1, ready.2),
     }
 }
@@ -160,7 +177,9 @@ impl World<'_> {
         let conditions = build(self, &self.ip.status, reserved, attachment);
         let previous = self.previous_needed();
         let status = &self.ip.status;
-        if conditions == status.conditions && previous == status.previous {
+        let mac = self.mac_needed(status);
+        let same_mac = mac == status.mac || !self.asks_for_node_part();
+        if conditions == status.conditions && previous == status.previous && same_mac {
             return Next::Rest;
         }
         let status = IpStatus {

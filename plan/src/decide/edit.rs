@@ -160,6 +160,7 @@ impl World<'_> {
         status.claim = Some(Claim {
             pod: holder.key.clone(),
             uid: holder.uid.clone(),
+            id: self.ip.version.into(),
             phase: ClaimPhase::Claimed(target.clone()),
         });
         status.conditions = claimed(self, &status, target);
@@ -193,14 +194,15 @@ impl World<'_> {
     }
 
     /// Is an address on none of our interfaces, and will not be put there by an Assign that is still on
-    /// its way? Else what to do for it. One that was edited away may have been claimed and not recorded.
+    /// its way? Else what to do for it. One that was edited away may have been claimed and not recorded, and another
+    /// process that leads as well may have sent an Assign until it saw the Record.
     pub(crate) fn confirm_unassigned_for_good(&self, address: Address) -> Result<(), Next> {
         self.confirm_unassigned(address)?;
         let status = &self.ip.status;
         let never_there = status.previous.iter().all(|entry| entry.address != address);
-        let settled = status.address == Some(address)
-            || never_there
-            || self.proven_off(address, self.memory.claim_seen);
+        let recorded_long = status.address == Some(address) && !self.memory.ended_early;
+        let settled =
+            recorded_long || never_there || self.proven_off(address, self.memory.claim_seen);
         if settled { Ok(()) } else { Err(self.soon()) }
     }
 

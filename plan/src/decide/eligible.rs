@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::World;
-use crate::cloud::Interface;
+use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::SubnetFacts;
 use crate::names::{
@@ -190,11 +190,10 @@ pub fn usable_interface<'a>(
             .iter()
             .all(|(key, value)| interface.tags.get(key) == Some(value))
     };
+    let excluded = subnet.cni == CniUse::Excluded;
     let left_alone = |interface: &Interface| {
-        interface
-            .tags
-            .get(NO_MANAGE)
-            .is_some_and(|value| value == "true")
+        let tag = interface.tags.get(NO_MANAGE);
+        excluded || tag.is_some_and(|value| value == "true")
     };
     let chosen = subnet
         .inventory()?
@@ -207,9 +206,9 @@ pub fn usable_interface<'a>(
             let managed = spec.interface_tags.is_empty() && !left_alone(interface);
             (managed, interface.device_index, interface.id.clone())
         })?;
-    // The tag is ignored on an instance's first interface: that one is always the CNI's.
-    let shared =
-        spec.interface_tags.is_empty() && (!left_alone(chosen) || chosen.device_index == Some(0));
+    // The tag of an interface is ignored on an instance's first one; that of the subnet is not.
+    let first = chosen.device_index == Some(0) && !excluded;
+    let shared = spec.interface_tags.is_empty() && (!left_alone(chosen) || first);
     Some((chosen, shared))
 }
 

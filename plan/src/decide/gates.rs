@@ -6,7 +6,8 @@ use alloc::string::{String, ToString};
 use super::conditions::Trouble;
 use super::trouble::foreign;
 use super::{Next, World};
-use crate::names::{PodKey, PodUid};
+use crate::facts::READ_FRESH;
+use crate::names::{PodKey, PodUid, ResourceVersion};
 use crate::objects::{Claim, ClaimPhase, Pod};
 use crate::reason::Reason;
 use crate::step::{GateWrite, Read, Write};
@@ -140,6 +141,12 @@ impl<'a> World<'a> {
         if !pod.gated || pod.says_attached() {
             return Next::Rest;
         }
+        if self.waits_for_node(claim).is_some() {
+            return Next::Rest;
+        }
+        if let Some(version) = self.unchanged_since_record(pod) {
+            return self.admit(pod, version, claim);
+        }
         let fresh = |begun| self.memory.fresh(begun, self.now);
         let Some((pod_begun, read)) = self
             .facts
@@ -167,14 +174,31 @@ impl<'a> World<'a> {
                 && ip.status.claim.as_ref() == Some(claim)
                 && ip.status.address == self.ip.status.address
         });
-        let (Some(address), true) = (self.ip.status.address, holds) else {
+        if !holds {
+            return Next::Rest;
+        }
+        self.admit(pod, read.version, claim)
+    }
+
+    /// The version of the pod, if this process has seen it before it began the Record that made the present version of
+    /// the IP: then the Record says what a read of the IP after a read of the pod would say.
+    fn unchanged_since_record(&self, pod: &Pod) -> Option<ResourceVersion> {
+        let recorded = self.memory.recorded?;
+        let seen = self.pod(&pod.uid)?;
+        let lately = self.now.since(recorded.begun) <= READ_FRESH;
+        let unchanged = recorded.version == self.ip.version && seen.version_seen < recorded.begun;
+        (lately && unchanged).then_some(seen.pod.version)
+    }
+
+    fn admit(&self, pod: &Pod, version: ResourceVersion, claim: &Claim) -> Next {
+        let Some(address) = self.ip.status.address else {
             return Next::Rest;
         };
         let node = claim.target().map_or("", |target| target.node.as_str());
         Next::write(Write::Gate(GateWrite {
             pod: pod.key.clone(),
             uid: pod.uid.clone(),
-            version: Some(read.version),
+            version: Some(version),
             status: true,
             reason: Reason::Attached,
             message: format!("{address} is on node {node}"),

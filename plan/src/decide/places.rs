@@ -7,7 +7,7 @@ use super::world::is_ours;
 use super::{Next, World};
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
-use crate::names::InterfaceId;
+use crate::names::{InterfaceId, MacAddress};
 use crate::objects::{Claim, ClaimPhase, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
 use crate::step::{StatusWrite, Write};
 
@@ -17,12 +17,36 @@ pub(crate) struct PreviousFull;
 impl World<'_> {
     /// A write of this status, guarded by the version that it was decided from.
     pub(crate) fn write_status(&self, what: StatusWrite, status: IpStatus) -> Next {
+        let status = IpStatus {
+            mac: self.mac_needed(&status),
+            ..status
+        };
         Next::write(Write::Status(
             self.ip.name.clone(),
             self.ip.version,
             what,
             status,
         ))
+    }
+
+    /// The MAC address of the interface of the claim. It stays true for as long as the interface exists.
+    pub(crate) fn mac_needed(&self, status: &IpStatus) -> Option<MacAddress> {
+        let on = |status: &IpStatus| {
+            let target = status.claim.as_ref().and_then(Claim::target);
+            target.map(|target| target.place.interface.clone())
+        };
+        let interface = on(status)?;
+        let shown = self
+            .subnet()
+            .and_then(|subnet| subnet.interface(&interface));
+        let known = || {
+            let present = &self.ip.status;
+            present
+                .mac
+                .clone()
+                .filter(|_| on(present).as_ref() == Some(&interface))
+        };
+        shown.and_then(|shown| shown.mac.clone()).or_else(known)
     }
 
     /// A claim for `pod` at `target`; where the address is or may be goes into `previous` with it.
@@ -36,6 +60,7 @@ impl World<'_> {
         let claim = Claim {
             pod: pod.key.clone(),
             uid: pod.uid.clone(),
+            id: self.ip.version.into(),
             phase: ClaimPhase::Claimed(target.clone()),
         };
         status.previous = self.previous_with(&claim, target, taken_from)?;

@@ -49,6 +49,8 @@ fn kept(
     if let Some(next) = world.silence_others(Some(claim)) {
         return next;
     }
+    notices.extend(world.not_programmed(holder, claim, target));
+    notices.extend(world.verification(claim, target));
     world
         .open_gate(holder, claim)
         .or(|| hand_over(world, claim, holder, notices))
@@ -60,6 +62,7 @@ fn kept(
             None => Next::Rest,
         })
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
+        .or(|| world.waits_for_node(claim).unwrap_or(Next::Rest))
 }
 
 /// The reservation stays whole, and an edit is carried out.

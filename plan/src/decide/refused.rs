@@ -174,6 +174,7 @@ fn give_back(
     status.claim = Some(Claim {
         pod: pod.key.clone(),
         uid: pod.uid.clone(),
+        id: world.ip.version.into(),
         phase: ClaimPhase::Claimed(back.clone()),
     });
     status.workload = world.workload_of_claim(pod);

@@ -80,6 +80,8 @@ impl World<'_> {
             Some(claim) if matches!(claim.phase, ClaimPhase::Claimed(_)) => {
                 Some(self.memory.claim_seen)
             }
+            // Attached, and its node does not pass packets yet.
+            Some(claim) if self.waits_for_node(claim).is_some() => Some(self.memory.claim_seen),
             Some(_) => None,
             None => Some(seen.bound_since.unwrap_or(seen.seen)),
         }

@@ -100,6 +100,8 @@ impl Engine {
     fn report_counts(&mut self) {
         let counts = self.facts.addresses_by_state();
         self.report(Report::Addresses(counts));
+        let probed = self.facts.probed_addresses();
+        self.report(Report::Probed(probed));
         let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
         for block in blocks {
             let engaged = self.facts.brake_engaged(&block);

@@ -66,7 +66,7 @@ impl ClaimTimers {
 #[cfg(test)]
 mod tests {
     use super::{ClaimTimers, Recorded};
-    use crate::names::{InterfaceRef, IpName, Millis, NodeName, PodKey, PodUid};
+    use crate::names::{ClaimId, InterfaceRef, IpName, Millis, NodeName, PodKey, PodUid};
     use crate::objects::{Claim, ClaimPhase, Target};
     use crate::step::Moved;
 
@@ -85,6 +85,7 @@ mod tests {
         Claim {
             pod: PodKey::new("shop", "web"),
             uid: PodUid::from("p"),
+            id: ClaimId(1),
             phase: ClaimPhase::Recorded(target),
         }
     }

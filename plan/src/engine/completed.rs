@@ -120,10 +120,9 @@ impl Engine {
                 message_of(conditions.reserved.as_ref()),
                 None,
             ),
+            // The Record that follows is worth an Event. What keeps it waiting is told when it lasts.
             StatusWrite::Claim | StatusWrite::Revert => {
-                self.claims.claimed(ip, before.as_ref(), begun);
-                let message = message_of(conditions.attached.as_ref());
-                (Reason::Claimed, message, status.claim)
+                return self.claims.claimed(ip, before.as_ref(), begun);
             }
             StatusWrite::Record => {
                 let message = message_of(conditions.attached.as_ref());

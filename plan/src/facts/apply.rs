@@ -55,6 +55,8 @@ impl Facts {
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
             Fact::NodeGone(name) => self.lose_node(&name),
+            Fact::NodeReport(report) => self.see_node_report(report, now),
+            Fact::NodeReportGone(name) => self.lose_node_report(&name, now),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
             Fact::ReservationGone(address) => self.lose_reservation(address),
             Fact::Synced(kind) => changed(self.synced.insert(kind)),
@@ -86,7 +88,7 @@ impl Facts {
             {
                 Affected::Nothing
             }
-            Fact::SubnetRead(id, cidrs) => self.see_cidrs(&id, cidrs, now),
+            Fact::SubnetRead(id, subnet) => self.see_subnet(&id, subnet, now),
             Fact::SubnetFailed(id, outcome) => {
                 let subnet = self.subnets.entry(id.clone()).or_default();
                 subnet.read_failed(&id, Some(outcome), now);
@@ -98,7 +100,7 @@ impl Facts {
             }
             Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
             Fact::InventoryFailed(id, outcome) => self.miss_inventory(&id, outcome, now),
-            Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, now),
+            Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, begun, now),
             Fact::CallBegun(name, call) => {
                 self.call_begun(name, &call, now);
                 Affected::Nothing
@@ -131,7 +133,7 @@ impl Facts {
                 reservations.for_each(|reservation| reservation.version = OLDEST);
             }
             // They are taken as they come.
-            Kind::Block | Kind::Node => {}
+            Kind::Block | Kind::Node | Kind::NodeReport => {}
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What watches, answers and inventories say.
 
-use crate::address::{Address, Cidr};
-use crate::cloud::{InstanceState, Interface};
+use crate::address::Address;
+use crate::cloud::{InstanceState, Interface, Subnet};
 use crate::names::{
     BlockName, InstanceId, InstanceType, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid,
     ResourceVersion, SubnetId,
 };
-use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
+use crate::objects::{Block, Ip, Node, NodeReport, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::outcome::Outcome;
 use crate::step::{Call, Read, Write};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -26,16 +26,19 @@ pub enum Kind {
     Node,
     /// `IPAddress`es that we manage.
     Reservation,
+    /// `IPNode`s: what node parts report.
+    NodeReport,
 }
 
 impl Kind {
     /// Every kind that is watched.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Ip,
         Self::Block,
         Self::Pod,
         Self::Node,
         Self::Reservation,
+        Self::NodeReport,
     ];
 }
 
@@ -66,6 +69,10 @@ pub enum Fact {
     Reservation(Reservation),
     /// It is gone, or not labelled as ours any more.
     ReservationGone(Address),
+    /// A watch shows an `IPNode`.
+    NodeReport(NodeReport),
+    /// It is gone.
+    NodeReportGone(NodeName),
     /// A kind's first list is complete.
     Synced(Kind),
     /// The version that a complete list of a kind was made at.
@@ -89,7 +96,7 @@ pub enum Fact {
     ReadFailed(IpName, Read, Option<Outcome>),
 
     /// `DescribeSubnets` answered.
-    SubnetRead(SubnetId, Vec<Cidr>),
+    SubnetRead(SubnetId, Subnet),
     /// `DescribeSubnets` failed.
     SubnetFailed(SubnetId, Outcome),
     /// `DescribeInstanceTypes` answered: IPv4 addresses per interface.

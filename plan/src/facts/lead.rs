@@ -25,6 +25,7 @@ impl Facts {
             pods_of: before.pods_of,
             index: before.index,
             nodes: before.nodes,
+            node_reports: before.node_reports,
             reservations: before.reservations,
             seen_terminating: before.seen_terminating,
             missed: before.missed,

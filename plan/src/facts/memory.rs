@@ -7,7 +7,7 @@ use alloc::string::String;
 use super::failures::Failures;
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
-use crate::names::{InterfaceId, Millis, PodUid};
+use crate::names::{InterfaceId, Millis, PodUid, ResourceVersion};
 use crate::objects::{Claim, ClaimPhase, Ip, Pod};
 
 /// A quorum read is good for a destructive step for this long, and until the next write.
@@ -20,10 +20,21 @@ pub struct PodSeen {
     pub pod: Pod,
     /// When it was first seen here.
     pub seen: Millis,
+    /// When its present version was first seen.
+    pub version_seen: Millis,
     /// When it was first seen bound to a node.
     pub bound_since: Option<Millis>,
     /// When it was first seen being deleted.
     pub deleting_since: Option<Millis>,
+}
+
+/// A Record that was answered: the IP was so at a moment after `begun`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Recorded {
+    /// When the write was begun.
+    pub(crate) begun: Millis,
+    /// The version that it made.
+    pub(crate) version: ResourceVersion,
 }
 
 /// Memory of one IP.
@@ -49,6 +60,9 @@ pub struct Memory {
     pub(crate) detaching: Option<(Millis, bool)>,
     /// When the present claim, recorded or not, was first seen.
     pub(crate) claim_seen: Millis,
+    /// Did the last claim end so soon after its Record, or before this process saw it, that an Assign that another
+    /// process has sent for it may still land?
+    pub(crate) ended_early: bool,
     /// When an edit of the address while a pod holds it was first seen: only an inventory begun after it tells
     /// whether the new one is on an interface.
     pub(crate) edit_seen: Option<Millis>,
@@ -61,6 +75,8 @@ pub struct Memory {
     pub(crate) taken: BTreeMap<Address, (Millis, String)>,
     /// The address whose `IPAddress` this process wrote for the IP as it is now, at this very version.
     pub(crate) adopted: Option<Address>,
+    /// The last Record of this process, for as long as nothing newer of the IP is known.
+    pub(crate) recorded: Option<Recorded>,
     /// What failed, and waits.
     pub(crate) failures: Failures,
 }
@@ -98,6 +114,13 @@ impl Memory {
         let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
         if before.is_none() && claim.is_some() {
             self.unanswered = Some(now);
+        }
+        let detaching =
+            |claim: Option<&Claim>| claim.is_some_and(|claim| claim.phase == ClaimPhase::Detaching);
+        if before.is_none() {
+            self.ended_early = !ip.status.previous.is_empty();
+        } else if detaching(claim) && !detaching(old) {
+            self.ended_early = now.since(self.claim_seen) <= LATE_CALL;
         }
         let answered = !self.assign_may_land(now);
         let settled = |claim: Option<&Claim>| claim.is_none_or(Claim::recorded) && answered;

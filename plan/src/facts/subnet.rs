@@ -7,7 +7,7 @@ use super::index::Sets;
 use super::inventory::Inventory;
 use crate::address::{Address, Cidr};
 use crate::backoff::{self, Backoff};
-use crate::cloud::Interface;
+use crate::cloud::{CniUse, Interface};
 use crate::ec2::DESCRIBE_LAG;
 use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
 use crate::objects::Ip;
@@ -76,6 +76,8 @@ impl Location {
 pub struct SubnetFacts {
     /// Its CIDRs; empty until `DescribeSubnets` has answered.
     pub cidrs: Vec<Cidr>,
+    /// What the VPC CNI does with its interfaces.
+    pub cni: CniUse,
     /// `DescribeSubnets` was asked in vain.
     pub(crate) unread: Option<Backoff>,
     /// EC2's word on that.

@@ -2,6 +2,7 @@
 //! decision can tell apart.
 
 use super::Facts;
+use super::READ_FRESH;
 use super::failures::HEALTHY_ATTACH;
 use crate::names::Millis;
 use crate::outcome::Outcome;
@@ -19,6 +20,12 @@ impl Facts {
     pub fn each_moment_of_reads(&mut self, change: &mut impl FnMut(&mut Millis)) {
         for memory in self.memory.values_mut() {
             change(&mut memory.last_write_at);
+            if let Some(recorded) = &mut memory.recorded {
+                change(&mut recorded.begun);
+            }
+        }
+        for seen in self.pods.values_mut() {
+            change(&mut seen.version_seen);
         }
         let reads = &mut self.reads;
         for (at, _) in reads.pods.values_mut() {
@@ -83,6 +90,9 @@ impl Facts {
         for seen in self.nodes.values_mut() {
             seen.not_ready_since.iter_mut().for_each(&mut *change);
         }
+        for seen in self.node_reports.values_mut() {
+            change(&mut seen.heard);
+        }
         for (at, _) in self.replica_sets.values_mut() {
             change(at);
         }
@@ -146,7 +156,17 @@ impl Facts {
                 outage.since = Millis(0);
             }
         }
-        for seen in self.pods.values_mut() {
+        for (uid, seen) in &mut self.pods {
+            let ip = seen
+                .pod
+                .label
+                .as_ref()
+                .and_then(|label| self.ips.get(label));
+            let claim = ip.and_then(|ip| ip.status.claim.as_ref());
+            let comes = claim.is_some_and(|claim| &claim.uid == uid) && !seen.pod.says_attached();
+            if !comes {
+                seen.version_seen = Millis(0);
+            }
             if let Some(since) = &mut seen.bound_since
                 && now.since(*since) >= HEALTHY_ATTACH
             {
@@ -156,7 +176,11 @@ impl Facts {
         if self.ips.values().all(|ip| ip.status.refused.is_none()) {
             self.recovered = Millis(0);
         }
-        for memory in self.memory.values_mut() {
+        for (name, memory) in &mut self.memory {
+            let version = self.ips.get(name).map(|ip| ip.version);
+            memory.recorded = memory.recorded.filter(|recorded| {
+                Some(recorded.version) == version && now.since(recorded.begun) <= READ_FRESH
+            });
             memory.failures.forget_moments(now);
             if !memory.assign_may_land(now) {
                 memory.unanswered = None;

@@ -53,6 +53,16 @@ impl Namespaces {
     }
 }
 
+/// Who brings packets from the interface to the pod and back (`spec.node`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DataPath {
+    /// Not Mooring.
+    #[default]
+    Foreign,
+    /// The node part: a pod is ready only after it has programmed the address.
+    NodePart,
+}
+
 /// An `IPBlock`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block {
@@ -91,6 +101,10 @@ pub struct BlockSpec {
     pub allowed_namespaces: Namespaces,
     /// How long a Node may be away before the address may leave a pod that is being deleted.
     pub failover_after: Millis,
+    /// Who brings packets from the interface to the pod.
+    pub data_path: DataPath,
+    /// Does the node part ask a target which source address it sees?
+    pub probe: bool,
 }
 
 /// An `IPBlock`'s status.

@@ -8,8 +8,8 @@ use super::{Namespaces, Workload};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::names::{
-    BlockName, InstanceId, InterfaceId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid,
-    ResourceVersion,
+    BlockName, ClaimId, InstanceId, InterfaceId, InterfaceRef, IpName, IpUid, MacAddress, NodeName,
+    PodKey, PodUid, ResourceVersion,
 };
 use crate::reason::Reason;
 
@@ -133,6 +133,8 @@ pub struct IpStatus {
     pub block: Option<BlockName>,
     /// Who holds it, and where.
     pub claim: Option<Claim>,
+    /// The MAC address of the interface of the claim, for the node part.
+    pub mac: Option<MacAddress>,
     /// The workload of the pod that holds it or held it last: its pods come first. None: no pod held it, or a pod
     /// without a controller.
     pub workload: Option<Workload>,
@@ -140,7 +142,7 @@ pub struct IpStatus {
     pub previous: Vec<Previous>,
     /// A target that EC2 refused for good.
     pub refused: Option<Refused>,
-    /// `Reserved`, `Attached`, `Ready`.
+    /// `Reserved`, `Attached`, `Programmed`, `Verified`, `Ready`.
     pub conditions: Conditions,
 }
 
@@ -154,6 +156,8 @@ pub struct Claim {
     pub pod: PodKey,
     /// The holder.
     pub uid: PodUid,
+    /// What tells it from other claims of this IP. Record keeps it.
+    pub id: ClaimId,
     /// How far the claim has come.
     pub phase: ClaimPhase,
 }
@@ -219,13 +223,17 @@ pub struct Refused {
     pub reason: Reason,
 }
 
-/// The three conditions of an `IP`.
+/// The conditions of an `IP`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conditions {
     /// Is the address reserved?
     pub reserved: Option<Condition>,
     /// Is it on its holder's interface?
     pub attached: Option<Condition>,
-    /// Reserved, and unclaimed or attached.
+    /// Has the node part programmed it? None: it is not attached, or the block does not ask for the node part.
+    pub programmed: Option<Condition>,
+    /// Does the target of the probe see it? None: it is not attached, the block has no probe, or nothing was found yet.
+    pub verified: Option<Condition>,
+    /// Reserved, and unclaimed or attached; and programmed, where the block asks for that.
     pub ready: Option<Condition>,
 }

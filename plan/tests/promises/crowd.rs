@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use mooring_plan::cloud::Interface;
+use mooring_plan::cloud::{Interface, Subnet};
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{
-    InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid, ResourceVersion,
-    SubnetId,
+    ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid,
+    ResourceVersion, SubnetId,
 };
 use mooring_plan::objects::{Block, Claim, ClaimPhase, Gate, Ip, IpStatus, Node, Pod, Target};
 use mooring_plan::step::{Step, Write};
@@ -69,7 +69,7 @@ impl Crowd {
         };
         crowd.tell(Fact::Block(block()));
         let cidrs = vec!["10.0.0.0/8".parse().unwrap()];
-        crowd.tell(Fact::SubnetRead(subnet(), cidrs));
+        crowd.tell(Fact::SubnetRead(subnet(), Subnet::untagged(cidrs)));
         for number in 0..nodes {
             crowd.node(number);
         }
@@ -147,6 +147,7 @@ impl Crowd {
             claim: Some(Claim {
                 pod: pod_key.clone(),
                 uid: pod_uid.clone(),
+                id: ClaimId(1),
                 phase: ClaimPhase::Recorded(target.clone()),
             }),
             ..IpStatus::default()

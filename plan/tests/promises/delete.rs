@@ -1,5 +1,8 @@
 //! An IP that is deleted leaves nothing behind.
 
+use mooring_plan::names::Millis;
+use mooring_plan::step::{StatusWrite, Step, Write};
+
 use crate::sim::Sim;
 
 #[test]
@@ -87,4 +90,58 @@ fn deleted_at_any_moment_of_a_move_it_leaves_nothing() {
             sim.expect_on("203.0.113.10", None);
         }
     }
+}
+
+/// Seen in the simulation: the call of one that believed it led came when the IP was gone.
+#[test]
+fn one_recorded_lately_stays_while_an_assign_of_another_leader_may_land() {
+    let mut sim = Sim::new();
+    sim.second_controller();
+    sim.node("n1");
+    sim.ip("partner", "203.0.113.10");
+    sim.settle();
+    sim.pod("a").on("n1");
+    sim.leader = Some(0);
+    sim.step_until(|step| {
+        matches!(
+            step,
+            Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+        )
+    });
+    let late = loop {
+        match sim.in_hand(1) {
+            Some((_, Step::Call(call))) => break call,
+            _ => drop(sim.step(1)),
+        }
+    };
+    sim.wait(Millis::seconds(2));
+    sim.expect_attached("partner", "a");
+    sim.pod_goes("a");
+    sim.delete_ip("partner");
+    sim.expect_kept_until_landed(&late);
+}
+
+#[test]
+fn one_recorded_lately_waits_no_longer_than_it_must() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.pod_goes("a");
+    sim.pod("b").on("n1");
+    sim.wait(Millis::seconds(1));
+    sim.expect_attached("partner", "b");
+    sim.pod_goes("b");
+    sim.delete_ip("partner");
+    sim.wait(Millis::seconds(9));
+    assert!(sim.has_ip("partner"), "{}", sim.story());
+    sim.wait(Millis::seconds(5));
+    sim.expect_gone("partner");
+}
+
+#[test]
+fn one_recorded_long_ago_goes_at_once() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.wait(Millis::seconds(11));
+    sim.pod_goes("a");
+    sim.delete_ip("partner");
+    sim.wait(Millis::seconds(2));
+    sim.expect_gone("partner");
 }

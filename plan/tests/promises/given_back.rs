@@ -1,5 +1,6 @@
 //! What happens to an address that could not be brought where it was to go, and what is said of it.
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis, SubnetId};
 use mooring_plan::objects::Pod;
@@ -99,7 +100,7 @@ fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
     sim.tell(0);
     let (now, subnet) = (sim.now, SubnetId::from(SUBNET));
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
-    let known = Fact::SubnetRead(subnet.clone(), cidrs);
+    let known = Fact::SubnetRead(subnet.clone(), Subnet::untagged(cidrs));
     let listed = Fact::InventoryDone(subnet, Vec::new());
     let ip = sim.the_ip("partner").clone();
     let reserves = |facts: &[&Fact]| {

@@ -126,12 +126,7 @@ fn an_ip_that_an_assign_of_the_former_leader_may_put_back_is_not_gone() {
         sim.controllers[1].stuck.clear();
         sim.pod_goes("a");
         sim.delete_ip("partner");
-        sim.wait(Millis::seconds(5));
-        assert!(sim.has_ip("partner"), "{}", sim.story());
-        sim.ec2.execute(&late, sim.now).unwrap();
-        sim.settle();
-        sim.expect_gone("partner");
-        sim.expect_on("203.0.113.10", None);
+        sim.expect_kept_until_landed(&late);
     }
 }
 

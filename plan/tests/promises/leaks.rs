@@ -1,6 +1,7 @@
 //! A process that runs for a year knows no more than one that has just begun: where every name is used once,
 //! what was known of them goes with them.
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome};
 use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
 use mooring_plan::outcome::Outcome;
@@ -139,7 +140,7 @@ fn an_answer_about_a_subnet_that_no_block_names_any_more_leaves_nothing() {
         Fact::InventoryBegun(subnet.clone()),
         Fact::InventoryDone(subnet.clone(), Vec::new()),
         Fact::InventoryFailed(subnet.clone(), Outcome::Denied),
-        Fact::SubnetRead(subnet.clone(), Vec::new()),
+        Fact::SubnetRead(subnet.clone(), Subnet::untagged(Vec::new())),
         Fact::SubnetFailed(subnet, Outcome::Denied),
     ];
     for answer in answers {

@@ -1,6 +1,6 @@
 //! When EC2 is looked at again, and which of two things that contradict each other is believed.
 
-use mooring_plan::facts::Fact;
+use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, Millis, SubnetId};
 use mooring_plan::objects::Reservation;
 use mooring_plan::step::{Call, Read, Step};
@@ -281,11 +281,21 @@ fn a_read_of_an_instance_that_is_answered_ends_its_waits() {
 #[test]
 fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
     let mut sim = world();
+    sim.settle();
+    // The watch lags, and another client has written the IP: the claim has a conflict.
+    sim.controllers[0].stuck.insert(Kind::Ip);
+    let change = |sim: &mut Sim| {
+        let name = IpName::from("partner");
+        sim.kube.change_ip(&name, None, |ip| ip.generation += 1);
+    };
+    change(&mut sim);
     sim.pod("a").on("n1");
     let sort = |read: &Read| matches!(read, Read::Ip(_));
     waits_after_an_answer(&mut sim, sort, |sim| {
         sim.settle();
-        sim.found_on("203.0.113.10", None);
+        change(sim);
+        sim.delete_pod("a");
+        sim.pod_goes("a");
     });
 }
 

@@ -1,6 +1,6 @@
 //! An interface's primary address is never ours: EC2 neither moves it nor takes it off.
 
-use mooring_plan::names::{InterfaceId, Millis};
+use mooring_plan::names::{ClaimId, InterfaceId, Millis};
 use mooring_plan::objects::{Claim, ClaimPhase, Previous};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Step;
@@ -111,6 +111,7 @@ fn names_its_interface(sim: &mut Sim, phase: ClaimPhase) {
         ip.status.claim = Some(Claim {
             pod: key("a"),
             uid: holder,
+            id: ClaimId(1),
             phase,
         });
     });
@@ -179,6 +180,7 @@ fn the_primary_address_of_the_target_itself_is_not_recorded() {
         ip.status.claim = Some(Claim {
             pod: key("a"),
             uid: holder,
+            id: ClaimId(1),
             phase: ClaimPhase::Recorded(target("eni-n1")),
         });
     });

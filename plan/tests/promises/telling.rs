@@ -1,6 +1,6 @@
 //! When a pod is told that it has the address, and in whose words a refusal is passed on.
 
-use mooring_plan::facts::{CallError, Fact};
+use mooring_plan::facts::{CallError, Fact, Kind};
 use mooring_plan::names::{IpName, Millis, ResourceVersion};
 use mooring_plan::objects::{Claim, Ip};
 use mooring_plan::outcome::Outcome;
@@ -17,8 +17,17 @@ fn partner() -> IpName {
     IpName::from("partner")
 }
 
-/// The claim is recorded, and its holder not told yet.
+/// The claim is recorded, and its holder not told yet. A kubelet has written the pod since.
 fn recorded() -> Sim {
+    let mut sim = just_recorded();
+    sim.now = sim.now.plus(Millis(1));
+    sim.kube.change_pod(&key("a"), |_| {});
+    sim.tell(0);
+    sim
+}
+
+/// The claim is recorded, and its holder not told yet.
+fn just_recorded() -> Sim {
     let mut sim = Sim::new();
     for node in ["n1", "n2"] {
         sim.node(node);
@@ -53,6 +62,41 @@ fn pod_read(sim: &mut Sim) {
 
 fn says_true(step: Option<&Step>) -> bool {
     matches!(step, Some(Step::Write(Write::Gate(gate))) if gate.status)
+}
+
+#[test]
+fn a_holder_that_has_not_changed_since_the_record_is_told_without_a_read() {
+    let sim = just_recorded();
+    let pod = sim.the_pod("a");
+    let Some(Step::Write(Write::Gate(gate))) = next(&sim) else {
+        panic!("{:?}", next(&sim));
+    };
+    assert!(gate.status);
+    assert_eq!(gate.version, Some(pod.version), "guarded by what was seen");
+}
+
+#[test]
+fn a_record_that_is_older_than_the_pods_version_or_than_five_seconds_tells_nobody() {
+    let changed = recorded();
+    assert_eq!(next(&changed), Some(Step::Read(Read::Pod(key("a")))));
+    let mut late = just_recorded();
+    late.now = late.now.plus(Millis(5_001));
+    assert_eq!(next(&late), Some(Step::Read(Read::Pod(key("a")))));
+    // Another process wrote the IP since.
+    let mut written = just_recorded();
+    written
+        .kube
+        .change_ip(&partner(), None, |ip| ip.version.0 += 1);
+    written.tell(0);
+    assert!(!says_true(next(&written).as_ref()), "{:?}", next(&written));
+    // The write had a conflict: the watch lags.
+    let mut lags = just_recorded();
+    lags.controllers[0].stuck.insert(Kind::Pod);
+    lags.kube.change_pod(&key("a"), |_| {});
+    lags.step_until(|step| says_true(Some(step)));
+    assert!(!says_true(next(&lags).as_ref()), "{:?}", next(&lags));
+    lags.settle();
+    lags.expect_attached("partner", "a");
 }
 
 #[test]

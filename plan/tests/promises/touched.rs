@@ -1,6 +1,7 @@
 //! Which IPs a fact makes worth another look: too few would be forgotten, too many cost every one of
 //! thousands a look.
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion, SubnetId};
 use mooring_plan::objects::Reservation;
@@ -49,7 +50,7 @@ fn what_is_known_already_touches_nothing() {
         Fact::Listed(Kind::Ip, newest),
         Fact::SubnetRead(
             SubnetId::from(SUBNET),
-            vec!["203.0.113.0/24".parse().unwrap()],
+            Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()]),
         ),
         Fact::LimitsRead([("m5.large".into(), sim.ec2.limit())].into()),
     ];
@@ -77,7 +78,7 @@ fn what_is_news_touches_what_it_is_about() {
         several(&["other", "partner"])
     );
     let elsewhere = vec!["198.51.100.0/24".parse().unwrap()];
-    let fact = Fact::SubnetRead(SubnetId::from(SUBNET), elsewhere);
+    let fact = Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(elsewhere));
     assert_eq!(told(&mut sim, fact), Affected::All);
     let fact = Fact::LimitsRead([("m5.large".into(), 2)].into());
     assert_eq!(told(&mut sim, fact), Affected::All);

@@ -70,12 +70,7 @@ fn an_ip_that_it_may_put_back_is_not_gone() {
     for restarted in [false, true] {
         let (mut sim, late) = recorded_with_an_assign_on_its_way(restarted);
         sim.delete_ip("partner");
-        sim.wait(Millis::seconds(5));
-        assert!(sim.has_ip("partner"), "{}", sim.story());
-        sim.ec2.execute(&late, sim.now).unwrap();
-        sim.settle();
-        sim.expect_gone("partner");
-        sim.expect_on("203.0.113.10", None);
+        sim.expect_kept_until_landed(&late);
     }
 }
 

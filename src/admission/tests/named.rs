@@ -179,3 +179,67 @@ fn who_leaves_all_namespaces_out_is_told_that_nobody_may_use_it() {
         warns(create, "no pod may have an address of IPBlock \"home\"");
     }
 }
+
+#[test]
+fn a_probe_whose_target_never_sees_the_address_is_refused() {
+    let probed = |target: &str| {
+        of_block(|block| {
+            block.spec.node = Some(super::read(json!({
+                "routes": [{"to": "198.51.100.0/24"}], "probe": {"target": target},
+            })));
+        })
+    };
+    let (create, edit, _) = probed("198.51.100.7:7000");
+    assert!(create.is_ok() && edit.is_ok(), "{create:?} {edit:?}");
+    refused_when_it_is_new(
+        probed("192.0.2.7:7000"),
+        "probe.target 192.0.2.7 lies in no route, so that nothing leaves for it with the address: add a route",
+    );
+    refused_when_it_is_new(
+        probed("10.1.2.3:7000"),
+        "probe.target 10.1.2.3 lies within the internal network 10.0.0.0/8",
+    );
+}
+
+#[test]
+fn a_route_that_the_block_keeps_internal_is_refused_and_one_without_effect_is_warned_of() {
+    let mut home = block("home", "203.0.113.0/24");
+    home.spec.node = Some(super::read(json!({"internal": ["10.0.0.0/8"]})));
+    let asking = home.clone();
+    home.spec.node = None;
+    let verdict_in = |block: &IpBlock, to: &str| {
+        let snapshot = super::snapshot_of([], [block.clone()]);
+        let spec = json!({"address": "203.0.113.8", "block": "home", "routes": [{"to": to}]});
+        let plain = ip(
+            "partner-b",
+            "uid-b",
+            json!({"address": "203.0.113.8", "block": "home"}),
+            Value::Null,
+        );
+        let new = ip("partner-b", "uid-b", spec, Value::Null);
+        let update = Change::Update {
+            old: plain,
+            new: new.clone(),
+        };
+        let later = Change::Update {
+            old: new.clone(),
+            new: new.clone(),
+        };
+        (
+            validate_ip(&Change::Create(new), &snapshot),
+            validate_ip(&update, &snapshot),
+            validate_ip(&later, &snapshot),
+        )
+    };
+    refused_when_it_is_new(
+        verdict_in(&asking, "10.1.0.0/16"),
+        "spec.routes of IP \"partner-b\": the route to 10.1.0.0/16 lies within the internal network 10.0.0.0/8",
+    );
+    let (create, edit, _) = verdict_in(&asking, "198.51.100.0/24");
+    accepts_silently(create);
+    accepts_silently(edit);
+    let (create, edit, later) = verdict_in(&home, "198.51.100.0/24");
+    warns(create, "IPBlock \"home\" has no spec.node");
+    warns(edit, "IPBlock \"home\" has no spec.node");
+    accepts_silently(later);
+}

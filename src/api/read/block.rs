@@ -3,7 +3,7 @@
 use kube::core::DynamicObject;
 use mooring_plan::address::ParseError;
 use mooring_plan::names::{BlockName, Millis, SubnetId};
-use mooring_plan::objects::{Block, BlockSpec};
+use mooring_plan::objects::{Block, BlockSpec, DataPath};
 
 use super::{
     Problem, Unreadable, annotation, has_finalizer, name, namespaces, part, read_block_status, uid,
@@ -84,5 +84,10 @@ pub fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, UnreadableBlockSpec> 
         interface_tags: spec.interface_tags.clone(),
         allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
         failover_after: Millis(u64::try_from(failover_after.as_millis()).unwrap_or(u64::MAX)),
+        data_path: match spec.node {
+            Some(_) => DataPath::NodePart,
+            None => DataPath::Foreign,
+        },
+        probe: spec.node.as_ref().is_some_and(|node| node.probe.is_some()),
     })
 }

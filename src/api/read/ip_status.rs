@@ -3,8 +3,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use mooring_plan::address::Address;
 use mooring_plan::names::{
-    BlockName, InstanceId, InterfaceId, InterfaceRef, Namespace, NodeName, PodKey, PodUid,
-    WorkloadUid,
+    BlockName, ClaimId, InstanceId, InterfaceId, InterfaceRef, MacAddress, Namespace, NodeName,
+    PodKey, PodUid, WorkloadUid,
 };
 use mooring_plan::objects::{
     Claim, ClaimPhase, Conditions, IpStatus, Previous, Refused, Target, Workload,
@@ -18,16 +18,18 @@ use crate::api;
 use crate::api::conditions::{ATTACHED, READY, RESERVED};
 
 /// Every field of the status: one that is not said must be written as null, or a merge keeps it.
-pub(super) const FIELDS: [&str; 15] = [
+pub(super) const FIELDS: [&str; 17] = [
     "address",
     "block",
     "claimed",
     "pod",
     "podUID",
+    "claimID",
     "assigned",
     "node",
     "instanceID",
     "networkInterfaceID",
+    "macAddress",
     "workload",
     "previous",
     "lastMoveTime",
@@ -49,6 +51,7 @@ pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
             .transpose()?,
         block: status.block.as_deref().map(BlockName::from),
         claim: claim(status)?,
+        mac: status.mac_address.as_deref().map(MacAddress::from),
         workload: status.workload.as_ref().map(|workload| Workload {
             namespace: Namespace::from(workload.namespace.as_str()),
             uid: WorkloadUid::from(workload.uid.as_str()),
@@ -67,6 +70,8 @@ pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
         conditions: Conditions {
             reserved: conditions::read(&status.conditions, RESERVED),
             attached: conditions::read(&status.conditions, ATTACHED),
+            programmed: conditions::read(&status.conditions, api::conditions::PROGRAMMED),
+            verified: conditions::read(&status.conditions, api::conditions::VERIFIED),
             ready: conditions::read(&status.conditions, READY),
         },
     })
@@ -131,8 +136,20 @@ fn claim(status: &api::IpStatus) -> Result<Option<Claim>, Problem> {
     Ok(Some(Claim {
         pod: pod_key("status.pod", pod)?,
         uid: PodUid::from(uid),
+        id: claim_id(status)?,
         phase,
     }))
+}
+
+fn claim_id(status: &api::IpStatus) -> Result<ClaimId, Problem> {
+    let Some(text) = &status.claim_id else {
+        return Ok(ClaimId::default());
+    };
+    text.parse().map(ClaimId).map_err(|_| Problem::Field {
+        field: "status.claimID",
+        text: text.clone(),
+        wanted: "a decimal number",
+    })
 }
 
 fn previous(entry: &api::Previous) -> Result<Previous, Problem> {
@@ -187,28 +204,29 @@ pub(super) fn write(
     let ours = [
         (RESERVED, &said.reserved),
         (ATTACHED, &said.attached),
+        (api::conditions::PROGRAMMED, &said.programmed),
+        (api::conditions::VERIFIED, &said.verified),
         (READY, &said.ready),
     ];
     let observed = ours
         .iter()
         .filter_map(|(_, condition)| condition.as_ref())
         .map(|condition| condition.generation);
-    let interface = target.map(|target| target.place.interface.to_string());
     api::IpStatus {
         address: status.address.map(|address| address.to_string()),
         block: status.block.as_ref().map(ToString::to_string),
         claimed: claim.is_some(),
         pod: claim.map(|claim| claim.pod.to_string()),
         pod_uid: claim.map(|claim| claim.uid.to_string()),
+        // An id of 0 is that of a claim from before there were ids.
+        claim_id: claim
+            .filter(|claim| claim.id != ClaimId::default())
+            .map(|claim| claim.id.to_string()),
         assigned: claim.is_some_and(Claim::recorded),
         node: target.map(|target| target.node.to_string()),
         instance_id: target.map(|target| target.place.instance.to_string()),
-        // It stays true for the same interface; of another one it is not known here.
-        mac_address: before
-            .mac_address
-            .clone()
-            .filter(|_| interface == before.network_interface_id),
-        network_interface_id: interface,
+        network_interface_id: target.map(|target| target.place.interface.to_string()),
+        mac_address: status.mac.as_ref().map(ToString::to_string),
         workload: status.workload.as_ref().map(|workload| api::Workload {
             namespace: workload.namespace.to_string(),
             uid: workload.uid.to_string(),

@@ -3,7 +3,7 @@
 use aws_sdk_ec2::types::{AttachmentStatus, Filter, NetworkInterface};
 use mooring_plan::address::{Address, Cidr};
 use mooring_plan::cloud::{Interface, Reassign};
-use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
 use mooring_plan::outcome::Action;
 
 use super::answer::{Answer, list};
@@ -137,6 +137,7 @@ fn read(answer: Answer<'_>, interface: NetworkInterface) -> Result<Interface, Cl
         .and_then(|attachment| attachment.status.as_ref());
     Ok(Interface {
         id: InterfaceId::new(id),
+        mac: interface.mac_address.as_deref().map(MacAddress::from),
         subnet: SubnetId::new(subnet),
         attached: attached == Some(&AttachmentStatus::Attached),
         instance: attachment

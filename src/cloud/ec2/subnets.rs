@@ -1,5 +1,6 @@
 //! Subnets.
-use mooring_plan::address::Cidr;
+
+use mooring_plan::cloud::{CniUse, Subnet};
 use mooring_plan::names::SubnetId;
 use mooring_plan::outcome::Action;
 
@@ -7,12 +8,15 @@ use super::answer::Answer;
 use super::client::Ec2;
 use crate::cloud::CloudError;
 
+/// The tag by which a subnet says whether the VPC CNI uses it (amazon-vpc-cni-k8s 1.22, README: "subnet discovery").
+const CNI_ROLE: &str = "kubernetes.io/role/cni";
+
 impl Ec2 {
-    /// The IPv4 ranges of a subnet: EC2 gives it one. A subnet that the answer lacks is an error.
+    /// A subnet: its IPv4 ranges (EC2 gives it one), and whether the VPC CNI uses it. A subnet that the answer lacks is an error.
     ///
     /// # Errors
     /// [`mooring_plan::outcome::Outcome::SubnetNotFound`] if EC2 does not know it.
-    pub async fn subnet(&self, id: &SubnetId) -> Result<Vec<Cidr>, CloudError> {
+    pub async fn subnet(&self, id: &SubnetId) -> Result<Subnet, CloudError> {
         let answer = Answer {
             action: Action::DescribeSubnets,
             object: id.as_str(),
@@ -27,6 +31,16 @@ impl Ec2 {
             .find(|subnet| subnet.subnet_id() == Some(id.as_str()));
         let subnet = answer.shows(described)?;
         let cidr = answer.has(subnet.cidr_block, "CIDR of a subnet")?;
-        Ok(vec![answer.reads(&cidr, "CIDR")?])
+        let mut tags = subnet.tags.unwrap_or_default().into_iter();
+        let excluded = tags
+            .any(|tag| tag.key.as_deref() == Some(CNI_ROLE) && tag.value.as_deref() == Some("0"));
+        Ok(Subnet {
+            cidrs: vec![answer.reads(&cidr, "CIDR")?],
+            cni: if excluded {
+                CniUse::Excluded
+            } else {
+                CniUse::Allowed
+            },
+        })
     }
 }

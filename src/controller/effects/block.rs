@@ -51,7 +51,7 @@ impl Effects {
         let asked = self.cloud.subnet(&id).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
         let fact = match asked {
-            Ok(cidrs) => Fact::SubnetRead(id, cidrs),
+            Ok(subnet) => Fact::SubnetRead(id, subnet),
             Err(error) => {
                 let outcome = error.outcome;
                 self.failed(&Failure::Cloud(error));

@@ -1,6 +1,6 @@
 //! Writes of a pod: our condition, and our label.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::DynamicObject;
 use mooring_plan::names::{IpName, PodKey, PodUid};
@@ -8,7 +8,7 @@ use mooring_plan::step::GateWrite;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::patch::{Guard, PatchOutcome, Subresource, patch};
+use super::patch::{Guard, PatchOutcome, Subresource, patch, patch_known};
 use crate::api::names;
 use crate::controller::error::Failure;
 
@@ -22,7 +22,8 @@ impl Effects {
         };
         let pods = self.apis.pods(&gate.pod.namespace);
         let object = format!("the condition of pod {}", gate.pod);
-        patch(
+        patch_known(
+            to_admit(gate),
             &pods,
             &object,
             &gate.pod.name,
@@ -79,6 +80,21 @@ impl Effects {
         )
         .await
     }
+}
+
+/// The pod of a `True`, without a read: version and UID guard the write, and our condition was not `True` before.
+fn to_admit(gate: &GateWrite) -> Option<DynamicObject> {
+    let version = gate.version.filter(|_| gate.status)?;
+    let metadata = ObjectMeta {
+        uid: Some(gate.uid.to_string()),
+        resource_version: Some(version.to_string()),
+        ..ObjectMeta::default()
+    };
+    Some(DynamicObject {
+        types: None,
+        metadata,
+        data: Value::Null,
+    })
 }
 
 /// Since when our condition has had this status; None: it has not.

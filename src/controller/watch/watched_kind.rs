@@ -29,6 +29,7 @@ impl WatchedKind {
             Kind::Block => (apis.blocks(), None),
             Kind::Pod => (apis.all_pods(), Some(names::IP_LABEL)),
             Kind::Node => (apis.nodes(), None),
+            Kind::NodeReport => (apis.node_reports(), None),
             Kind::Reservation => (
                 apis.reservations(),
                 Some("ipaddress.kubernetes.io/managed-by=ip.wgtwo.com"),
@@ -60,7 +61,7 @@ impl WatchedKind {
     pub(super) fn unreadable(&self, object: &DynamicObject, error: &Unreadable) -> Option<Fact> {
         match self.kind {
             Kind::Ip => read::unreadable_ip(object, chain(&error.problem)).map(Fact::IpUnreadable),
-            Kind::Block | Kind::Pod | Kind::Node | Kind::Reservation => None,
+            Kind::Block | Kind::Pod | Kind::Node | Kind::Reservation | Kind::NodeReport => None,
         }
     }
 
@@ -74,6 +75,7 @@ impl WatchedKind {
             Kind::Pod => read::pod(object).map(Fact::Pod),
             Kind::Node => read::node(object).map(Fact::Node),
             Kind::Reservation => read::reservation(object).map(Fact::Reservation),
+            Kind::NodeReport => read::node_report(object).map(Fact::NodeReport),
         }
     }
 
@@ -103,6 +105,7 @@ impl WatchedKind {
             Kind::Block => Fact::BlockGone(BlockName::from(key)),
             Kind::Pod => Fact::PodVanished(PodUid::from(key)),
             Kind::Node => Fact::NodeGone(NodeName::from(key)),
+            Kind::NodeReport => Fact::NodeReportGone(NodeName::from(key)),
             Kind::Reservation => Fact::ReservationGone(key.parse::<Address>().ok()?),
         })
     }

@@ -13,7 +13,7 @@ use netlink_packet_route::link::{
     AfSpecInet, AfSpecUnspec, InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope,
+    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
@@ -22,7 +22,7 @@ use super::error::KernelError;
 use crate::node::difference::Change;
 use crate::node::objects::Mac;
 use crate::node::settings::{PROTOCOL, Settings};
-use crate::node::state::{KernelState, Link, LocalAddress, RouteEntry, Rule, Selector};
+use crate::node::state::{KernelState, Link, LocalAddress, NextHop, RouteEntry, Rule, Selector};
 
 /// A connection to rtnetlink.
 pub(super) struct Routing {
@@ -103,7 +103,10 @@ impl Routing {
         let mut entry = RouteEntry {
             table: u32::from(route.header.table),
             to: Ipv4Net::default(),
-            via: Ipv4Addr::UNSPECIFIED,
+            via: match route.header.kind {
+                RouteType::Local => NextHop::Local,
+                _ => NextHop::Gateway(Ipv4Addr::UNSPECIFIED),
+            },
             link: 0,
         };
         for attribute in &route.attributes {
@@ -112,7 +115,9 @@ impl Routing {
                 RouteAttribute::Destination(RouteAddress::Inet(to)) => {
                     entry.to = Ipv4Net::new(*to, route.header.destination_prefix_length).ok()?;
                 }
-                RouteAttribute::Gateway(RouteAddress::Inet(via)) => entry.via = *via,
+                RouteAttribute::Gateway(RouteAddress::Inet(via)) => {
+                    entry.via = NextHop::Gateway(*via);
+                }
                 RouteAttribute::Oif(link) => entry.link = *link,
                 _ => {}
             }
@@ -299,15 +304,22 @@ fn address_message(local: &LocalAddress) -> AddressMessage {
 }
 
 fn route_message(route: &RouteEntry) -> RouteMessage {
-    RouteMessageBuilder::<Ipv4Addr>::new()
+    let message = RouteMessageBuilder::<Ipv4Addr>::new()
         .table_id(route.table)
         .protocol(RouteProtocol::from(PROTOCOL))
-        .scope(RouteScope::Universe)
         .destination_prefix(route.to.network(), route.to.prefix_len())
-        .gateway(route.via)
-        .output_interface(route.link)
-        .onlink()
-        .build()
+        .output_interface(route.link);
+    match route.via {
+        NextHop::Gateway(gateway) => message
+            .scope(RouteScope::Universe)
+            .gateway(gateway)
+            .onlink()
+            .build(),
+        NextHop::Local => message
+            .scope(RouteScope::Host)
+            .kind(RouteType::Local)
+            .build(),
+    }
 }
 
 /// The request for one value. (The request that the library makes would set all the others as well.)

@@ -12,7 +12,7 @@ use crate::node::table::{Chain, Hook, Set, Table};
 /// The changes that are to be made now.
 pub fn changes(objects: &Objects, kernel: &KernelState) -> Vec<Change> {
     let settings = Settings::default();
-    difference(&desired(objects, kernel), kernel, &settings)
+    difference(&desired(objects, kernel, &settings), kernel, &settings)
 }
 
 /// Compares and applies until nothing is left to do.

@@ -1,26 +1,34 @@
 //! Whatever happens in whatever order, the kernel comes to the same state, by ways on which no packet leaves wrongly.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::kernel::{apply, changes, settle};
-use super::scenes::{kernel, objects, with};
+use super::scenes::{kernel, objects, with, with_probe};
 use crate::node::difference::Change;
 use crate::node::objects::{Objects, Route};
-use crate::node::state::KernelState;
+use crate::node::settings::Settings;
+use crate::node::state::{KernelState, NextHop, Selector};
 use crate::node::table::Table;
 
-/// Objects with up to four pods, each with or without its claim, on one interface or on two.
+/// Objects with up to four pods, each with or without its claim, on one interface or on two, in a block with or without a
+/// probe.
 fn any_objects(interfaces: u8) -> impl Strategy<Value = Objects> {
     let pod = (0..interfaces, any::<bool>(), 0..4_u8, 0..3_u8);
-    proptest::collection::vec(pod, 4).prop_map(|pods| {
-        let mut wish = objects();
+    let pods = proptest::collection::vec(pod, 4);
+    (pods, any::<bool>()).prop_map(|(pods, probe)| {
+        let mut objects = objects();
+        if probe {
+            objects = with_probe(objects);
+        }
         for (number, (interface, host, state, routes)) in (1..).zip(pods) {
             if state == 0 {
                 continue;
             }
-            wish = with(wish, number, interface + 1, host && number > 2);
-            let ip = wish.ips.get_mut(&format!("ip-{number}")).unwrap();
+            objects = with(objects, number, interface + 1, host && number > 2);
+            let ip = objects.ips.get_mut(&format!("ip-{number}")).unwrap();
             for more in 0..routes {
                 ip.routes.push(Route {
                     to: format!("192.0.2.{}/32", more + 1).parse().unwrap(),
@@ -34,7 +42,7 @@ fn any_objects(interfaces: u8) -> impl Strategy<Value = Objects> {
                 _ => {}
             }
         }
-        wish
+        objects
     })
 }
 
@@ -45,6 +53,15 @@ fn ours(change: &Change) -> bool {
         Change::SetReversePath { name, .. } => name != "eth0",
         _ => true,
     }
+}
+
+/// The chain that guards each pod.
+fn guards(kernel: &KernelState) -> BTreeMap<String, String> {
+    let pairs = kernel.table.iter().flat_map(|table| table.pairs("guarded"));
+    let chain = |jump: &Value| jump["jump"]["target"].as_str().unwrap().to_owned();
+    pairs
+        .map(|(pod, jump)| (pod.to_string(), chain(jump)))
+        .collect()
 }
 
 /// Each pod whose packets pass has everything that gives them their source.
@@ -93,19 +110,19 @@ proptest! {
         let mut direct = kernel();
         settle(&end, &mut direct);
         let mut led = kernel();
-        for wish in &history {
-            settle(wish, &mut led);
+        for objects in &history {
+            settle(objects, &mut led);
         }
         settle(&end, &mut led);
         prop_assert_eq!(led, direct);
     }
 
     #[test]
-    fn nothing_is_left_after_nothing_is_wished(history in proptest::collection::vec(any_objects(2), 1..4)) {
+    fn nothing_is_left_when_nothing_is_desired(history in proptest::collection::vec(any_objects(2), 1..4)) {
         let mut kernel = kernel();
         let before = kernel.clone();
-        for wish in &history {
-            settle(wish, &mut kernel);
+        for objects in &history {
+            settle(objects, &mut kernel);
         }
         settle(&Objects::default(), &mut kernel);
         prop_assert_eq!(kernel, before);
@@ -119,12 +136,27 @@ proptest! {
         settle(&before, &mut kernel);
         let mut expected = kernel.clone();
         settle(&after, &mut expected);
-        for change in changes(&after, &kernel).iter().take(end) {
+        let (first, last, mut forgotten) = (guards(&kernel), guards(&expected), false);
+        let changes = changes(&after, &kernel);
+        // Where no address was or is programmed, there is nothing to forget.
+        let forgets = changes.iter().any(|change| matches!(change, Change::ForgetConnections(_)));
+        for change in changes.iter().take(end) {
             prop_assert!(ours(change), "{change}");
             apply(&mut kernel, change);
+            forgotten |= matches!(change, Change::ForgetConnections(_));
+            for (pod, guard) in guards(&kernel) {
+                let opened = guard.starts_with("guard_") && first.get(&pod) != Some(&guard);
+                prop_assert!(forgotten || !opened, "{pod} is open before its connections are forgotten");
+            }
+            for (pod, guard) in first.iter().filter(|(pod, _)| !last.contains_key(*pod)) {
+                let open = !guards(&kernel).contains_key(pod);
+                let only_closed = !forgets && guard.starts_with("closed_");
+                prop_assert!(forgotten || only_closed || !open, "{pod} with {guard} is free before its connections are forgotten");
+            }
             let table = kernel.table.as_ref().unwrap();
             prop_assert_eq!(right(table), Ok(()), "after {}", change);
             prop_assert!(ways(&kernel), "after {change}: marks without a way");
+            prop_assert!(probe_returns(&kernel), "after {change}: what is sent back to the probe goes to a pod");
         }
         settle(&after, &mut kernel);
         prop_assert_eq!(kernel, expected);
@@ -136,13 +168,38 @@ fn ways(kernel: &KernelState) -> bool {
     let table = kernel.table.as_ref().unwrap();
     table.pairs("restore").all(|(mark, _)| {
         kernel.rules.iter().any(|rule| {
-            let marked = matches!(rule.selector, crate::node::state::Selector::Mark { mark: of, .. } if *mark == of);
-            marked && kernel.routes.iter().any(|route| route.table == rule.table && route.to.prefix_len() == 0)
+            let marked = matches!(rule.selector, Selector::Mark { mark: of, .. } if *mark == of);
+            marked
+                && kernel
+                    .routes
+                    .iter()
+                    .any(|route| route.table == rule.table && route.to.prefix_len() == 0)
         }) || !table.pairs("arrived").any(|(_, jump)| {
             let target = jump["jump"]["target"].as_str().unwrap_or_default();
             table.pairs("restore").any(|(of, restore)| {
-                of == mark && restore["jump"]["target"].as_str() == Some(&target.replace("mark", "restore"))
+                of == mark
+                    && restore["jump"]["target"].as_str()
+                        == Some(&target.replace("mark", "restore"))
             })
         })
     })
+}
+
+/// What is sent back to a connection of the probe reaches the node part: by a rule and a local route.
+fn probe_returns(kernel: &KernelState) -> bool {
+    let settings = Settings::default();
+    let table = kernel.table.as_ref().unwrap();
+    let probes = table
+        .chains
+        .get("probe")
+        .is_some_and(|chain| !chain.rules.is_empty());
+    let rule = kernel.rules.iter().any(|rule| {
+        let marked =
+            matches!(rule.selector, Selector::Mark { mark, .. } if mark == settings.probe_mark());
+        marked && rule.table == settings.probe_table()
+    });
+    let mut routes = kernel.routes.iter();
+    let route =
+        routes.any(|route| route.table == settings.probe_table() && route.via == NextHop::Local);
+    !probes || rule && route
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
-use crate::node::objects::{Block, Claim, Ip, Mac, NodeSpec, Objects, Pod, Route};
+use crate::node::objects::{Block, Claim, Ip, Mac, NodeSpec, Objects, Pod, Probe, Route};
 use crate::node::state::{KernelState, Link, LocalAddress};
 
 pub const NODE: &str = "node";
@@ -46,6 +47,7 @@ pub fn objects() -> Objects {
         node: Some(NodeSpec {
             routes: vec![route],
             internal: None,
+            probe: None,
         }),
     };
     Objects {
@@ -53,6 +55,17 @@ pub fn objects() -> Objects {
         blocks: BTreeMap::from([("block".to_owned(), block)]),
         ..Objects::default()
     }
+}
+
+/// Gives the block a probe.
+pub fn with_probe(mut objects: Objects) -> Objects {
+    for block in objects.blocks.values_mut() {
+        block.node.as_mut().unwrap().probe = Some(Probe {
+            target: "198.51.100.7:7000".to_owned(),
+            interval: Duration::from_secs(30),
+        });
+    }
+    objects
 }
 
 /// Adds a pod, and an IP that it has on the interface with this number.

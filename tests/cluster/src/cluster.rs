@@ -21,6 +21,8 @@ pub struct ClusterOptions {
     pub node_grace: Duration,
     /// Apply `config/crd`, `config/rbac`, `config/policies`, `config/flow-control` and `config/users`. Without: a bare cluster.
     pub manifests: bool,
+    /// The addresses of pods.
+    pub pod_cidr: String,
     /// More flags for kube-apiserver, such as `--watch-cache=false`.
     pub api_server_flags: Vec<String>,
 }
@@ -30,6 +32,7 @@ impl Default for ClusterOptions {
         Self {
             node_grace: Duration::from_secs(20),
             manifests: true,
+            pod_cidr: "10.244.0.0/16".to_owned(),
             api_server_flags: Vec::new(),
         }
     }

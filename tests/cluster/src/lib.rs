@@ -53,6 +53,7 @@ mod eventually;
 mod http;
 mod kubectl;
 mod mooring;
+pub mod network;
 mod paths;
 mod pki;
 mod ports;

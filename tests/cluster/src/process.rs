@@ -1,10 +1,12 @@
 //! A process that a test starts, and that ends with it at the latest.
 
+use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A child process; killed when dropped.
@@ -28,26 +30,33 @@ type Order = (Command, Sender<std::io::Result<Child>>);
 
 /// Starts a command on a thread that lives as long as this process: the kernel's parent-death signal is sent
 /// when the *thread* that started the child ends, and a test's thread ends before the cluster that others share.
+/// There is one such thread for each network namespace, which the child inherits.
 fn spawn(command: Command) -> std::io::Result<Child> {
-    static SPAWNER: OnceLock<Sender<Order>> = OnceLock::new();
-    let spawner = SPAWNER.get_or_init(|| {
-        let (orders, inbox) = channel::<Order>();
-        std::thread::Builder::new()
-            .name("spawner".to_owned())
-            .spawn(move || {
-                for (mut command, reply) in inbox {
-                    // The receiver is gone: the child is dropped, and ends.
-                    let _ = reply.send(command.spawn());
-                }
-            })
-            .expect("a thread can be started");
-        orders
-    });
+    static SPAWNERS: Mutex<BTreeMap<u64, Sender<Order>>> = Mutex::new(BTreeMap::new());
+    let namespace = std::fs::metadata("/proc/thread-self/ns/net")?.ino();
     let (reply, answer) = channel();
-    spawner
+    SPAWNERS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .entry(namespace)
+        .or_insert_with(start_spawner)
         .send((command, reply))
         .expect("the spawner exists until the process ends");
     answer.recv().expect("the spawner answers every order")
+}
+
+fn start_spawner() -> Sender<Order> {
+    let (orders, inbox) = channel::<Order>();
+    std::thread::Builder::new()
+        .name("spawner".to_owned())
+        .spawn(move || {
+            for (mut command, reply) in inbox {
+                // The receiver is gone: the child is dropped, and ends.
+                let _ = reply.send(command.spawn());
+            }
+        })
+        .expect("a thread can be started");
+    orders
 }
 
 impl Program {

@@ -130,7 +130,7 @@ fn trial(
 ) -> Trial {
     Trial::test(name, move || {
         mooring_cluster::run(async {
-            let _turn = turns.acquire().await.expect("never closed");
+            let turn = turns.acquire().await.expect("never closed");
             let _beside = MACHINE.read().await;
             let begun = Instant::now();
             let scene = AssertUnwindSafe(open(name)).catch_unwind().await;
@@ -142,6 +142,8 @@ fn trial(
             let whole = async {
                 play(&scene).await;
                 scene.judge().await;
+                // To clean up is mostly to wait: an IP that was attached a moment ago stays for 12 s.
+                drop(turn);
                 scene.clean_up().await;
             };
             let played = AssertUnwindSafe(whole).catch_unwind().await;

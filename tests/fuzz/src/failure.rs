@@ -200,7 +200,7 @@ fn ask(action: Action, status: u16, body: &[u8]) -> Result<(), CloudError> {
                 assert!(got.contains_key(&kind));
             }
             Action::DescribeSubnets => {
-                assert!(!ec2.subnet(&subnet).await?.is_empty());
+                assert!(!ec2.subnet(&subnet).await?.cidrs.is_empty());
             }
         }
         Ok(())

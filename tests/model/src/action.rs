@@ -1,7 +1,7 @@
 //! The transitions, and the text for each of them in a report.
 
 use mooring_plan::facts::Kind;
-use mooring_plan::names::IpName;
+use mooring_plan::names::{IpName, NodeName};
 use mooring_world::text::brief;
 
 use crate::state::{Late, State};
@@ -26,6 +26,10 @@ pub enum Action {
     ReceiveInventory(usize),
     /// All controllers are idle: time passes until a step is due.
     PassTime,
+    /// The kernel of a node is made to do what IPs ask for.
+    Program(NodeName),
+    /// The node part of a node reports what it has programmed.
+    Report(NodeName),
     /// A request is executed after its sender stopped waiting for it.
     ExecuteLate(Late),
     /// A fault.
@@ -95,6 +99,8 @@ pub fn describe(state: &State, tracks: &[Vec<Event>], action: &Action) -> String
         Action::TakeInventory(which) => format!("[{which}] lists the interfaces"),
         Action::ReceiveInventory(which) => format!("[{which}] receives the list of the interfaces"),
         Action::PassTime => "    time passes".to_owned(),
+        Action::Program(node) => format!("    node {node} is programmed"),
+        Action::Report(node) => format!("    node {node} reports"),
         Action::ExecuteLate(late) => format!("    is executed late: {}", brief(&late.sent.step)),
         Action::Fault(fault) => match fault {
             Fault::Crash(which) => format!("[{which}] FAULT: crashes and restarts"),

@@ -115,6 +115,13 @@ impl Liveness {
             }
             met.insert(key, written);
             let mut busy = false;
+            for node in state.kube.nodes_with_part() {
+                if state.kube.can_program(&node) || state.kube.can_report(&node) {
+                    state.program(&node);
+                    state.report(&node);
+                    busy = true;
+                }
+            }
             for which in order {
                 for controller in &mut state.controllers {
                     if !controller.pending.is_empty() {

@@ -132,6 +132,12 @@ impl Model for Configuration {
             rests &= busy.is_empty();
             actions.extend(busy);
         }
+        for node in state.kube.nodes_with_part() {
+            let (program, report) = (state.kube.can_program(&node), state.kube.can_report(&node));
+            rests &= !program && !report;
+            actions.extend(report.then(|| Action::Report(node.clone())));
+            actions.extend(program.then_some(Action::Program(node)));
+        }
         if rests && state.waits < self.waits {
             actions.push(Action::PassTime);
         }
@@ -163,6 +169,8 @@ impl Model for Configuration {
                 state.pass_until_due();
                 state.waits += 1;
             }
+            Action::Program(node) => state.program(&node),
+            Action::Report(node) => state.report(&node),
             Action::ExecuteLate(late) => state.execute_late(&self.fixtures, &late),
             Action::Fault(fault) => {
                 state.use_fault();
@@ -201,8 +209,8 @@ impl Model for Configuration {
         fn reached<const INDEX: usize>(model: &Configuration, state: &State) -> bool {
             state.milestone.is_some() && state.milestone == model.milestones.get(INDEX).copied()
         }
-        let rules: [fn(&Self, &State) -> bool; 6] = [
-            keeps::<0>, keeps::<1>, keeps::<2>, keeps::<3>, keeps::<4>, keeps::<5>,
+        let rules: [fn(&Self, &State) -> bool; 7] = [
+            keeps::<0>, keeps::<1>, keeps::<2>, keeps::<3>, keeps::<4>, keeps::<5>, keeps::<6>,
         ];
         let milestones: [fn(&Self, &State) -> bool; 5] = [
             reached::<0>,

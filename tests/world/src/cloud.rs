@@ -11,7 +11,7 @@ use ec2_emulator::state::instance_type::InstanceType;
 use ec2_emulator::state::objects::{InstanceState as Life, NetworkInterface};
 use ec2_emulator::state::request::{Change, Changed};
 use mooring_plan::cloud::{InstanceState, Interface};
-use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
+use mooring_plan::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
 
 use crate::objects::{SUBNET, unmanaged};
 
@@ -227,6 +227,10 @@ impl Cloud {
     pub fn describe(&self) -> Vec<Interface> {
         self.shown()
             .map(|interface| Interface {
+                mac: Some(MacAddress::new(format!(
+                    "mac-of-{}",
+                    self.name_of(interface)
+                ))),
                 id: self.name_of(interface),
                 subnet: SubnetId::from(self.names[&interface.subnet.0].as_str()),
                 instance: on(interface).map(|id| InstanceId::from(self.names[&id.0].as_str())),

@@ -1,5 +1,6 @@
 //! What the engine is told that concerns neither objects nor addresses.
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::engine::Event;
 use mooring_plan::facts::Fact;
 use mooring_plan::lease::Leadership;
@@ -17,7 +18,10 @@ pub fn leadership(leads: bool) -> Event {
 /// The answer of EC2 to a step of a block, if it has an influence on an address.
 pub fn answer(step: BlockStep, cidr: &str, limit: u32) -> Option<Fact> {
     match step {
-        BlockStep::ReadSubnet(id) => Some(Fact::SubnetRead(id, vec![cidr.parse().unwrap()])),
+        BlockStep::ReadSubnet(id) => {
+            let cidrs = vec![cidr.parse().unwrap()];
+            Some(Fact::SubnetRead(id, Subnet::untagged(cidrs)))
+        }
         BlockStep::ReadLimits(types) => {
             let limits = types.into_iter().map(|kind| (kind, limit));
             Some(Fact::LimitsRead(limits.collect()))

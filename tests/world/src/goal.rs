@@ -125,7 +125,7 @@ impl AtRest<'_> {
                 "the address is not on the interface of the claim",
             )?;
             require(
-                attached == [&claim.uid],
+                attached == [&claim.uid] || attached.is_empty() && self.kube.lacks_node_part(ip),
                 "the gate of the holder is not True, or another gate is True",
             )?;
         } else {

@@ -7,9 +7,10 @@ use mooring_plan::facts::{Fact, WriteOutcome, Written};
 use mooring_plan::names::{
     BlockName, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion,
 };
-use mooring_plan::objects::{Block, Gate, Ip, Node, Pod, ReplicaSet, Reservation};
+use mooring_plan::objects::{Block, Gate, Ip, Node, NodeReport, Pod, ReplicaSet, Reservation};
 use mooring_plan::step::{GateWrite, Read, Write};
 
+use crate::node_parts::NodeParts;
 use crate::objects;
 
 /// The objects of the API server.
@@ -26,6 +27,9 @@ pub struct Kube {
     /// The message of the condition of each pod: a write with the same message changes nothing.
     messages: BTreeMap<PodUid, (String, Option<ResourceVersion>)>,
     pub nodes: BTreeMap<NodeName, Node>,
+    pub node_reports: BTreeMap<NodeName, NodeReport>,
+    /// The node parts, which are programs and no objects.
+    pub node_parts: NodeParts,
     /// By name; all are in the namespace of the pods.
     pub replica_sets: BTreeMap<String, ReplicaSet>,
     pub reservations: BTreeMap<Ipv4Addr, Reservation>,

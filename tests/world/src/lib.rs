@@ -18,6 +18,7 @@ pub mod cloud;
 pub mod engine;
 pub mod goal;
 pub mod kube;
+pub mod node_parts;
 pub mod objects;
 pub mod queries;
 pub mod text;

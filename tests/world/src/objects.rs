@@ -6,12 +6,12 @@ use std::net::Ipv4Addr;
 use mooring_plan::block::BlockRange;
 use mooring_plan::cloud::Interface;
 use mooring_plan::names::{
-    BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
-    NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
+    BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, MacAddress,
+    Millis, NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use mooring_plan::objects::{
-    Block, BlockSpec, BlockStatus, Controller, DesiredIp, Handover, Ip, IpStatus, Namespaces, Node,
-    Pod, ReplicaSet, Reservation,
+    Block, BlockSpec, BlockStatus, Controller, DataPath, DesiredIp, Handover, Ip, IpStatus,
+    Namespaces, Node, Pod, ReplicaSet, Reservation,
 };
 
 /// The subnet of every block.
@@ -56,6 +56,8 @@ pub fn block(name: &str, cidr: &str) -> Block {
         interface_tags: BTreeMap::new(),
         allowed_namespaces: Namespaces::All,
         failover_after: Millis::seconds(30),
+        data_path: DataPath::Foreign,
+        probe: false,
     };
     Block {
         name: BlockName::from(name),
@@ -88,6 +90,7 @@ pub fn node(name: &str) -> Node {
 pub fn interface(node: &str, primary: Ipv4Addr) -> Interface {
     Interface {
         id: interface_of(node),
+        mac: Some(MacAddress::new(format!("mac-of-{}", interface_of(node)))),
         subnet: SubnetId::from(SUBNET),
         instance: Some(instance_of(node)),
         attached: true,

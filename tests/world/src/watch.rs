@@ -46,12 +46,19 @@ impl Kube {
             |held| Fact::ReservationGone(held.address),
             Fact::Reservation,
         );
+        let reports = changes(
+            &by_key(&before.node_reports),
+            &by_key(&self.node_reports),
+            |report| Fact::NodeReportGone(report.node.clone()),
+            Fact::NodeReport,
+        );
         let of = |kind, facts: Vec<Fact>| facts.into_iter().map(move |fact| (kind, fact));
         of(Kind::Block, blocks)
             .chain(of(Kind::Ip, ips))
             .chain(of(Kind::Node, nodes))
             .chain(of(Kind::Pod, pods))
             .chain(of(Kind::Reservation, reservations))
+            .chain(of(Kind::NodeReport, reports))
             .collect()
     }
 
@@ -83,6 +90,13 @@ impl Kube {
             }
             Fact::NodeGone(name) => {
                 self.nodes.remove(name);
+            }
+            Fact::NodeReport(report) => {
+                self.node_reports
+                    .insert(report.node.clone(), report.clone());
+            }
+            Fact::NodeReportGone(name) => {
+                self.node_reports.remove(name);
             }
             Fact::Pod(pod) => {
                 self.pods.insert(pod.key.clone(), pod.clone());

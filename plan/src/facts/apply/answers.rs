@@ -4,12 +4,13 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 
 use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
+use crate::facts::memory::Recorded;
 use crate::facts::subnet::OwnWrite;
 use crate::names::{IpName, Millis};
 use crate::objects::Reservation;
 use crate::outcome::Outcome;
 use crate::reason::Reason;
-use crate::step::{Call, Write};
+use crate::step::{Call, StatusWrite, Write};
 
 impl Facts {
     pub(super) fn wrote(
@@ -17,6 +18,7 @@ impl Facts {
         name: &IpName,
         write: Write,
         outcome: WriteOutcome,
+        begun: Millis,
         now: Millis,
     ) -> Affected {
         let known = self.ips.get(name).map(|ip| ip.version);
@@ -24,6 +26,7 @@ impl Facts {
         let memory = self.memory.get_mut(name).unwrap_or(&mut of_none);
         let mut touched = Affected::One(name.clone());
         memory.last_write_at = now;
+        memory.recorded = recorded(&write, &outcome, begun);
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
                 if !gate.status || gate.reason == Reason::NotRequested =>
@@ -229,4 +232,18 @@ fn said(error: &CallError) -> String {
     let lasting = ends.min().and_then(|end| error.message.get(..end));
     let lasting = lasting.unwrap_or(&error.message);
     alloc::format!("{}: {}", error.code, lasting.trim_end_matches([' ', '(']))
+}
+
+/// A Record that was answered.
+fn recorded(write: &Write, outcome: &WriteOutcome, begun: Millis) -> Option<Recorded> {
+    match (write, outcome) {
+        (
+            Write::Status(_, _, StatusWrite::Record, _),
+            WriteOutcome::Done(Some(Written::Ip(ip))),
+        ) => Some(Recorded {
+            begun,
+            version: ip.version,
+        }),
+        _ => None,
+    }
 }

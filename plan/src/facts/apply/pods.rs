@@ -64,6 +64,7 @@ impl Facts {
             PodSeen {
                 pod,
                 seen,
+                version_seen: now,
                 bound_since,
                 deleting_since,
             },

@@ -50,6 +50,10 @@ impl Facts {
                 self.reads.pods.insert(key, (begun, newest));
             }
             Fact::IpRead(name, ip) => {
+                // What it shows is newer than the answer to any Record.
+                if let Some(memory) = self.memory.get_mut(&name) {
+                    memory.recorded = None;
+                }
                 match &ip {
                     Some(ip) => {
                         // One that was begun before the last write is no word on what that has led to.

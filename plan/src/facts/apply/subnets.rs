@@ -6,18 +6,19 @@ use alloc::vec::Vec;
 use super::super::subnet::OfInterest;
 use super::super::{Affected, Facts, Inventory};
 use super::changed;
-use crate::address::Cidr;
-use crate::cloud::Interface;
+use crate::cloud::{Interface, Subnet};
 use crate::ec2::LATE_CALL;
 use crate::names::{IpName, Millis, PodUid, SubnetId};
 use crate::outcome::Outcome;
 
 impl Facts {
-    pub(super) fn see_cidrs(&mut self, id: &SubnetId, cidrs: Vec<Cidr>, now: Millis) -> Affected {
-        let unknown = cidrs.is_empty();
+    pub(super) fn see_subnet(&mut self, id: &SubnetId, seen: Subnet, now: Millis) -> Affected {
+        let unknown = seen.cidrs.is_empty();
         let subnet = self.subnets.entry(id.clone()).or_default();
-        let before = core::mem::replace(&mut subnet.cidrs, cidrs);
-        let touched = changed(before != subnet.cidrs);
+        let same = subnet.cidrs == seen.cidrs && subnet.cni == seen.cni;
+        subnet.cidrs = seen.cidrs;
+        subnet.cni = seen.cni;
+        let touched = changed(!same);
         if unknown {
             subnet.read_failed(id, None, now);
         } else {
@@ -77,14 +78,22 @@ impl Facts {
         }
     }
 
-    /// A detach that has just begun while an Assign may be on its way waits for looks that are begun when
-    /// none can land any more: they follow as soon as they can, and not when the interval has them.
+    /// A detach that has just begun while an Assign may be on its way, and the end of an IP whose claim ended early,
+    /// wait for looks that are begun when none can land any more: they follow as soon as they can, and not when the
+    /// interval has them.
     pub(in crate::facts) fn want_proof(&mut self, name: &IpName, now: Millis) {
-        let memory = self.memory.get(name);
-        let begun = memory.is_some_and(|memory| memory.detaching == Some((now, false)));
-        if let Some(subnet) = self.subnet_of(name).filter(|_| begun) {
+        let Some(memory) = self.memory.get(name) else {
+            return;
+        };
+        let detaches = memory.detaching == Some((now, false));
+        let ends = memory.ended_early
+            && self.ips.get(name).is_some_and(|ip| {
+                ip.deleting && ip.status.claim.is_none() && !ip.status.previous.is_empty()
+            });
+        let after = memory.claim_seen.plus(LATE_CALL);
+        if let Some(subnet) = self.subnet_of(name).filter(|_| detaches || ends) {
             let subnet = self.subnets.entry(subnet).or_default();
-            subnet.want_proof(now.plus(LATE_CALL));
+            subnet.want_proof(after);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{Millis, NodeName, SubnetId};
 
@@ -63,7 +64,11 @@ fn before_the_first_inventory_no_label_is_touched() {
     sim.tell(0);
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::SubnetRead(SubnetId::from(SUBNET), cidrs), now, now);
+    facts.apply(
+        Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(cidrs)),
+        now,
+        now,
+    );
     assert_eq!(labels_of(&steps(&mut sim)), []);
 }
 

@@ -8,6 +8,7 @@ mod ownerless;
 mod status;
 mod unusable;
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, Millis, SubnetId};
 use mooring_plan::objects::BlockStatus;
@@ -176,7 +177,7 @@ fn a_subnet_that_is_not_known_is_asked_for_again_after_its_wait_and_never_once_k
     sim.now = sim.now.plus(Millis::seconds(30));
     assert!(asks(&mut sim), "no wait is longer");
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
-    let read = Fact::SubnetRead(SubnetId::from(SUBNET), cidrs);
+    let read = Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(cidrs));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(read, now, now);
     sim.now = sim.now.plus(Millis::seconds(3600));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mooring_plan::cloud::{CniUse, Subnet};
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, ResourceVersion, SubnetId};
 use mooring_plan::objects::{BlockStatus, Condition};
@@ -76,7 +77,7 @@ fn a_block_waits_for_its_subnet_and_then_lies_in_it_or_not() {
     let mut sim = world();
     let subnet = |sim: &mut Sim, cidr: &str| {
         let cidrs = vec![cidr.parse().unwrap()];
-        let fact = Fact::SubnetRead(SubnetId::from(SUBNET), cidrs);
+        let fact = Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(cidrs));
         let now = sim.now;
         sim.controllers[0].facts_mut().apply(fact, now, now);
         let ready = condition(sim, "Ready");
@@ -252,4 +253,22 @@ fn a_restored_api_server_alone_brakes_nothing_while_nobody_is_missed() {
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Listed(Kind::Pod, old), now, now);
     assert!(!condition(&mut sim, "BrakeEngaged").status);
+}
+
+#[test]
+fn a_subnet_that_the_cni_leaves_alone_has_no_shared_interface() {
+    let mut sim = world();
+    let interface = sim.ec2.interface_mut(&interface_of("n2"));
+    interface.tags.clear();
+    sim.wait(INTERVAL);
+    assert!(condition(&mut sim, "SharedWithCNI").status);
+    let excluded = Subnet {
+        cni: CniUse::Excluded,
+        ..Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()])
+    };
+    let now = sim.now;
+    let fact = Fact::SubnetRead(SubnetId::from(SUBNET), excluded);
+    sim.controllers[0].facts_mut().apply(fact, now, now);
+    let said = condition(&mut sim, "SharedWithCNI");
+    assert_eq!((said.status, said.reason), (false, Reason::NoneSeen));
 }

@@ -1,5 +1,6 @@
 //! A block whose addresses cannot be reserved says why, and sends no pod to a node.
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{NodeName, SubnetId};
 use mooring_plan::objects::Condition;
@@ -32,7 +33,10 @@ fn subnet_failed(sim: &mut Sim, outcome: Outcome) {
 
 fn subnet_is(sim: &mut Sim, cidr: &str) {
     let cidrs = vec![cidr.parse().unwrap()];
-    tell(sim, Fact::SubnetRead(SubnetId::from(SUBNET), cidrs));
+    tell(
+        sim,
+        Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(cidrs)),
+    );
 }
 
 fn inventory_failed(sim: &mut Sim, outcome: Outcome) {

@@ -2,9 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use mooring_plan::names::{InterfaceId, IpName};
+use mooring_plan::names::{InterfaceId, IpName, Millis};
 use mooring_plan::objects::{ClaimPhase, Ip};
 use mooring_plan::reason::Reason;
+use mooring_plan::step::Call;
 use mooring_world::goal::AtRest;
 
 use super::{Counts, Sim};
@@ -148,6 +149,16 @@ impl Sim {
             gate.is_some_and(|gate| gate.status && gate.reason == Reason::NotRequested.as_str());
         assert!(told, "{gate:?}\n{}", self.story());
         assert_eq!((&pod.label, &pod.ip), (&None, &None), "{}", self.story());
+    }
+
+    /// "partner", which is being deleted, stays while this Assign can land, and then goes with its address taken off.
+    pub fn expect_kept_until_landed(&mut self, late: &Call) {
+        self.wait(Millis::seconds(5));
+        assert!(self.has_ip("partner"), "{}", self.story());
+        self.ec2.execute(late, self.now).unwrap();
+        self.settle();
+        self.expect_gone("partner");
+        self.expect_on("203.0.113.10", None);
     }
 
     /// Only this address is reserved.

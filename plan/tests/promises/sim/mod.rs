@@ -7,6 +7,7 @@ mod changes;
 mod ec2;
 mod expect;
 mod losing;
+mod node_parts;
 mod pods;
 mod rules;
 mod run;
@@ -174,6 +175,10 @@ impl Sim {
 
     /// What the watches have for a controller.
     pub fn tell(&mut self, controller: usize) {
+        for node in self.kube.nodes_with_part() {
+            self.kube.program(&node);
+            self.kube.report(&node);
+        }
         let told = &mut self.controllers[controller];
         let kinds: BTreeSet<Kind> = Kind::ALL
             .into_iter()

@@ -2,8 +2,8 @@
 
 use mooring_plan::address::Address;
 use mooring_plan::names::{
-    BlockName, InstanceId, InterfaceId, InterfaceRef, Namespace, NodeName, PodKey, PodUid,
-    WorkloadUid,
+    BlockName, ClaimId, InstanceId, InterfaceId, InterfaceRef, MacAddress, Namespace, NodeName,
+    PodKey, PodUid, WorkloadUid,
 };
 use mooring_plan::objects::{
     BlockStatus, Claim, ClaimPhase, Condition, Conditions, IpStatus, Previous, Refused, Target,
@@ -62,7 +62,12 @@ fn claim() -> impl Strategy<Value = Claim> {
         target().prop_map(ClaimPhase::Recorded),
         Just(ClaimPhase::Detaching),
     ];
-    (pod(), phase).prop_map(|((pod, uid), phase)| Claim { pod, uid, phase })
+    (pod(), any::<u64>(), phase).prop_map(|((pod, uid), id, phase)| Claim {
+        pod,
+        uid,
+        id: ClaimId(id),
+        phase,
+    })
 }
 
 fn reason() -> impl Strategy<Value = Reason> {
@@ -114,16 +119,23 @@ fn ip_status() -> impl Strategy<Value = IpStatus> {
         option::of(condition()),
         option::of(condition()),
         option::of(condition()),
+        option::of(condition()),
+        option::of(condition()),
     )
-        .prop_map(|(reserved, attached, ready)| Conditions {
-            reserved,
-            attached,
-            ready,
-        });
+        .prop_map(
+            |(reserved, attached, programmed, verified, ready)| Conditions {
+                reserved,
+                attached,
+                programmed,
+                verified,
+                ready,
+            },
+        );
     (
         option::of(address()),
         option::of(named(|text| BlockName::from(text))),
         option::of(claim()),
+        option::of(named(|text| MacAddress::from(text))),
         option::of((
             named(|text| Namespace::from(text)),
             named(|text| WorkloadUid::from(text)),
@@ -133,10 +145,11 @@ fn ip_status() -> impl Strategy<Value = IpStatus> {
         conditions,
     )
         .prop_map(
-            |(address, block, claim, workload, previous, refused, conditions)| IpStatus {
+            |(address, block, claim, mac, workload, previous, refused, conditions)| IpStatus {
                 address,
                 block,
                 claim,
+                mac,
                 workload: workload.map(|(namespace, uid)| Workload { namespace, uid }),
                 previous,
                 refused,

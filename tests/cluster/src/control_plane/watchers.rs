@@ -100,7 +100,7 @@ impl Started {
                 "node-lease-duration-seconds",
                 (options.node_grace.as_secs() / 2).max(1),
             ),
-            flag("cidr", "10.244.0.0/16"),
+            flag("cidr", &options.pod_cidr),
             flag("node-ip", "127.0.0.1"),
         ];
         let mut stages: Vec<PathBuf> =

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mooring_cluster::{Cluster, ClusterOptions, target};
 use serde_json::Value;
 
+use crate::packets::{PARTNERS, POD_CIDR, Packets};
 use crate::screen::Screen;
 use crate::world::World;
 
@@ -19,23 +20,32 @@ const GRACE: Duration = Duration::from_secs(10);
 const FAILOVER: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(30);
 
-pub(crate) async fn demo() -> Result<(), String> {
+/// Shows it. `packets` says whether there can be a network for the packets of pods, or why not.
+pub(crate) async fn demo(packets: Result<(), String>) -> Result<(), String> {
     let mut screen = Screen::new();
     screen.say(
         "A real Kubernetes control plane on this machine; nodes and containers are played by KWOK,\n\
          EC2 by an emulator with EC2's rules. Everything ends with this program.",
     );
-    let start = World::start(ClusterOptions {
+    let mut options = ClusterOptions {
         node_grace: GRACE,
         ..ClusterOptions::default()
-    });
+    };
+    if packets.is_ok() {
+        POD_CIDR.clone_into(&mut options.pod_cidr);
+    }
+    let start = World::start(options);
     let world = screen
         .during(
             "etcd, kube-apiserver, controllers, scheduler, EC2, three nodes, Mooring",
             start,
         )
         .await;
-    let shown = show(&mut screen, &world).await;
+    let packets = match packets {
+        Ok(()) => Ok(Packets::start(&world.cluster, &world.interfaces, ADDRESS).await?),
+        Err(why) => Err(why),
+    };
+    let shown = show(&mut screen, &world, packets).await;
     if let Err(error) = shown {
         let evidence = world.cluster.evidence().await;
         return Err(format!("\n{evidence}\n\nTHE DEMO FAILED: {error}"));
@@ -48,15 +58,21 @@ pub(crate) async fn demo() -> Result<(), String> {
     Ok(())
 }
 
-async fn show(screen: &mut Screen, world: &World) -> Result<(), String> {
+async fn show(
+    screen: &mut Screen,
+    world: &World,
+    mut packets: Result<Packets, String>,
+) -> Result<(), String> {
     let cluster = &world.cluster;
     screen.step("A block of addresses that the company owns, and one address of it");
-    let block = manifest(
-        screen,
-        "block.yaml",
-        &world.sample("ipblock.yaml", Some(FAILOVER))?,
-    )?;
-    let ip = manifest(screen, "ip.yaml", &world.sample("ip.yaml", None)?)?;
+    let failover = format!("failoverAfter: {}s", FAILOVER.as_secs());
+    let node = format!("node: {{routes: [{{to: {PARTNERS}}}]}}");
+    let mut lines = vec![failover.as_str()];
+    if packets.is_ok() {
+        lines.push(&node);
+    }
+    let block = manifest(screen, "block.yaml", &world.sample("ipblock.yaml", &lines)?)?;
+    let ip = manifest(screen, "ip.yaml", &world.sample("ip.yaml", &[])?)?;
     screen
         .kubectl(cluster, &format!("apply -f {block} -f {ip}"))
         .await?;
@@ -72,7 +88,7 @@ async fn show(screen: &mut Screen, world: &World) -> Result<(), String> {
     let deployment = manifest(
         screen,
         "deployment.yaml",
-        &world.sample("deployment.yaml", None)?,
+        &world.sample("deployment.yaml", &[])?,
     )?;
     screen
         .kubectl(cluster, &format!("apply -f {deployment}"))
@@ -88,6 +104,7 @@ async fn show(screen: &mut Screen, world: &World) -> Result<(), String> {
         .kubectl(cluster, &format!("describe ip {NAME}"))
         .await?;
     location(screen, cluster).await;
+    partner(screen, cluster, &mut packets, &first).await?;
 
     screen.step("A rollout with the default strategy: the new pod takes the address over");
     screen
@@ -106,7 +123,8 @@ async fn show(screen: &mut Screen, world: &World) -> Result<(), String> {
         .await?;
     location(screen, cluster).await;
 
-    node_dies(screen, cluster, &second).await?;
+    let third = node_dies(screen, cluster, &mut packets, &second).await?;
+    partner(screen, cluster, &mut packets, &third).await?;
     annotation_removed(screen, cluster).await?;
     cleaned_up(screen, cluster).await
 }
@@ -114,8 +132,9 @@ async fn show(screen: &mut Screen, world: &World) -> Result<(), String> {
 async fn node_dies(
     screen: &mut Screen,
     cluster: &Cluster,
+    packets: &mut Result<Packets, String>,
     holder_before: &Holder,
-) -> Result<(), String> {
+) -> Result<Holder, String> {
     screen.step(&format!(
         "{} dies: the address follows the pod",
         holder_before.node
@@ -127,7 +146,10 @@ async fn node_dies(
         FAILOVER.as_secs()
     ));
     cluster.fail_node(&holder_before.node).await;
-    holder(screen, cluster, Some(holder_before)).await?;
+    if let Ok(packets) = packets {
+        packets.node_ends(&holder_before.node);
+    }
+    let holder = holder(screen, cluster, Some(holder_before)).await?;
     screen
         .kubectl(
             cluster,
@@ -140,6 +162,42 @@ async fn node_dies(
         .await?;
     screen.kubectl(cluster, "get ips -o wide").await?;
     location(screen, cluster).await;
+    Ok(holder)
+}
+
+/// The partner and the pod connect to each other, where there is a network.
+async fn partner(
+    screen: &mut Screen,
+    cluster: &Cluster,
+    packets: &mut Result<Packets, String>,
+    holder: &Holder,
+) -> Result<(), String> {
+    let packets = match packets {
+        Ok(packets) => packets,
+        Err(why) => {
+            screen.say(&format!("No packets are shown: {why}"));
+            return Ok(());
+        }
+    };
+    let pod = get(cluster, &format!("pod {}", holder.pod)).await?;
+    let address = pod
+        .pointer("/status/podIP")
+        .and_then(Value::as_str)
+        .ok_or("the pod has no address of its own")?;
+    let [out, back] = packets
+        .connect(cluster, &holder.node, address)
+        .await
+        .map_err(|seen| format!("partner and pod do not reach each other: {seen}"))?;
+    screen.say(&format!(
+        "Packets: a partner whose firewall accepts {ADDRESS} alone gets a connection from the pod, and sees {out}.\n\
+         The partner connects to {ADDRESS}, and the pod at {address} sees {back}."
+    ));
+    if let Err(refused) = packets.ask_from_node(&holder.node) {
+        screen.say(&format!(
+            "What {} itself sends is not accepted: {refused}",
+            holder.node
+        ));
+    }
     Ok(())
 }
 

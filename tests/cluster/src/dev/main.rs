@@ -4,6 +4,7 @@
 
 mod demo;
 mod down;
+mod packets;
 mod screen;
 mod serve;
 mod up;
@@ -12,6 +13,7 @@ mod world;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mooring_cluster::network::{self, Entered};
 
 /// Starts a real Kubernetes control plane, emulated EC2 and Mooring on this machine
 #[derive(Debug, Parser)]
@@ -45,7 +47,11 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Up => up::up(),
         Command::Down => down::down(),
-        Command::Demo => mooring_cluster::run(demo::demo()),
+        Command::Demo => match network::enter() {
+            Ok(Entered::Ended(code)) => return code,
+            Ok(Entered::Here) => mooring_cluster::run(demo::demo(Ok(()))),
+            Err(why) => mooring_cluster::run(demo::demo(Err(why))),
+        },
         Command::Serve => mooring_cluster::run(serve::serve()),
     };
     match done {

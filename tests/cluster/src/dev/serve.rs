@@ -42,7 +42,7 @@ pub(crate) async fn serve() -> Result<(), String> {
     };
     world
         .cluster
-        .try_apply(&world.sample("ipblock.yaml", None)?)
+        .try_apply(&world.sample("ipblock.yaml", &[])?)
         .await
         .map_err(|error| error.to_string())?;
     write_whole(&environment_file(), &environment(&world))?;

@@ -9,11 +9,16 @@ use mooring_cluster::{
 /// The time limit until a restarted process is ready.
 const READY: Duration = Duration::from_mins(1);
 
+/// The nodes.
+pub(crate) const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
+
 /// A cluster with three nodes on emulated instances, and Mooring in it.
 pub(crate) struct World {
     // Dropped in this order: Mooring gives its lease back while there is an API server.
     pub mooring: Mooring,
     pub subnet: Subnet,
+    /// The interfaces of the nodes in that subnet.
+    pub interfaces: Vec<String>,
     pub cluster: Cluster,
 }
 
@@ -21,10 +26,12 @@ impl World {
     pub(crate) async fn start(options: ClusterOptions) -> Self {
         let cluster = Cluster::start(options).await;
         let subnet = cluster.add_subnet("203.0.113.0/24").await;
-        for name in ["node-a", "node-b", "node-c"] {
-            cluster
+        let mut interfaces = Vec::new();
+        for name in NODES {
+            let node = cluster
                 .add_node(NodeSpec::new(name).interface(&subnet))
                 .await;
+            interfaces.extend(node.interfaces.first().cloned());
         }
         let mooring = Mooring::start(
             &cluster,
@@ -37,6 +44,7 @@ impl World {
         Self {
             mooring,
             subnet,
+            interfaces,
             cluster,
         }
     }
@@ -90,30 +98,22 @@ impl World {
         drop(cluster);
     }
 
-    /// A manifest of `config/samples`, the block in the subnet that there is here.
-    pub(crate) fn sample(
-        &self,
-        name: &str,
-        failover_after: Option<Duration>,
-    ) -> Result<String, String> {
+    /// A manifest of `config/samples`, the block in the subnet that there is here and with more lines in its `spec`.
+    pub(crate) fn sample(&self, name: &str, more: &[&str]) -> Result<String, String> {
         let path = repository().join("config/samples").join(name);
         let text = std::fs::read_to_string(&path)
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        let lines = text
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .map(|line| {
-                let Some((indent, _)) = line.split_once("subnetID:") else {
-                    return line.to_owned();
-                };
-                let after = failover_after
-                    .map(|time| format!("\n{indent}failoverAfter: {}s", time.as_secs()));
-                format!(
-                    "{indent}subnetID: {}{}",
-                    self.subnet.id,
-                    after.unwrap_or_default()
-                )
-            });
-        Ok(lines.map(|line| line + "\n").collect())
+        let mut sample = String::new();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let Some((indent, _)) = line.split_once("subnetID:") else {
+                sample.extend([line, "\n"]);
+                continue;
+            };
+            sample.extend([indent, "subnetID: ", &self.subnet.id, "\n"]);
+            for line in more {
+                sample.extend([indent, line, "\n"]);
+            }
+        }
+        Ok(sample)
     }
 }

@@ -48,6 +48,14 @@ impl Ec2 {
             .map(|interface| interface.network_interface_id)
     }
 
+    /// The MAC address of an interface, as EC2 says it.
+    pub async fn mac_of(&self, interface: &str) -> String {
+        let parameters = [("NetworkInterfaceId.1", interface)];
+        let shown = self.call("DescribeNetworkInterfaces", &parameters).await;
+        let (_, rest) = shown.split_once("<macAddress>").expect("it has a MAC");
+        rest.split_once('<').expect("XML").0.to_owned()
+    }
+
     /// The secondary addresses of an interface, `None` when it is gone.
     pub async fn addresses_of(&self, interface: &str) -> Option<Vec<String>> {
         let state = self.state().await;

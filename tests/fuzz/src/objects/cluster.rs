@@ -121,6 +121,7 @@ impl Cluster {
             .filter_map(address);
         let interface = Interface {
             id: id.clone(),
+            mac: text("mac").map(mooring_plan::names::MacAddress::from),
             subnet: SubnetId::from(text("subnet").unwrap_or("subnet-1")),
             instance: text("instance").map(mooring_plan::names::InstanceId::from),
             attached: document["attached"] != false,

@@ -5,6 +5,7 @@ mod attach;
 mod leaders;
 mod moves;
 mod nodes;
+mod programmed;
 mod rollouts;
 
 use std::collections::BTreeSet;
@@ -35,7 +36,7 @@ const EVERYTHING: [FaultKind; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 21] = [
+pub const ALL: [Named; 24] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -57,6 +58,9 @@ pub const ALL: [Named; 21] = [
     ("two-attach", leaders::two_attach),
     ("lead-back", leaders::back),
     ("lead-back-early", leaders::back_early),
+    ("programmed-move", programmed::moved),
+    ("programmed-edit", programmed::edited),
+    ("programmed-two", programmed::two_leaders),
 ];
 
 /// The names of the configurations of `--quick`.

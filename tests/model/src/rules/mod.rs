@@ -3,6 +3,7 @@
 mod executed;
 mod holder;
 mod invariants;
+mod programmed;
 mod sent;
 
 use std::fmt;
@@ -34,17 +35,21 @@ pub enum Rule {
     Tracked,
     /// A holder keeps the address while its pod runs. The next holder is chosen as section 3 says.
     Holder,
+    /// A pod says that it has the address only if its node has programmed it for the present claim, where the block
+    /// asks for that.
+    Programmed,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::S1,
         Self::S2,
         Self::S3,
         Self::S4,
         Self::Tracked,
         Self::Holder,
+        Self::Programmed,
     ];
 
     /// Its name.
@@ -59,6 +64,7 @@ impl Rule {
             Self::Holder => {
                 "the holder keeps the address, and the next holder is chosen by the rules"
             }
+            Self::Programmed => "a pod is ready only when its node has programmed the address",
         }
     }
 }
@@ -111,6 +117,7 @@ pub fn when_written(
     by: Option<usize>,
 ) -> Result<(), Broken> {
     holder::written(state, fixtures, before, write, by)?;
+    programmed::written(state, before, write)?;
     invariants(state)
 }
 

@@ -1,7 +1,7 @@
 //! The steps of a controller: events, reads, requests, answers and inventories.
 
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::IpName;
+use mooring_plan::names::{IpName, NodeName};
 use mooring_plan::step::{Read, Step};
 
 use super::State;
@@ -72,6 +72,18 @@ impl State {
                 request.answer = Some(answer);
             }
         });
+    }
+
+    /// The kernel of a node is made to do what IPs ask for.
+    pub fn program(&mut self, node: &NodeName) {
+        self.waits = 0;
+        self.change_kube(|kube| kube.program(node));
+    }
+
+    /// The node part of a node reports what it has programmed.
+    pub fn report(&mut self, node: &NodeName) {
+        self.waits = 0;
+        self.change_kube(|kube| kube.report(node));
     }
 
     /// A controller receives the next event of a watch.

@@ -38,6 +38,8 @@ pub enum Event {
     Revised(String, u64, u64),
     /// A person puts an address on an interface.
     PutManually(Ipv4Addr, InterfaceId),
+    /// The node part of this node programs again.
+    NodePartGoesOn(NodeName),
     /// Another process becomes the leader.
     LeadChanges,
 }
@@ -111,6 +113,7 @@ impl Event {
                     set.replicas = *replicas;
                 }
             }
+            Self::NodePartGoesOn(name) => kube.pause_node_part(name, false),
             // It changes only the controllers.
             Self::LeadChanges => {}
             Self::PutManually(address, interface) => {

@@ -130,6 +130,7 @@ static DEFINITIONS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let texts = [
         include_str!("../../../../config/crd/ips.yaml"),
         include_str!("../../../../config/crd/ipblocks.yaml"),
+        include_str!("../../../../config/crd/ipnodes.yaml"),
     ];
     texts
         .iter()

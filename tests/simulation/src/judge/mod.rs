@@ -91,6 +91,7 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
             Event::Wrote(entry, outcome) => {
                 let verdict = safety::guarded(entry)
                     .and_then(|()| safety::named(&replay, entry, outcome))
+                    .and_then(|()| safety::programmed(&replay, entry, outcome))
                     .and_then(|()| safety::labelled(&replay, entry))
                     .and_then(|()| holding::written(case, &replay, entry, outcome));
                 replay.apply(entry, outcome);

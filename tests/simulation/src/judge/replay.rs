@@ -93,6 +93,10 @@ pub(super) struct Replay<'a> {
     pub(super) nodes: Nodes<'a>,
     /// The pods that a Record ever named.
     pub(super) recorded: BTreeSet<&'a str>,
+    /// The claims that a node part ever reported as programmed: pod and claim.
+    pub(super) programmed: BTreeSet<(&'a str, &'a str)>,
+    /// The blocks that ask for the node part, by name.
+    pub(super) asking: BTreeSet<&'a str>,
     /// The place and the time of the last execution of an own call for each address.
     pub(super) put: BTreeMap<Ipv4Addr, (&'a str, Moment)>,
     /// The Deployment of each `ReplicaSet`, by their UIDs.
@@ -116,6 +120,22 @@ impl<'a> Replay<'a> {
             "replicasets" => {
                 let owner = text(body, "/metadata/ownerReferences/0/uid");
                 self.deployments.insert(text(body, "/metadata/uid"), owner);
+                return;
+            }
+            "ipnodes" => {
+                let entries = body.pointer("/status/addresses").and_then(Value::as_array);
+                let done = entries
+                    .into_iter()
+                    .flatten()
+                    .filter(|entry| entry["state"] == "Programmed");
+                let done = done.map(|entry| (text(entry, "/podUID"), text(entry, "/claim")));
+                self.programmed.extend(done);
+                return;
+            }
+            "ipblocks" => {
+                if !body["spec"]["node"].is_null() {
+                    self.asking.insert(text(body, "/metadata/name"));
+                }
                 return;
             }
             _ => return,

@@ -97,6 +97,31 @@ pub(super) fn named(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Ve
     ))
 }
 
+/// A gate that we open where the block asks for the node part: the node has programmed the address for the present
+/// claim.
+pub(super) fn programmed(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Verdict {
+    if !opens(entry) {
+        return Ok(());
+    }
+    let uid = text(&outcome.body, "/metadata/uid");
+    let Some(ip) = replay.ips.get(ip_of(&outcome.body)) else {
+        return Ok(());
+    };
+    // Whether it may say so at all under another claim is a matter of S1.
+    let holds = ip["status"]["assigned"] == true && text(ip, "/status/podUID") == uid;
+    let claim = text(ip, "/status/claimID");
+    if !holds
+        || !replay.asking.contains(text(ip, "/status/block"))
+        || replay.programmed.contains(&(uid, claim))
+    {
+        return Ok(());
+    }
+    Err(format!(
+        "the gate of pod {} ({uid}) is opened, and its node never programmed claim {claim}",
+        entry.request.name
+    ))
+}
+
 /// S2: the label of a block is not put on a Node that names the instance of an older Node.
 pub(super) fn labelled(replay: &Replay<'_>, entry: &Entry) -> Verdict {
     let request = &entry.request;

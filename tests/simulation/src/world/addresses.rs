@@ -50,13 +50,16 @@ impl World {
         } = range;
         let cidr = format!("10.0.{third}.{first}/{prefix}");
         let subnet = self.subnets[&third];
-        let block = json!({
+        let mut block = json!({
             "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name},
             "spec": {
                 "cidr": cidr, "subnetID": subnet.to_string(),
                 "failoverAfter": "30s", "allowedNamespaces": [super::NAMESPACE],
             },
         });
+        if self.shape.node_part {
+            block["spec"]["node"] = json!({"routes": [{"to": "198.51.100.0/24"}]});
+        }
         self.cluster
             .create("ipblocks", block)
             .expect("a block is made");

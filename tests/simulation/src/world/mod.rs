@@ -7,6 +7,7 @@ mod cluster;
 mod garbage;
 mod kubelet;
 mod machines;
+mod node_parts;
 mod pod;
 mod scheduler;
 mod shape;
@@ -61,6 +62,8 @@ pub struct World {
     pub(crate) subnets: BTreeMap<u8, SubnetId>,
     pub(crate) foreign: Vec<(String, std::net::Ipv4Addr)>,
     pub(crate) delegated: Vec<(NetworkInterfaceId, ipnet::Ipv4Net)>,
+    /// What the kernels of the nodes do.
+    kernels: BTreeMap<String, node_parts::Kernel>,
     /// There are no actions: the control plane is not complete yet.
     pub frozen: bool,
     made: u64,
@@ -89,6 +92,7 @@ impl World {
             subnets,
             foreign: Vec::new(),
             delegated: Vec::new(),
+            kernels: BTreeMap::new(),
             frozen: false,
             made: 0,
             next_sweep: Duration::ZERO,
@@ -103,6 +107,7 @@ impl World {
         let now = self.log.now();
         self.watch_machines(now);
         self.run_kubelets(now);
+        self.run_node_parts();
         self.run_workloads(now);
         self.schedule();
         if now >= self.next_sweep {

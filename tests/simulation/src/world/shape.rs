@@ -19,6 +19,8 @@ pub struct Shape {
     pub full: bool,
     /// A prefix of a block is permanently delegated to a foreign interface.
     pub prefix: bool,
+    /// The blocks ask for the node part.
+    pub node_part: bool,
     /// The machines' type.
     pub machine: InstanceType,
 }
@@ -34,6 +36,7 @@ impl Shape {
             expressions: false,
             full: false,
             prefix: false,
+            node_part: false,
             machine: InstanceType::C5Large,
         }
     }
@@ -53,6 +56,7 @@ impl Shape {
             expressions: chance.one_in(2),
             full: chance.one_in(3),
             prefix: chance.one_in(3),
+            node_part: chance.one_in(2),
             machine: InstanceType::C6iXlarge,
         }
     }

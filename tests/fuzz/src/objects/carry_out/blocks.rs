@@ -1,6 +1,7 @@
 //! Steps of blocks.
 
 use mooring::api::read;
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::BlockName;
 use mooring_plan::step::{BlockStep, Read};
@@ -15,7 +16,7 @@ impl Play {
             BlockStep::ReadSubnet(id) => {
                 self.tell(Fact::SubnetRead(
                     id,
-                    vec!["203.0.113.0/24".parse().unwrap()],
+                    Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()]),
                 ));
             }
             BlockStep::ReadLimits(types) => {

@@ -1,26 +1,38 @@
-//! A VPC with two nodes, pods, partners and the rules of the AWS VPC CNI.
+//! A VPC in network namespaces, with nodes, pods, partners and the rules of the AWS VPC CNI.
 //!
 //! `vpc` is the router of the VPC: it delivers an address to the ENI that has it, without asking the node, and
 //! drops what an ENI sends with a source that is not its own (the source/destination check of EC2). `partner`
 //! lets in the whitelisted addresses alone. `gateway` leads to a second partner.
 
-pub mod cni;
-pub mod inside;
-pub mod node;
-pub mod traffic;
-pub mod vpc;
+mod api;
+mod cni;
+mod echo;
+mod inside;
+mod node;
+mod traffic;
+mod vpc;
 
+pub use api::{Api, NodePart};
+pub use echo::Echo;
+pub use inside::{Entered, enter, enter_network, runtime_in, shell, within};
 pub use node::Node;
+pub use traffic::{Protocol, tcp};
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+/// The partner.
 pub const PARTNER: &str = "198.51.100.9";
+/// The partner behind the second gateway.
 pub const SECOND_PARTNER: &str = "192.0.2.9";
+/// The gateway to it, in the subnet of the static addresses.
 pub const SECOND_GATEWAY: &str = "203.0.113.200";
+/// A machine in the VPC.
 pub const NEIGHBOUR: &str = "10.77.0.1";
+/// A static address.
 pub const X: &str = "203.0.113.10";
+/// Another one.
 pub const Y: &str = "203.0.113.11";
 
 /// How long a test waits: less than the 30 s after which the node part compares without an event.
@@ -29,7 +41,9 @@ const LIMIT: Duration = Duration::from_secs(25);
 /// The kind of iptables that the CNI uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
+    /// `iptables-legacy`
     Legacy,
+    /// `iptables-nft`
     Nft,
 }
 
@@ -45,12 +59,14 @@ impl fmt::Display for Backend {
 /// A VPC.
 pub struct World {
     id: u32,
-    pub backend: Backend,
+    /// How many nodes were made.
+    nodes: AtomicU32,
+    backend: Backend,
 }
 
 static WORLDS: AtomicU32 = AtomicU32::new(0);
 
-/// Waits until `done` gives something, and fails with `evidence` after 10 s.
+/// Waits until `done` gives something, and fails with `evidence` after 25 s.
 pub fn eventually<T>(what: &str, evidence: impl Fn() -> String, done: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -70,7 +86,11 @@ impl World {
     /// Makes the VPC, without nodes.
     pub fn new(backend: Backend) -> Self {
         let id = WORLDS.fetch_add(1, Ordering::Relaxed);
-        let world = Self { id, backend };
+        let world = Self {
+            id,
+            nodes: AtomicU32::new(0),
+            backend,
+        };
         for name in ["vpc", "partner", "gateway"] {
             world.make(name);
         }
@@ -83,6 +103,7 @@ impl World {
         format!("w{}-{name}", self.id)
     }
 
+    /// Makes a namespace.
     pub fn make(&self, name: &str) {
         let name = self.name(name);
         inside::shell(&format!(

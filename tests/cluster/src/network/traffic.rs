@@ -14,16 +14,21 @@ use super::inside::{enter_network, within};
 
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_millis(700);
-pub const PORT: u16 = 7000;
+const PORT: u16 = 7000;
 
+/// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
+    /// A connection.
     Tcp,
+    /// A packet and its answer.
     Udp,
+    /// An echo request.
     Icmp,
 }
 
 impl Protocol {
+    /// All of them.
     pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Icmp];
 }
 

@@ -131,6 +131,20 @@ impl World {
         self.run("gateway", &format!("ip neigh del {address} dev eth0"));
     }
 
+    /// The router delivers to the node that EC2 has assigned the address to now. `on` is where it delivered before.
+    pub fn deliver(&self, address: &str, on: &mut Option<&'static str>, now: Option<&'static str>) {
+        if *on == now {
+            return;
+        }
+        if let Some(before) = on.take() {
+            self.unassign(address, before);
+        }
+        if let Some(now) = now {
+            self.assign(address, now);
+        }
+        *on = now;
+    }
+
     /// Lets the partner accept connections from an address.
     pub fn whitelist(&self, address: &str) {
         self.run(
@@ -149,7 +163,8 @@ impl World {
         self.elements("vpc", "netdev ec2 refused")
     }
 
-    fn elements(&self, name: &str, set: &str) -> BTreeSet<String> {
+    /// The elements of a set of nftables.
+    pub fn elements(&self, name: &str, set: &str) -> BTreeSet<String> {
         let listing = self.run(name, &format!("nft -j list set {set}"));
         let listing: serde_json::Value = serde_json::from_str(&listing).unwrap();
         let objects = listing["nftables"].as_array().unwrap();

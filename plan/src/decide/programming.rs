@@ -1,0 +1,167 @@
+//! Does the node pass packets between the interface and the pod? Where the block asks for the node part, the gate
+//! and `Ready` wait for its word on this very claim.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+
+use super::world::on_pod;
+use super::{Next, Notices, World};
+use crate::facts::{HEALTHY_ATTACH, NodeReportSeen};
+use crate::names::Millis;
+use crate::objects::{
+    AddressReport, AddressState, Claim, Condition, DataPath, IpStatus, Pod, Target,
+};
+use crate::reason::Reason;
+
+/// How far the node of a recorded claim is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Programming {
+    /// The block does not ask for the node part.
+    NotAsked,
+    /// The node part has programmed it for this claim.
+    Programmed,
+    /// The node part has not reported on this claim. The sentence says what may be wrong; it is another one at that
+    /// time.
+    Silent(String, Option<Millis>),
+    /// The node part says what is missing.
+    Failing(Reason, String),
+}
+
+impl World<'_> {
+    /// What the node part of the target says of this claim.
+    pub(crate) fn programming(&self, claim: &Claim, target: &Target) -> Programming {
+        self.programming_of(&self.ip.status, claim, target)
+    }
+
+    fn programming_of(&self, status: &IpStatus, claim: &Claim, target: &Target) -> Programming {
+        if !self.asks_for_node_part() {
+            return Programming::NotAsked;
+        }
+        let node = &target.node;
+        let Some(seen) = self.facts.node_reports.get(node) else {
+            let why = format!(
+                "the node part of node {node} has never reported: check that the DaemonSet mooring-node runs there"
+            );
+            return Programming::Silent(why, None);
+        };
+        let failing =
+            |reason, why: &String| Programming::Failing(reason, format!("node {node}: {why}"));
+        match said_of(self, status, claim, seen).map(|said| &said.state) {
+            Some(AddressState::Programmed) => Programming::Programmed,
+            Some(AddressState::NotProgrammed(why)) => failing(Reason::NotProgrammed, why),
+            Some(AddressState::Unsupported(why)) => failing(Reason::UnsupportedDataPath, why),
+            None => self.silent(target, seen),
+        }
+    }
+
+    fn silent(&self, target: &Target, seen: &NodeReportSeen) -> Programming {
+        let (node, version) = (&target.node, &seen.report.version);
+        if self.now >= seen.away_at() {
+            let why = format!(
+                "the node part of node {node} does not report any more: check the pod of the DaemonSet mooring-node \
+                 there"
+            );
+            return Programming::Silent(why, None);
+        }
+        let ours = env!("CARGO_PKG_VERSION");
+        let why = if version == ours {
+            format!("the node part of node {node} has not programmed it yet")
+        } else {
+            format!(
+                "the node part of node {node} (version {version}, the controller has {ours}) has not programmed it \
+                 yet: if it stays so, update the DaemonSet mooring-node"
+            )
+        };
+        Programming::Silent(why, Some(seen.away_at()))
+    }
+
+    pub(crate) fn asks_for_node_part(&self) -> bool {
+        self.spec()
+            .is_some_and(|spec| spec.data_path == DataPath::NodePart)
+    }
+
+    /// What a pod waits for that has the address and whose node has not programmed it.
+    pub(crate) fn waits_for_node(&self, claim: &Claim) -> Option<Next> {
+        let target = claim.target().filter(|_| claim.recorded())?;
+        match self.programming(claim, target) {
+            Programming::NotAsked | Programming::Programmed => None,
+            Programming::Failing(..) | Programming::Silent(_, None) => Some(Next::Rest),
+            Programming::Silent(_, Some(at)) => Some(Next::At(at)),
+        }
+    }
+
+    /// What is said of a node that does not pass packets: at once of a pod that was ready, and of one that waits when
+    /// it has waited for longer than a healthy attach takes.
+    pub(crate) fn not_programmed(&self, holder: &Pod, claim: &Claim, target: &Target) -> Notices {
+        let (reason, why, failing) = match self.programming(claim, target) {
+            Programming::NotAsked | Programming::Programmed => return Notices::new(),
+            Programming::Silent(why, _) => (Reason::NotProgrammed, why, false),
+            Programming::Failing(reason, why) => (reason, why, true),
+        };
+        let lasts = self.now >= self.memory.claim_seen.plus(HEALTHY_ATTACH);
+        let due = if holder.says_attached() {
+            failing
+        } else {
+            lasts
+        };
+        if !due {
+            return Notices::new();
+        }
+        vec![self.on_ip(reason, why.clone()), on_pod(holder, reason, why)]
+    }
+
+    /// The condition `Programmed` of a recorded claim, and whether `Ready` can be `True` beside it. What was
+    /// programmed for this claim stays so until the node part itself says otherwise; and a pod that was ready before
+    /// its block asked for the node part, or whose node part is away, stays ready.
+    pub(crate) fn programmed_condition(
+        &self,
+        status: &IpStatus,
+        claim: &Claim,
+        target: &Target,
+    ) -> Option<(Condition, bool)> {
+        let generation = self.ip.generation;
+        let condition = |status, reason, message| Condition {
+            status,
+            reason,
+            message,
+            generation,
+        };
+        let done = || {
+            let message = format!(
+                "node {} passes packets between the interface and pod {}",
+                target.node, claim.pod
+            );
+            Some((condition(true, Reason::Programmed, message), true))
+        };
+        match self.programming_of(status, claim, target) {
+            Programming::NotAsked => None,
+            Programming::Programmed => done(),
+            Programming::Failing(reason, why) => Some((condition(false, reason, why), false)),
+            Programming::Silent(why, _) => {
+                // The condition goes with each claim, so that one that is there is of this claim.
+                let said = status.conditions.programmed.as_ref();
+                if said.is_some_and(|said| said.status) {
+                    return done();
+                }
+                let holder = self.pod(&claim.uid);
+                let ready = holder.is_some_and(|seen| seen.pod.says_attached());
+                Some((condition(false, Reason::NotProgrammed, why), ready))
+            }
+        }
+    }
+}
+
+/// What is said of this claim. What a node part says of an earlier claim, another pod or another address, is not
+/// about it.
+pub(super) fn said_of<'a>(
+    world: &World<'_>,
+    status: &IpStatus,
+    claim: &Claim,
+    seen: &'a NodeReportSeen,
+) -> Option<&'a AddressReport> {
+    let said = seen.report.addresses.get(&world.ip.name)?;
+    let same =
+        said.claim == claim.id && said.pod == claim.uid && Some(said.address) == status.address;
+    same.then_some(said)
+}

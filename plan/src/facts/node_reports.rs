@@ -1,0 +1,66 @@
+//! What node parts report.
+
+use alloc::collections::BTreeSet;
+
+use super::{Affected, Facts};
+use crate::names::{IpName, Millis, NodeName};
+use crate::objects::NodeReport;
+
+/// A node part writes a heartbeat every 10 s: after three that are missing, it is away.
+const AWAY: Millis = Millis::seconds(30);
+
+/// What a node part reports, and when its heartbeat last changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeReportSeen {
+    pub(crate) report: NodeReport,
+    pub(crate) heard: Millis,
+}
+
+impl NodeReportSeen {
+    /// When it counts as away, unless it reports before.
+    pub(crate) fn away_at(&self) -> Millis {
+        self.heard.plus(AWAY)
+    }
+}
+
+impl Facts {
+    /// A heartbeat alone concerns IPs only if the node part was away.
+    pub(super) fn see_node_report(&mut self, report: NodeReport, now: Millis) -> Affected {
+        let name = report.node.clone();
+        let before = self.node_reports.get(&name);
+        if before.is_some_and(|before| before.report == report) {
+            return Affected::Nothing;
+        }
+        let heard = before
+            .filter(|before| before.report.heartbeat == report.heartbeat)
+            .map_or(now, |before| before.heard);
+        let seen = NodeReportSeen { report, heard };
+        let before = self.node_reports.insert(name.clone(), seen);
+        self.affected_by_report(&name, before.as_ref(), now)
+    }
+
+    pub(super) fn lose_node_report(&mut self, name: &NodeName, now: Millis) -> Affected {
+        let before = self.node_reports.remove(name);
+        self.affected_by_report(name, before.as_ref(), now)
+    }
+
+    /// Those claimed for the node of which another thing is said than before; all of them, if the node part is new,
+    /// gone, of another version, or was away.
+    fn affected_by_report(
+        &self,
+        name: &NodeName,
+        before: Option<&NodeReportSeen>,
+        now: Millis,
+    ) -> Affected {
+        let after = self.node_reports.get(name);
+        let same_part = before.zip(after).is_some_and(|(before, after)| {
+            before.report.version == after.report.version && now < before.away_at()
+        });
+        let said = |seen: Option<&NodeReportSeen>, ip: &IpName| {
+            seen.and_then(|seen| seen.report.addresses.get(ip).cloned())
+        };
+        let concerned = |ip: &&IpName| !same_part || said(before, ip) != said(after, ip);
+        let ips: BTreeSet<IpName> = self.index.ips_on(name).filter(concerned).cloned().collect();
+        Affected::of(ips)
+    }
+}

@@ -1,0 +1,36 @@
+//! What node parts report.
+
+use mooring_plan::names::{IpName, NodeName};
+use mooring_plan::objects::{AddressReport, AddressState, NodeReport};
+
+use super::Sim;
+
+impl Sim {
+    /// The node part of a node, of that version, has programmed "partner" for its present claim, with a change: so its
+    /// `IPNode` says.
+    pub fn node_part_says(
+        &mut self,
+        node: &str,
+        version: &str,
+        change: impl FnOnce(&mut AddressReport),
+    ) {
+        let status = self.the_ip("partner").status.clone();
+        let claim = status.claim.unwrap();
+        let mut said = AddressReport {
+            address: status.address.unwrap(),
+            pod: claim.uid,
+            claim: claim.id,
+            state: AddressState::Programmed,
+            probe: None,
+        };
+        change(&mut said);
+        let report = NodeReport {
+            node: NodeName::from(node),
+            version: version.to_owned(),
+            heartbeat: 1,
+            addresses: [(IpName::from("partner"), said)].into(),
+        };
+        self.kube.bump();
+        self.kube.node_reports.insert(report.node.clone(), report);
+    }
+}

@@ -1,0 +1,225 @@
+//! Where a block has a probe, the condition `Verified` says what its target sees of this very claim. Nothing waits for
+//! it, and without a probe it costs nothing.
+
+use mooring_plan::address::Address;
+use mooring_plan::names::{ClaimId, NodeName, PodUid};
+use mooring_plan::objects::{AddressReport, AddressState, Condition, DataPath, ProbeOutcome};
+use mooring_plan::reason::Reason;
+
+use crate::sim::{Sim, address};
+
+const TARGET: &str = "198.51.100.7:7000";
+
+/// Reserved, in a block with the node part, and with or without a probe; the node has a node part.
+fn asking(probe: bool) -> Sim {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.change_block("block", |block| {
+        let spec = block.spec.as_mut().unwrap();
+        spec.data_path = DataPath::NodePart;
+        spec.probe = probe;
+    });
+    sim.settle();
+    sim.count_from_here();
+    sim.kube.start_node_part(&NodeName::from("n1"));
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    // From here on only what a test says is reported.
+    sim.kube.stop_node_part(&NodeName::from("n1"));
+    sim
+}
+
+fn verified(sim: &Sim) -> Option<Condition> {
+    sim.the_ip("partner").status.conditions.verified.clone()
+}
+
+fn seen(observed: &str, round_trip: u64) -> ProbeOutcome {
+    ProbeOutcome {
+        target: TARGET.to_owned(),
+        observed: Some(address(observed)),
+        round_trip: Some(round_trip),
+        message: String::new(),
+    }
+}
+
+fn failed(observed: Option<Address>, message: &str) -> ProbeOutcome {
+    ProbeOutcome {
+        target: TARGET.to_owned(),
+        observed,
+        round_trip: None,
+        message: message.to_owned(),
+    }
+}
+
+/// What the node part of n1 says of "partner".
+fn say(sim: &mut Sim, probe: Option<ProbeOutcome>) {
+    say_of(sim, probe, |_| {});
+}
+
+fn say_of(sim: &mut Sim, probe: Option<ProbeOutcome>, change: impl FnOnce(&mut AddressReport)) {
+    sim.node_part_says("n1", env!("CARGO_PKG_VERSION"), |said| {
+        said.probe = probe;
+        change(said);
+    });
+    sim.settle();
+}
+
+/// How many Events of this reason were posted.
+fn events(sim: &Sim, reason: Reason) -> usize {
+    sim.rules.notices(reason).len()
+}
+
+#[test]
+fn an_address_that_the_target_sees_is_verified_with_the_round_trip() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    let said = verified(&sim).unwrap();
+    assert_eq!((said.status, said.reason), (true, Reason::Verified));
+    assert_eq!(
+        said.message,
+        "198.51.100.7:7000 sees 203.0.113.10 (round trip 3 ms)"
+    );
+    sim.expect_event("IP partner", Reason::Verified);
+}
+
+#[test]
+fn what_the_target_sees_instead_is_said_and_nothing_waits_for_it() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    sim.count_from_here();
+    let other = failed(
+        Some(address("192.0.2.1")),
+        "198.51.100.7:7000 sees 192.0.2.1",
+    );
+    say(&mut sim, Some(other));
+    let said = verified(&sim).unwrap();
+    assert_eq!((said.status, said.reason), (false, Reason::NotVerified));
+    assert_eq!(said.message, "node n1: 198.51.100.7:7000 sees 192.0.2.1");
+    sim.expect_event("IP partner", Reason::NotVerified);
+    sim.expect_attached("partner", "a");
+    let ready = sim.the_ip("partner").status.conditions.ready.clone();
+    assert!(ready.unwrap().status, "{}", sim.story());
+    sim.expect_cost(0, 1, 0);
+}
+
+#[test]
+fn a_target_that_does_not_answer_is_said_with_the_reason() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(failed(None, "no answer within 3 s")));
+    let said = verified(&sim).unwrap();
+    assert_eq!((said.status, said.reason), (false, Reason::NotVerified));
+    assert_eq!(said.message, "node n1: no answer within 3 s");
+}
+
+#[test]
+fn the_same_outcome_again_costs_nothing_and_is_told_once() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    sim.count_from_here();
+    let told = events(&sim, Reason::Verified);
+    assert_eq!(told, 1, "{}", sim.story());
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    // A node part that started again measured another round trip.
+    say(&mut sim, Some(seen("203.0.113.10", 8)));
+    assert_eq!(events(&sim, Reason::Verified), told);
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn without_a_probe_in_the_block_nothing_is_said_whatever_is_reported() {
+    let mut sim = asking(false);
+    sim.expect_cost(1, 3, 1);
+    sim.count_from_here();
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    assert_eq!(verified(&sim), None);
+    assert_eq!(events(&sim, Reason::Verified), 0);
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn before_the_first_outcome_nothing_is_said_and_the_attach_costs_no_additional_write() {
+    let mut sim = asking(true);
+    sim.expect_cost(1, 3, 1);
+    sim.count_from_here();
+    say(&mut sim, None);
+    assert_eq!(verified(&sim), None);
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn an_outcome_of_another_claim_pod_or_address_is_not_believed() {
+    let mut sim = asking(true);
+    let outcome = || Some(seen("203.0.113.10", 3));
+    say_of(&mut sim, outcome(), |said| said.claim = ClaimId(1));
+    assert_eq!(verified(&sim), None, "{}", sim.story());
+    say_of(&mut sim, outcome(), |said| said.pod = PodUid::from("b"));
+    assert_eq!(verified(&sim), None, "{}", sim.story());
+    say_of(&mut sim, outcome(), |said| {
+        said.address = address("203.0.113.11");
+    });
+    assert_eq!(verified(&sim), None, "{}", sim.story());
+    say(&mut sim, outcome());
+    assert!(verified(&sim).unwrap().status, "{}", sim.story());
+}
+
+#[test]
+fn a_new_claim_begins_without_the_outcome_of_the_one_before() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    // The same pod, node, interface and address: only the claim is another.
+    sim.found_on("203.0.113.10", None);
+    sim.settle();
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    assert_eq!(verified(&sim), None, "{}", sim.story());
+}
+
+#[test]
+fn the_last_outcome_stays_while_the_node_part_is_away_or_starts_again() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    sim.count_from_here();
+    say(&mut sim, None);
+    sim.kube.node_reports.clear();
+    sim.kube.bump();
+    sim.settle();
+    sim.restart(0);
+    sim.settle();
+    assert!(verified(&sim).unwrap().status, "{}", sim.story());
+    assert_eq!(events(&sim, Reason::Verified), 1);
+    sim.expect_cost(0, 0, 0);
+}
+
+#[test]
+fn the_condition_goes_with_the_probe() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    sim.change_block("block", |block| block.spec.as_mut().unwrap().probe = false);
+    sim.settle();
+    assert_eq!(verified(&sim), None, "{}", sim.story());
+}
+
+#[test]
+fn verified_addresses_are_counted_for_blocks_with_a_probe() {
+    let count = |sim: &Sim| sim.controllers[0].facts().probed_addresses();
+    assert!(count(&asking(false)).is_empty());
+    let mut sim = asking(true);
+    let of = |sim: &Sim, state: &'static str| count(sim)[&("block".into(), state)];
+    assert_eq!((of(&sim, "verified"), of(&sim, "not_verified")), (0, 0));
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    assert_eq!((of(&sim, "verified"), of(&sim, "not_verified")), (1, 0));
+    say(&mut sim, Some(failed(None, "no answer within 3 s")));
+    assert_eq!((of(&sim, "verified"), of(&sim, "not_verified")), (0, 1));
+}
+
+#[test]
+fn the_condition_goes_while_the_node_passes_no_packets() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    sim.count_from_here();
+    say_of(&mut sim, None, |said| {
+        said.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
+    });
+    assert_eq!(verified(&sim), None, "{}", sim.story());
+    // By the write that says that it is not programmed.
+    sim.expect_cost(0, 1, 0);
+}

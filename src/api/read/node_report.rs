@@ -1,0 +1,103 @@
+//! An `IPNode`, as the report of a node part.
+
+use kube::core::DynamicObject;
+use mooring_plan::names::{ClaimId, IpName, NodeName, PodUid};
+use mooring_plan::objects::{AddressReport, AddressState, NodeReport, ProbeOutcome};
+
+use super::{Problem, Unreadable, name, part};
+use crate::api::{IpNodeStatus, ProbedAddress, ProgrammedAddress};
+
+/// The state of an address that is programmed. Every other one means that it is not.
+pub const PROGRAMMED: &str = "Programmed";
+/// The state of an address that cannot be programmed on this node, whatever changes there.
+pub const UNSUPPORTED: &str = "Unsupported";
+
+/// Reads an `IPNode`. An entry that cannot be read counts as none, so that only its own IP waits.
+///
+/// # Errors
+/// A part does not match its schema.
+pub fn node_report(object: &DynamicObject) -> Result<NodeReport, Unreadable> {
+    read(object).map_err(|problem| problem.of("IPNode", object))
+}
+
+fn read(object: &DynamicObject) -> Result<NodeReport, Problem> {
+    let status = part::<IpNodeStatus>(object, "status")?.unwrap_or_default();
+    let heartbeat = status.heartbeat_time.map(|time| time.0.as_second());
+    Ok(NodeReport {
+        node: NodeName::from(name(&object.metadata)?),
+        version: status.version.unwrap_or_default(),
+        heartbeat: heartbeat.unwrap_or_default(),
+        addresses: status.addresses.iter().filter_map(entry).collect(),
+    })
+}
+
+fn entry(said: &ProgrammedAddress) -> Option<(IpName, AddressReport)> {
+    let message = || said.message.clone().unwrap_or_else(|| said.state.clone());
+    let state = match said.state.as_str() {
+        PROGRAMMED => AddressState::Programmed,
+        UNSUPPORTED => AddressState::Unsupported(message()),
+        _ => AddressState::NotProgrammed(message()),
+    };
+    let report = AddressReport {
+        address: said.address.parse().ok()?,
+        pod: PodUid::from(said.pod_uid.as_str()),
+        claim: ClaimId(said.claim.parse().ok()?),
+        state,
+        probe: said.probe.as_ref().map(outcome),
+    };
+    Some((IpName::from(said.ip.as_str()), report))
+}
+
+fn outcome(said: &ProbedAddress) -> ProbeOutcome {
+    let round_trip = said.round_trip_milliseconds;
+    ProbeOutcome {
+        target: said.target.clone(),
+        // What is no address is certainly not the right one.
+        observed: said.observed.as_ref().and_then(|text| text.parse().ok()),
+        round_trip: round_trip.and_then(|time| time.try_into().ok()),
+        message: said.message.clone().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(addresses: &Value) -> NodeReport {
+        let object = json!({
+            "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPNode", "metadata": { "name": "a" },
+            "status": { "version": "0.1.0", "heartbeatTime": "2026-11-23T10:00:00Z", "addresses": addresses },
+        });
+        node_report(&serde_json::from_value(object).unwrap()).unwrap()
+    }
+
+    fn said(claim: &str, state: &str, message: Option<&str>) -> Value {
+        json!([{ "ip": "partner", "address": "203.0.113.10", "podUID": "p", "claim": claim, "state": state,
+                 "message": message }])
+    }
+
+    #[test]
+    fn only_the_state_programmed_means_that_it_is() {
+        let of = |state, message| {
+            let report = read(&said("7", state, message));
+            report.addresses[&IpName::from("partner")].state.clone()
+        };
+        let not = |why: &str| AddressState::NotProgrammed(why.to_owned());
+        assert_eq!(of("Programmed", None), AddressState::Programmed);
+        assert_eq!(of("Waiting", Some("no MAC")), not("no MAC"));
+        assert_eq!(of("Halfway", None), not("Halfway"));
+        let unsupported = AddressState::Unsupported("Cilium".to_owned());
+        assert_eq!(of("Unsupported", Some("Cilium")), unsupported);
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_read_counts_as_none() {
+        assert!(
+            read(&said("web/eni-1/2026", "Programmed", None))
+                .addresses
+                .is_empty()
+        );
+        assert_eq!(read(&said("7", "Programmed", None)).addresses.len(), 1);
+    }
+}

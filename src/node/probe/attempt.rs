@@ -1,0 +1,185 @@
+//! One attempt: a connection from the address to the target.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+use super::order::Order;
+use super::outcome::Attempt;
+
+/// How much of an answer is read.
+const LONGEST: usize = 64;
+
+/// Why an attempt failed. Each says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum AttemptError {
+    /// The name cannot be looked up.
+    #[error("{target} cannot be looked up ({source}): check the name, and the DNS of the cluster")]
+    Lookup {
+        /// The target.
+        target: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The name has no IPv4 address.
+    #[error("{0} has no IPv4 address: give a target that has one")]
+    NoAddress(String),
+    /// Packets to the target never leave with the address.
+    #[error(
+        "{target} is {to}, and nothing leaves for it with the address: it has to lie in a route of the block or of the \
+         IP, and in no internal network"
+    )]
+    NotRouted {
+        /// The target.
+        target: String,
+        /// Its address.
+        to: Ipv4Addr,
+    },
+    /// A socket with the address cannot be opened.
+    #[error("the node part cannot send from {address} ({source}): see its log")]
+    Socket {
+        /// The address.
+        address: Ipv4Addr,
+        /// Why.
+        source: io::Error,
+    },
+    /// Nothing came.
+    #[error(
+        "{target} does not answer within {limit:?}: check that the program runs there, and that firewalls let \
+         {address} in"
+    )]
+    Silent {
+        /// The target.
+        target: String,
+        /// The address.
+        address: Ipv4Addr,
+        /// How long was waited for.
+        limit: Duration,
+    },
+    /// The connection was refused or broke.
+    #[error(
+        "the connection to {target} failed ({source}): check that mooring echo runs there, and that firewalls let \
+         {address} in"
+    )]
+    Connection {
+        /// The target.
+        target: String,
+        /// The address.
+        address: Ipv4Addr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The answer is no address.
+    #[error(
+        "{target} answers \"{answer}\", which is not an IPv4 address: check that mooring echo runs there"
+    )]
+    Unreadable {
+        /// The target.
+        target: String,
+        /// The answer.
+        answer: String,
+    },
+}
+
+/// Makes one attempt.
+pub(super) async fn attempt(order: &Order, limit: Duration) -> Attempt {
+    let silent = || AttemptError::Silent {
+        target: order.subject.target.clone(),
+        address: order.subject.address,
+        limit,
+    };
+    let asked = timeout(limit, ask(order)).await;
+    match asked.unwrap_or_else(|_| Err(silent())) {
+        Ok((observed, time)) => Attempt::Answer {
+            observed,
+            // Below a millisecond counts as one.
+            round_trip: u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1),
+        },
+        Err(error) => Attempt::Failed {
+            message: error.to_string(),
+            lasting: matches!(error, AttemptError::NotRouted { .. }),
+        },
+    }
+}
+
+async fn ask(order: &Order) -> Result<(Ipv4Addr, Duration), AttemptError> {
+    let (target, address) = (&order.subject.target, order.subject.address);
+    let broken = |source| AttemptError::Connection {
+        target: target.clone(),
+        address,
+        source,
+    };
+    let to = destination(order).await?;
+    let socket = open(order).map_err(|source| AttemptError::Socket { address, source })?;
+    let begin = Instant::now();
+    let mut stream = socket.connect(to.into()).await.map_err(broken)?;
+    let round_trip = begin.elapsed();
+    let answer = read(&mut stream).await.map_err(broken)?;
+    // It ended well, and so it is closed as connections are.
+    SockRef::from(&stream).set_linger(None).map_err(broken)?;
+    let text = String::from_utf8_lossy(&answer);
+    let seen = text
+        .trim_end()
+        .parse()
+        .map_err(|_| AttemptError::Unreadable {
+            target: target.clone(),
+            answer: text.trim_end().escape_default().to_string(),
+        })?;
+    Ok((seen, round_trip))
+}
+
+/// The first address of the target that packets leave for with the static address.
+async fn destination(order: &Order) -> Result<SocketAddrV4, AttemptError> {
+    let target = &order.subject.target;
+    let found = tokio::net::lookup_host(target).await;
+    let found = found.map_err(|source| AttemptError::Lookup {
+        target: target.clone(),
+        source,
+    })?;
+    let mut elsewhere = None;
+    for to in found {
+        let SocketAddr::V4(to) = to else { continue };
+        if order.destinations.wanted(*to.ip()) {
+            return Ok(to);
+        }
+        elsewhere = elsewhere.or(Some(*to.ip()));
+    }
+    let target = target.clone();
+    Err(match elsewhere {
+        Some(to) => AttemptError::NotRouted { target, to },
+        None => AttemptError::NoAddress(target),
+    })
+}
+
+/// A socket that sends from the address, by its ENI and by no other interface.
+fn open(order: &Order) -> io::Result<TcpSocket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    socket.bind_device(Some(order.link.as_bytes()))?;
+    if let Some(mark) = order.mark {
+        // The address is not the node's: only a transparent socket can have it. The mark selects the route table.
+        socket.set_ip_transparent_v4(true)?;
+        socket.set_mark(mark)?;
+    }
+    // An attempt that is given up sends at most a reset, and nothing later.
+    socket.set_linger(Some(Duration::ZERO))?;
+    socket.bind(&SocketAddrV4::new(order.subject.address, 0).into())?;
+    Ok(TcpSocket::from_std_stream(socket.into()))
+}
+
+/// Up to a newline, the end, or the longest answer.
+async fn read(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut answer = Vec::with_capacity(LONGEST);
+    let mut limited = stream.take(LONGEST as u64);
+    while !answer.ends_with(b"\n") {
+        if limited.read_buf(&mut answer).await? == 0 {
+            break;
+        }
+    }
+    Ok(answer)
+}

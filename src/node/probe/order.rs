@@ -1,0 +1,78 @@
+//! What is probed: a pure function of the desired state.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use crate::node::desired::{Desired, Endpoint, Report};
+use crate::node::destinations::Destinations;
+use crate::node::settings::Settings;
+use crate::node::slots;
+use crate::node::state::KernelState;
+
+/// One claim of an address, and whom the node part asks about it. An outcome is about one subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// The UID of the pod.
+    pub pod: String,
+    /// The claim.
+    pub claim: String,
+    /// Host and port of the target.
+    pub target: String,
+}
+
+impl Subject {
+    /// Whether the report is about the same claim.
+    #[must_use]
+    pub fn is_of(&self, report: &Report) -> bool {
+        (self.address, &self.pod, &self.claim) == (report.address, &report.pod, &report.claim)
+    }
+}
+
+/// What is probed, how often, and how the connection is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// What is probed.
+    pub subject: Subject,
+    /// How often.
+    pub interval: Duration,
+    /// The packet mark of the ENI, if the address is a pod's. None: it is an address of the node.
+    pub mark: Option<u32>,
+    /// The name of the ENI.
+    pub link: String,
+    /// Where packets leave with the address.
+    pub destinations: Destinations,
+}
+
+/// What is probed, by the name of the IP.
+pub type Orders = BTreeMap<String, Order>;
+
+/// What can be probed once the kernel does what is desired.
+#[must_use]
+pub fn orders(desired: &Desired, kernel: &KernelState, settings: &Settings) -> Orders {
+    let slots = slots::slots(desired, kernel, settings);
+    let order = |(address, to): (&Ipv4Addr, &crate::node::desired::Address)| {
+        let probe = to.probe.as_ref()?;
+        let report = desired.reports.get(&to.ip)?;
+        let slot = slots.get(&to.mac)?;
+        let order = Order {
+            subject: Subject {
+                address: *address,
+                pod: report.pod.clone(),
+                claim: report.claim.clone(),
+                target: probe.target.clone(),
+            },
+            interval: probe.interval,
+            mark: match to.endpoint {
+                Endpoint::Host => None,
+                Endpoint::Pod(_) => Some(settings.mark(*slot)),
+            },
+            link: kernel.link_by_mac(to.mac).ok()?.name.clone(),
+            destinations: to.destinations.clone(),
+        };
+        Some((to.ip.clone(), order))
+    };
+    desired.addresses.iter().filter_map(order).collect()
+}

@@ -1,0 +1,76 @@
+//! Cilium with BPF host routing: the packets of pods bypass netfilter.
+
+use std::net::Ipv4Addr;
+
+use super::scenes::{kernel, mac, objects, with};
+use crate::node::desired::{Desired, Endpoint, State, desired};
+use crate::node::objects::Objects;
+use crate::node::settings::Settings;
+use crate::node::state::KernelState;
+
+/// A pod with an address of its own, and one with `hostNetwork`.
+fn two_pods() -> Objects {
+    with(with(objects(), 1, 1, false), 2, 1, true)
+}
+
+fn with_cilium() -> KernelState {
+    let mut kernel = kernel();
+    let mut link = kernel.links[&1].clone();
+    link.name = "cilium_host".to_owned();
+    link.mac = Some(mac(9));
+    kernel.links.insert(9, link);
+    kernel
+}
+
+fn state(desired: &Desired, ip: &str) -> State {
+    desired.reports[ip].state
+}
+
+fn endpoints(desired: &Desired) -> Vec<Endpoint> {
+    let addresses = desired.addresses.values();
+    addresses.map(|address| address.endpoint).collect()
+}
+
+#[test]
+fn only_host_network_is_programmed_beside_cilium() {
+    let desired = desired(&two_pods(), &with_cilium(), &Settings::default());
+    assert_eq!(state(&desired, "ip-1"), State::Unsupported);
+    assert_eq!(state(&desired, "ip-2"), State::Programmed);
+    assert_eq!(endpoints(&desired), [Endpoint::Host]);
+    let message = &desired.reports["ip-1"].message;
+    for part in [
+        "default/pod-1",
+        "bypasses netfilter",
+        "hostNetwork",
+        "bpf.hostLegacyRouting=true",
+        "--cilium-legacy-routing",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+#[test]
+fn the_guard_closes_the_pod_also_beside_cilium() {
+    let desired = desired(&two_pods(), &with_cilium(), &Settings::default());
+    let closed: Vec<_> = desired.closed.keys().copied().collect();
+    assert_eq!(closed, [Ipv4Addr::new(10, 77, 9, 1)]);
+}
+
+#[test]
+fn it_is_reported_before_what_can_still_come() {
+    let mut objects = two_pods();
+    objects.pods.get_mut("uid-1").unwrap().address = None;
+    let claim = objects.ips.get_mut("ip-1").unwrap().claim.as_mut();
+    claim.unwrap().assigned = false;
+    let desired = desired(&objects, &with_cilium(), &Settings::default());
+    assert_eq!(state(&desired, "ip-1"), State::Unsupported);
+}
+
+#[test]
+fn both_are_programmed_without_cilium_and_with_its_legacy_routing() {
+    let both = [Endpoint::Pod(Ipv4Addr::new(10, 77, 9, 1)), Endpoint::Host];
+    let legacy = Settings::default().with_cilium_legacy_routing(true);
+    for (kernel, settings) in [(kernel(), Settings::default()), (with_cilium(), legacy)] {
+        assert_eq!(endpoints(&desired(&two_pods(), &kernel, &settings)), both);
+    }
+}

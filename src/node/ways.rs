@@ -1,0 +1,98 @@
+//! The ways of packets: rules and routes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ipnet::Ipv4Net;
+
+use super::desired::{Address, Desired, Endpoint};
+use super::objects::Mac;
+use super::settings::Settings;
+use super::state::{KernelState, NextHop, RouteEntry, Rule, Selector};
+
+/// The index of the loopback interface in every network namespace (`LOOPBACK_IFINDEX` of the kernel).
+const LOOPBACK: u32 = 1;
+
+/// The routes that are desired.
+pub(super) fn routes(
+    desired: &Desired,
+    kernel: &KernelState,
+    slots: &BTreeMap<Mac, u32>,
+    settings: &Settings,
+) -> BTreeSet<RouteEntry> {
+    let everything = Ipv4Net::default();
+    let mut by_table: BTreeMap<(u32, Ipv4Net), RouteEntry> = BTreeMap::new();
+    for address in desired.addresses.values() {
+        let (Some(slot), Ok((link, _))) =
+            (slots.get(&address.mac), kernel.indexed_by_mac(address.mac))
+        else {
+            continue;
+        };
+        let table = settings.table(*slot);
+        let route = |to, via| RouteEntry {
+            table,
+            to,
+            via: NextHop::Gateway(via),
+            link,
+        };
+        by_table
+            .entry((table, everything))
+            .or_insert_with(|| route(everything, address.gateway));
+        for (to, via) in &address.gateways {
+            by_table.insert((table, *to), route(*to, *via));
+        }
+    }
+    // What is addressed to a pod is delivered to the node part, if its mark says that it is the node part's. A route to
+    // everything would make the kernel drop it where net.ipv4.conf.*.src_valid_mark is 1: its source would be local.
+    for to in probed_pods(desired, slots) {
+        let table = settings.probe_table();
+        let local = RouteEntry {
+            table,
+            to: to.subnet,
+            via: NextHop::Local,
+            link: LOOPBACK,
+        };
+        by_table.insert((table, to.subnet), local);
+    }
+    by_table.into_values().collect()
+}
+
+/// The rules that are desired.
+pub(super) fn rules(
+    desired: &Desired,
+    slots: &BTreeMap<Mac, u32>,
+    settings: &Settings,
+) -> BTreeSet<Rule> {
+    let mut rules = BTreeSet::new();
+    for (address, to) in &desired.addresses {
+        let Some(slot) = slots.get(&to.mac) else {
+            continue;
+        };
+        let selector = match to.endpoint {
+            Endpoint::Host => Selector::From(*address),
+            Endpoint::Pod(_) => Selector::Mark {
+                mark: settings.mark(*slot),
+                mask: settings.mark_mask(),
+            },
+        };
+        let table = settings.table(*slot);
+        rules.insert(Rule { selector, table });
+    }
+    if probed_pods(desired, slots).next().is_some() {
+        let selector = Selector::Mark {
+            mark: settings.probe_mark(),
+            mask: settings.mark_mask(),
+        };
+        let table = settings.probe_table();
+        rules.insert(Rule { selector, table });
+    }
+    rules
+}
+
+/// The addresses of pods that the node part opens connections from.
+fn probed_pods<'a>(
+    desired: &'a Desired,
+    slots: &'a BTreeMap<Mac, u32>,
+) -> impl Iterator<Item = &'a Address> {
+    let probed = desired.probed_pods().map(|(_, to)| to);
+    probed.filter(|to| slots.contains_key(&to.mac))
+}

@@ -1,0 +1,50 @@
+use mooring::node::desired::State;
+use mooring::node::settings::Settings;
+
+use crate::node_part::RunNodePart as _;
+use crate::objects::{one_pod, with_ip, with_pod};
+use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y, eventually};
+
+/// On a node with Cilium the address of a pod is not programmed, and the report says why and what works; that of a
+/// program with `hostNetwork` is. With Cilium's legacy routing both are.
+pub fn only_host_network_works_where_cilium_bypasses_netfilter(backend: Backend) {
+    let world = World::new(backend);
+    let (node, objects) = one_pod(&world);
+    world.assign(Y, "a");
+    world.whitelist(Y);
+    let objects = with_pod(objects, "host", None, "two");
+    let objects = with_ip(objects, node, "two", Y, "host");
+    let running = node.start(objects.clone());
+    let state = |ip: &str| running.reports.borrow().get(ip).map(|report| report.state);
+    let evidence = || format!("{:#?}", running.reports.borrow());
+    let pod = || world.ask("client", Protocol::Tcp, PARTNER).ok();
+    let host = || world.ask_from("a", Protocol::Tcp, PARTNER, Y).ok();
+    eventually("both are programmed", evidence, || {
+        let both = ["one", "two"].map(state);
+        (both == [Some(State::Programmed); 2]).then_some(())
+    });
+    assert_eq!((pod(), host()), (Some(X.to_owned()), Some(Y.to_owned())));
+
+    node.run("ip link add cilium_host type veth peer name cilium_net");
+    eventually("it is reported", evidence, || {
+        (state("one") == Some(State::Unsupported)).then_some(())
+    });
+    let message = running.reports.borrow()["one"].message.clone();
+    assert!(message.contains("hostLegacyRouting"), "{message}");
+    assert_eq!(state("two"), Some(State::Programmed));
+    let table = node.run("nft list map ip mooring as_address");
+    assert!(!table.contains(X), "{table}");
+    // Here its packets pass netfilter, and are dropped.
+    assert_eq!((pod(), host()), (None, Some(Y.to_owned())));
+    drop(running);
+
+    let legacy = Settings::default().with_cilium_legacy_routing(true);
+    let outcome = node.reconcile_with(legacy, &objects);
+    assert_eq!(outcome.reports["one"].state, State::Programmed);
+    assert_eq!(
+        (pod(), host()),
+        (Some(X.to_owned()), Some(Y.to_owned())),
+        "with legacy routing"
+    );
+    world.expect_sources(&[X, Y]);
+}

@@ -1,0 +1,129 @@
+//! The node part, run by a thread of the test in the namespace of a node.
+
+use std::thread;
+use std::time::Duration;
+
+use mooring::node::kernel::{Events, Part};
+use mooring::node::objects::Objects;
+use mooring::node::probe::{self, Limits, Outcomes};
+use mooring::node::reconcile::{Outcome, Reconciler, Reports, run};
+use mooring::node::settings::Settings;
+use mooring_cluster::network::{Node, enter_network, within};
+use tokio::sync::watch;
+
+/// Runs the node part on a node.
+pub trait RunNodePart {
+    /// Compares and applies once, as the node part does.
+    fn reconcile(&self, objects: &Objects) -> Outcome;
+
+    /// As `reconcile`, with other settings.
+    fn reconcile_with(&self, settings: Settings, objects: &Objects) -> Outcome;
+
+    /// Does something with a node part that starts now and ends at once.
+    fn with<T: Send>(
+        &self,
+        work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
+    ) -> T;
+
+    /// Starts a node part that runs until what is returned is dropped.
+    fn start(&self, objects: Objects) -> Running;
+}
+
+impl RunNodePart for Node<'_> {
+    fn reconcile(&self, objects: &Objects) -> Outcome {
+        self.reconcile_with(Settings::default(), objects)
+    }
+
+    fn reconcile_with(&self, settings: Settings, objects: &Objects) -> Outcome {
+        let outcome = with_settings(*self, settings, |runtime, reconciler| {
+            runtime
+                .block_on(reconciler.reconcile(objects, Part::All))
+                .unwrap()
+        });
+        assert!(outcome.errors.is_empty(), "{:#?}", outcome.errors);
+        outcome
+    }
+
+    fn with<T: Send>(
+        &self,
+        work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
+    ) -> T {
+        with_settings(*self, Settings::default(), work)
+    }
+
+    fn start(&self, objects: Objects) -> Running {
+        let (sender, objects) = watch::channel(objects);
+        let (said, reports) = watch::channel(Reports::new());
+        let (found, outcomes) = watch::channel(Outcomes::new());
+        let name = self.world.name(self.name);
+        let thread = thread::spawn(move || {
+            enter_network(&name);
+            runtime().block_on(async {
+                let reconciler = Reconciler::open(Settings::default()).unwrap();
+                let limits = Limits {
+                    time: Duration::from_millis(500),
+                    ..Limits::default()
+                };
+                let probing = probe::run(reconciler.orders(), found, limits);
+                let reconciling = run(reconciler, Events::open().unwrap(), objects, said);
+                tokio::select! {
+                    () = probing => {}
+                    ended = reconciling => ended.unwrap(),
+                }
+            });
+        });
+        Running {
+            objects: Some(sender),
+            reports,
+            outcomes,
+            thread: Some(thread),
+        }
+    }
+}
+
+/// A node part that starts now and ends at once.
+fn with_settings<T: Send>(
+    node: Node<'_>,
+    settings: Settings,
+    work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
+) -> T {
+    within(&node.world.name(node.name), || {
+        let runtime = runtime();
+        let guard = runtime.enter();
+        let mut reconciler = Reconciler::open(settings).unwrap();
+        drop(guard);
+        work(&runtime, &mut reconciler)
+    })
+}
+
+pub fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// A node part that runs.
+pub struct Running {
+    objects: Option<watch::Sender<Objects>>,
+    pub reports: watch::Receiver<Reports>,
+    pub outcomes: watch::Receiver<Outcomes>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Running {
+    /// The API server shows other objects from now on.
+    pub fn show(&self, objects: Objects) {
+        self.objects.as_ref().unwrap().send_replace(objects);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.objects.take());
+        let ended = self.thread.take().unwrap().join();
+        if !thread::panicking() {
+            ended.unwrap();
+        }
+    }
+}

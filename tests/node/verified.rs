@@ -1,0 +1,203 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mooring::node::objects::Objects;
+use mooring::node::probe::Outcome;
+use mooring::node::settings::Settings;
+use socket2::{Domain, Socket, Type};
+
+use crate::node_part::{RunNodePart as _, Running};
+use crate::objects::{one_pod, only_block, with_ip, with_pod, with_probe};
+use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, Y, eventually, within};
+
+/// What `mooring echo` of the partner listens on.
+pub const ECHO: &str = "198.51.100.9:7001";
+/// The address of the router towards the partner.
+const ROUTER: &str = "198.51.100.1";
+
+/// The node part connects from the address of a pod to a program of the partner, which sees that address and no other;
+/// the pod notices nothing. What the partner sees instead, or that it sees nothing, is said; and nothing stays.
+pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
+    let world = World::new(backend);
+    let (node, objects) = one_pod(&world);
+    let echo = world.echo("partner", ECHO);
+    let before = node.run("ip rule; ip -4 route show table all");
+    // What is sent back to the probe does not reach the pod.
+    world.nft(
+        "client",
+        "table ip count { set strays { typeof tcp sport; flags dynamic; size 10; }
+        chain in { type filter hook prerouting priority -10; tcp sport 7001 add @strays { tcp sport }
+        }
+        }",
+    );
+    let part = node.start(with_probe(objects.clone(), ECHO));
+    let seen = says(node, &part, is_verified);
+    println!("{backend}: round trip {:?} ms", seen.round_trip);
+    for _ in 0..20 {
+        for protocol in [Protocol::Tcp, Protocol::Udp] {
+            let asked = world.ask("client", protocol, PARTNER);
+            assert_eq!(asked, Ok(X.to_owned()), "pod to partner");
+            let asked = world.ask("partner", protocol, X);
+            assert_eq!(asked, Ok(PARTNER.to_owned()), "partner to pod");
+        }
+    }
+    send_as(node, "203.0.113.12");
+    another_pod_comes(node, &part, &objects);
+    says(node, &part, is_verified);
+    world.expect_sources(&[X, Y]);
+    let strays = world.run("client", "nft list set ip count strays");
+    assert!(!strays.contains("7001"), "{strays}");
+
+    // Calico with WireGuard sets it. The way back to the source of a packet is then looked up with the packet's mark.
+    node.run("echo 1 > /proc/sys/net/ipv4/conf/eth1/src_valid_mark");
+    broken_ways(node, &part);
+
+    // Where nothing leaves with the address, no connection is opened.
+    part.show(with_probe(objects.clone(), "192.0.2.9:7001"));
+    let said = says(node, &part, |said| {
+        said.message.contains("nothing leaves for it")
+    });
+    assert!(said.message.contains("192.0.2.9"), "{said:?}");
+    part.show(with_probe(objects.clone(), ECHO));
+    says(node, &part, is_verified);
+
+    // Without the probe, what was made for it goes, and the pod goes on.
+    part.show(objects);
+    eventually(
+        "nothing is said any more",
+        || evidence(node, &part),
+        || part.outcomes.borrow().is_empty().then_some(()),
+    );
+    eventually(
+        "what the probe needs is gone",
+        || evidence(node, &part),
+        || {
+            let table = node.run(
+                "nft list table ip mooring; ip rule; ip route show table 10615 2>/dev/null || true",
+            );
+            let gone = ["probe", "10615", "dev lo"];
+            gone.iter().all(|word| !table.contains(word)).then_some(())
+        },
+    );
+    assert_eq!(
+        world.ask("client", Protocol::Tcp, PARTNER),
+        Ok(X.to_owned())
+    );
+    drop(part);
+    node.end_pod("other", "10.77.0.21");
+    node.reconcile(&Objects::default());
+    assert_eq!(node.run("ip rule; ip -4 route show table all"), before);
+    echo.end();
+}
+
+/// The same for a program that binds the address on the node.
+pub fn the_partner_sees_the_address_of_a_program_of_the_node(backend: Backend) {
+    let world = World::new(backend);
+    let node = world.node("a");
+    world.assign(X, "a");
+    world.whitelist(X);
+    world.serve("partner", PARTNER);
+    let _echo = world.echo("partner", ECHO);
+    let objects = with_pod(only_block("a"), "client", None, "one");
+    let objects = with_ip(objects, node, "one", X, "client");
+    let part = node.start(with_probe(objects, ECHO));
+    says(node, &part, is_verified);
+    let asked = world.ask_from("a", Protocol::Tcp, PARTNER, X);
+    assert_eq!(asked, Ok(X.to_owned()), "program to partner");
+    world.expect_sources(&[X]);
+    let table = node.run("nft list table ip mooring");
+    assert!(!table.contains("probe"), "{table}");
+    broken_ways(node, &part);
+}
+
+/// A connection that begins on the node with the mark of the ENI and an address that is not probed: as an attempt that
+/// lasts until its address has gone elsewhere.
+fn send_as(node: Node<'_>, address: &str) {
+    let from = SocketAddr::new(address.parse().unwrap(), 0);
+    let to: SocketAddr = ECHO.parse().unwrap();
+    within(&node.world.name(node.name), || {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_ip_transparent_v4(true).unwrap();
+        socket.set_mark(Settings::default().mark(1)).unwrap();
+        socket.bind(&from.into()).unwrap();
+        let limit = Duration::from_millis(100);
+        assert!(socket.connect_timeout(&to.into(), limit).is_err());
+    });
+}
+
+/// Connections are forgotten when the table changes. Those of the probe stay.
+fn another_pod_comes(node: Node<'_>, part: &Running, objects: &Objects) {
+    let world = node.world;
+    node.pod("other", "10.77.0.21");
+    world.assign(Y, "a");
+    world.whitelist(Y);
+    let both = with_pod(objects.clone(), "other", Some("10.77.0.21"), "two");
+    let both = with_ip(both, node, "two", Y, "other");
+    part.show(with_probe(both, ECHO));
+    eventually(
+        "both are seen",
+        || evidence(node, part),
+        || {
+            let found = part.outcomes.borrow();
+            let seen = |ip: &str| {
+                found
+                    .get(ip)
+                    .is_some_and(|found| is_verified(&found.outcome))
+            };
+            (seen("one") && seen("two")).then_some(())
+        },
+    );
+}
+
+/// Something translates the address on its way; and the address is taken off the ENI.
+fn broken_ways(node: Node<'_>, part: &Running) {
+    let world = node.world;
+    world.whitelist(ROUTER);
+    world.nft(
+        "vpc",
+        &format!(
+            "table ip broken {{ chain out {{ type nat hook postrouting priority 100;
+               oifname out ip saddr {X} tcp dport 7001 masquerade
+             }}
+             }}"
+        ),
+    );
+    let said = says(node, part, |said| said.observed == ROUTER.parse().ok());
+    let wanted = format!("{ECHO} sees {ROUTER} instead of {X}");
+    assert!(said.message.starts_with(&wanted), "{said:?}");
+    world.run("vpc", "nft delete table ip broken");
+    says(node, part, is_verified);
+
+    world.unassign(X, "a");
+    let said = says(node, part, |said| !said.message.is_empty());
+    assert_eq!(said.observed, None, "{said:?}");
+    assert!(said.message.contains("does not answer"), "{said:?}");
+    world.assign(X, "a");
+    says(node, part, is_verified);
+}
+
+fn is_verified(outcome: &Outcome) -> bool {
+    outcome.observed == X.parse().ok() && outcome.is_verified()
+        || outcome.observed == Y.parse().ok() && outcome.is_verified()
+}
+
+/// Waits until the outcome of the IP "one" is such a one.
+fn says(node: Node<'_>, part: &Running, such: impl Fn(&Outcome) -> bool) -> Outcome {
+    eventually(
+        "the outcome is another",
+        || evidence(node, part),
+        || {
+            let found = part.outcomes.borrow();
+            let outcome = found.get("one").map(|found| found.outcome.clone());
+            outcome.filter(|outcome| such(outcome))
+        },
+    )
+}
+
+fn evidence(node: Node<'_>, part: &Running) -> String {
+    let shown = node.run(
+        "nft list table ip mooring; ip rule; ip route show table 10615 2>&1 || true; conntrack -L 2>&1; \
+         cat /proc/net/tcp",
+    );
+    format!("{:#?}\n{shown}", part.outcomes.borrow())
+}

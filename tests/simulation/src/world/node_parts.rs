@@ -1,0 +1,81 @@
+//! The node parts: each programs what IPs have on its node in one turn, and reports it in the next.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Health, World};
+
+/// What the kernel of one node does: the entries of its `IPNode`, by IP.
+pub(super) type Kernel = BTreeMap<String, Value>;
+
+impl World {
+    /// Every node part that runs takes its turn. Some turns are left out: it restarts, or its watch lags.
+    pub(super) fn run_node_parts(&mut self) {
+        if !self.shape.node_part {
+            return;
+        }
+        let well = |(name, health): (&String, Health)| {
+            matches!(health, Health::Well).then(|| name.clone())
+        };
+        let machines = self
+            .machines
+            .iter()
+            .map(|(name, machine)| (name, machine.health));
+        let nodes: Vec<String> = machines.filter_map(well).collect();
+        let ips = self.cluster.list("ips");
+        for node in nodes {
+            if self.chance.one_in(8) {
+                continue;
+            }
+            self.report(&node);
+            let here = ips.iter().filter(|ip| ip["status"]["node"] == *node);
+            let kernel = here.filter_map(|ip| self.entry(ip)).collect();
+            self.kernels.insert(node, kernel);
+        }
+    }
+
+    /// What the node part programs for an IP on its node.
+    fn entry(&self, ip: &Value) -> Option<(String, Value)> {
+        let status = &ip["status"];
+        let pod = status["podUID"].as_str()?;
+        let ready = status["assigned"] == true
+            && !status["macAddress"].is_null()
+            && self.pods.contains_key(pod);
+        let entry = json!({
+            "ip": ip["metadata"]["name"], "address": status["address"], "podUID": pod, "claim": status["claimID"],
+            "state": if ready { "Programmed" } else { "Waiting" },
+        });
+        (status["claimed"] == true).then(|| {
+            (
+                ip["metadata"]["name"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned(),
+                entry,
+            )
+        })
+    }
+
+    /// Writes what the kernel does into the `IPNode`, if it says something else.
+    fn report(&self, node: &str) {
+        let Some(kernel) = self.kernels.get(node) else {
+            return;
+        };
+        let addresses: Vec<&Value> = kernel.values().collect();
+        let shown = self.cluster.get("ipnodes", "", node);
+        if shown.is_none() {
+            let object = json!({
+                "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPNode", "metadata": {"name": node}, "spec": {},
+            });
+            if self.cluster.create("ipnodes", object).is_err() {
+                return;
+            }
+        }
+        let said = shown.map(|shown| shown["status"]["addresses"].clone());
+        if said.is_none_or(|said| said != json!(addresses)) {
+            let status = json!({"version": env!("CARGO_PKG_VERSION"), "addresses": addresses});
+            self.cluster.merge_status("ipnodes", "", node, status);
+        }
+    }
+}
