@@ -47,6 +47,16 @@ pub(super) fn ct_new() -> Value {
     json!({ "match": { "op": "in", "left": { "ct": { "key": "state" } }, "right": "new" } })
 }
 
+/// The destination of the connection is translated.
+pub(super) fn ct_translated() -> Value {
+    json!({ "match": { "op": "in", "left": { "ct": { "key": "status" } }, "right": "dnat" } })
+}
+
+/// The destination before any translation.
+pub(super) fn original_destination() -> Value {
+    json!({ "ct": { "key": "ip daddr", "dir": "original" } })
+}
+
 /// Both are the same.
 pub(super) fn equal(left: &Value, right: &Value) -> Value {
     json!({ "match": { "op": "==", "left": left, "right": right } })

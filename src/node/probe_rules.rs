@@ -16,7 +16,7 @@ const RESTORE: &str = "restore_probe";
 
 /// What the map `restore` does with the connections of the probe.
 pub(super) fn restore() -> Value {
-    json!({ "jump": { "target": RESTORE } })
+    json!({ "goto": { "target": RESTORE } })
 }
 
 /// Adds what the probe needs: nothing if no address of a pod is probed.

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::desired::{Address, Desired, Endpoint};
 use super::destinations::Destinations;
 use super::expressions::{
-    concat, ct_new, equal, in_set, ip_field, leaving_by, map, masked, network, not_equal,
+    concat, ct_new, ct_translated, equal, in_set, ip_field, leaving_by, map, masked, network, not_equal,
+    original_destination,
 };
 use super::objects::{Mac, Probe};
 use super::probe_rules;
@@ -162,14 +163,15 @@ fn base_chains(table: &mut Table, settings: &Settings) {
     };
     let (daddr, saddr) = (ip_field("daddr"), ip_field("saddr"));
     let to_pod = json!([{ "dnat": { "addr": { "map": { "key": daddr, "data": map(TO_POD) } } } }]);
-    let leave = json!([
-        ct_new(),
-        equal(&json!({ "ct": { "key": "direction" } }), &json!("original")),
-        // The way back to the source is where the packet came from: no other pod can pretend to be this one.
-        equal(&json!({ "fib": { "result": "oif", "flags": ["saddr", "iif"] } }), &json!(true)),
-        { "vmap": { "key": saddr, "data": "@leaving" } },
-    ]);
+    // Most packets are of a connection that has its mark: the first rule is the last one for them.
     let restore = json!([{ "vmap": { "key": masked("ct", mask), "data": "@restore" } }]);
+    let arrived = json!({ "concat": [{ "meta": { "key": "iifname" } }, original_destination()] });
+    let arrive = json!([
+        ct_new(),
+        ct_translated(),
+        { "vmap": { "key": arrived, "data": "@arrived" } },
+    ]);
+    let leave = json!([ct_new(), { "vmap": { "key": saddr, "data": "@leaving" } }]);
     let as_address = json!([
         not_equal(&masked("ct", mask), &json!(0)),
         { "snat": { "addr": { "map": { "key": leaving_by(), "data": map(AS_ADDRESS) } } } },
@@ -177,13 +179,6 @@ fn base_chains(table: &mut Table, settings: &Settings) {
     // The address becomes itself: a connection that is translated is not translated again by the CNI (100).
     let host =
         json!([{ "snat": { "addr": { "map": { "key": leaving_by(), "data": map(HOST) } } } }]);
-    let arrived = json!({ "concat": [{ "meta": { "key": "iifname" } }, daddr] });
-    let arrive = json!([ct_new(), { "vmap": { "key": arrived, "data": "@arrived" } }]);
-    chain(
-        "arrive",
-        Hook::new("filter", "prerouting", -160),
-        vec![arrive],
-    );
     chain(
         "translate",
         Hook::new("nat", "prerouting", -110),
@@ -196,9 +191,9 @@ fn base_chains(table: &mut Table, settings: &Settings) {
     );
     // After the translation of Services by kube-proxy (-100).
     chain(
-        "leave",
+        "mark",
         Hook::new("filter", "prerouting", -85),
-        vec![leave, restore],
+        vec![restore, arrive, leave],
     );
     let guard = json!([{ "vmap": { "key": saddr, "data": "@guarded" } }]);
     chain("guard", Hook::new("filter", "forward", -10), vec![guard]);
@@ -217,13 +212,14 @@ fn interface_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
         json!({ "mangle": { "key": key, "value": value } })
     };
     let inward = not_equal(&json!({ "meta": { "key": "iifname" } }), &json!(one.link));
+    let restore = json!([inward, set("meta")]);
     let mark = Chain {
         hook: None,
-        rules: vec![json!([set("ct")])],
+        rules: vec![json!([set("ct")]), restore.clone()],
     };
     let restore = Chain {
         hook: None,
-        rules: vec![json!([inward, set("meta")])],
+        rules: vec![restore],
     };
     table.chains.insert(format!("mark_{slot}"), mark);
     table.chains.insert(format!("restore_{slot}"), restore);
@@ -237,7 +233,12 @@ fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) 
     let name = destination_sets(table, &one.to.destinations);
     let leave = vec![
         json!([in_set(&format!("internal_{name}")), { "return": null }]),
-        json!([in_set(&format!("routes_{name}")), { "goto": { "target": format!("mark_{slot}") } }]),
+        json!([
+            in_set(&format!("routes_{name}")),
+            // The way back to the source is where the packet came from: no other pod can pretend to be this one.
+            equal(&json!({ "fib": { "result": "oif", "flags": ["saddr", "iif"] } }), &json!(true)),
+            { "goto": { "target": format!("mark_{slot}") } },
+        ]),
     ];
     let oifname = json!({ "meta": { "key": "oifname" } });
     let right_way = json!([
@@ -310,7 +311,7 @@ fn maps(
         let (address, slot) = (one.address.to_string(), one.slot);
         restore.insert(
             settings.mark(slot),
-            json!({ "jump": { "target": format!("restore_{slot}") } }),
+            json!({ "goto": { "target": format!("restore_{slot}") } }),
         );
         if one.is_probed() {
             restore.insert(settings.probe_mark(), probe_rules::restore());

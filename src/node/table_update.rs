@@ -11,7 +11,7 @@
 //! Before the third, connections that contradict the desired state are forgotten: their packets would pass with the
 //! source from before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -181,6 +181,7 @@ fn commands(from: &Table, to: &Table) -> Vec<Value> {
 }
 
 fn without(elements: &[Value], others: &[Value]) -> Vec<Value> {
+    let others: HashSet<&Value> = others.iter().collect();
     elements
         .iter()
         .filter(|element| !others.contains(element))

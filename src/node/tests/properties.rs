@@ -178,7 +178,7 @@ fn ways(kernel: &KernelState) -> bool {
             let target = jump["jump"]["target"].as_str().unwrap_or_default();
             table.pairs("restore").any(|(of, restore)| {
                 of == mark
-                    && restore["jump"]["target"].as_str()
+                    && restore["goto"]["target"].as_str()
                         == Some(&target.replace("mark", "restore"))
             })
         })
