@@ -84,6 +84,8 @@ pub enum Work {
     Block(BlockName),
     /// An inventory of a subnet.
     Inventory(SubnetId),
+    /// The list of all IPs.
+    Ips,
 }
 
 /// What came of an effect.
@@ -119,6 +121,8 @@ pub enum Effect {
     BlockSteps(BlockName, Vec<BlockStep>),
     /// A complete list of a subnet's interfaces. It ends with [`Work::Inventory`].
     Inventory(SubnetId),
+    /// A quorum list of all IPs. It ends with [`Work::Ips`].
+    ListIps,
     /// Post a Kubernetes Event. Nothing waits for it.
     Post(Notice),
     /// Something for metrics and logs.
@@ -156,7 +160,8 @@ pub enum Pacing {
     /// As in production.
     On,
     /// For a model checker, to which each length of time is another state: no token buckets, no repeat
-    /// limit, no intervals of blocks, and no Events and reports, whose deduplication remembers times.
+    /// limit, no intervals of blocks, and no Events and reports, whose deduplication remembers times. Each IP is read on
+    /// its own, not in a list.
     Off,
 }
 
@@ -167,6 +172,8 @@ pub struct Engine {
     pacing: Pacing,
     leadership: Leadership,
     leading: bool,
+    /// When the list of all IPs was begun that is in flight. No step of an IP is begun meanwhile.
+    listing: Option<Millis>,
     synced: bool,
     queue: WorkQueue,
     /// The step of each IP that is in flight.
@@ -199,6 +206,7 @@ impl Engine {
             pacing,
             leadership: Leadership::default(),
             leading: false,
+            listing: None,
             synced: false,
             queue: WorkQueue::default(),
             in_flight: BTreeMap::new(),

@@ -279,11 +279,7 @@ impl Election {
                 if !mine {
                     self.held = None;
                 }
-                // Whoever can have it tries at once; the others look again later.
-                self.next = match self.step(now) {
-                    Step::Read => now.plus(self.timings.retry_period),
-                    _ => now,
-                };
+                self.next = self.next_look(self.timings.retry_period, now);
             }
             Answer::Wrote(record) => {
                 self.unsure = false;
@@ -299,6 +295,37 @@ impl Election {
                 self.unsure = true;
                 self.next = now.plus(self.timings.retry_period);
             }
+        }
+    }
+
+    /// Takes what a watch shows, and says whether it is news. A watch can be late: only a newer version than the known one
+    /// counts. It replaces no read: what an answer left open stays open.
+    pub fn observe(&mut self, record: Record, now: Millis) -> bool {
+        let known = self.seen.as_ref().and_then(|(known, _)| known.as_ref());
+        if known.is_none_or(|known| record.version <= known.version) {
+            return false;
+        }
+        let mine = record.holder.as_ref() == Some(&self.me);
+        self.see(Some(record), now);
+        if !mine {
+            self.held = None;
+            // The holder renews it every period: as long as the watch shows that, nothing is read.
+            self.next = self.next_look(Millis(self.timings.retry_period.0.saturating_mul(2)), now);
+        }
+        true
+    }
+
+    /// When the lease is looked at again: at once if it can be had, otherwise after the interval, or when it expires.
+    fn next_look(&self, interval: Millis, now: Millis) -> Millis {
+        let Some((Some(record), since)) = &self.seen else {
+            return now;
+        };
+        match &record.holder {
+            Some(holder) if holder != &self.me => {
+                let expires = self.expires(record, *since).max(now);
+                expires.min(now.plus(interval))
+            }
+            _ => now,
         }
     }
 

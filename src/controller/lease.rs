@@ -1,9 +1,13 @@
 //! The `Lease`: requests and clock around the rule in `plan`.
 
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PostParams};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, watcher};
 use kube::{Api, Client};
 use mooring_plan::lease::{Answer, Election, Identity, Leadership, Record, Spec, Step, Timings};
 use mooring_plan::names::Millis;
@@ -14,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::clock::Clock;
 use super::effects::with_timeout;
 use super::error::Failure;
+use super::watch::WATCH_SECONDS;
 use crate::api::read;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
@@ -26,6 +31,8 @@ const RELEASE: Duration = Duration::from_millis(1500);
 /// One replica's part in the election, run by a task.
 pub(super) struct LeaderElector {
     leases: Api<Lease>,
+    /// What a watch shows of it, so that a release and the last renewal are noticed when they happen.
+    watched: BoxStream<'static, Lease>,
     namespace: String,
     election: Election,
     clock: Clock,
@@ -35,8 +42,10 @@ pub(super) struct LeaderElector {
 }
 
 impl LeaderElector {
+    /// `client` reads and writes, `watching` watches.
     pub(super) fn new(
         client: Client,
+        watching: Client,
         namespace: &str,
         identity: &str,
         timings: Timings,
@@ -45,6 +54,7 @@ impl LeaderElector {
     ) -> Self {
         Self {
             leases: Api::namespaced(client, namespace),
+            watched: watched(Api::namespaced(watching, namespace)),
             namespace: namespace.to_owned(),
             election: Election::new(Identity::new(identity), timings),
             clock,
@@ -64,7 +74,7 @@ impl LeaderElector {
             let step = self.election.step(self.clock.now());
             let turn = async {
                 match step {
-                    Step::Wait(at) => self.clock.until(at).await,
+                    Step::Wait(at) => self.wait(at).await,
                     step => self.turn(&step).await,
                 }
             };
@@ -93,6 +103,20 @@ impl LeaderElector {
     fn publish(&self, leadership: &watch::Sender<Leadership>) {
         let now = self.election.leadership(self.clock.now());
         leadership.send_if_modified(|before| std::mem::replace(before, now) != now);
+    }
+
+    /// Waits until then, or until the watch shows something.
+    async fn wait(&mut self, at: Millis) {
+        let clock = self.clock;
+        tokio::select! {
+            () = clock.until(at) => {}
+            Some(lease) = self.watched.next() => {
+                let news = record(&lease).is_some_and(|record| self.election.observe(record, clock.now()));
+                if news {
+                    self.last = Some(lease);
+                }
+            }
+        }
     }
 
     async fn turn(&mut self, step: &Step) {
@@ -176,6 +200,18 @@ impl LeaderElector {
         self.last = Some(lease);
         Ok(answer)
     }
+}
+
+/// The `Lease` as the watch shows it. An interruption is not told: the lease is read as well.
+fn watched(leases: Api<Lease>) -> BoxStream<'static, Lease> {
+    let config = watcher::Config::default()
+        .fields(&format!("metadata.name={NAME}"))
+        .timeout(WATCH_SECONDS);
+    watcher(leases, config)
+        .default_backoff()
+        .applied_objects()
+        .filter_map(|shown| std::future::ready(shown.ok()))
+        .boxed()
 }
 
 /// None where its version cannot be compared.

@@ -53,9 +53,9 @@ pub struct LeaseTimes {
 
 /// What the controller is given.
 pub struct Options {
-    /// For everything but the lease. Without retries of its own: what is repeated is decided here.
+    /// For everything but reading and writing the lease. Without retries of its own: what is repeated is decided here.
     pub client: Client,
-    /// For the lease alone. Without retries of its own.
+    /// For reading and writing the lease alone. Without retries of its own.
     pub lease_client: Client,
     /// Where the addresses are attached.
     pub cloud: Ec2,
@@ -115,6 +115,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     if let Some(times) = options.election {
         let elector = LeaderElector::new(
             options.lease_client,
+            apis.client(),
             &options.namespace,
             &options.identity,
             timings(times),

@@ -142,6 +142,10 @@ impl Reconciler {
                     (Work::Inventory(subnet), completion)
                 });
             }
+            Effect::ListIps => {
+                self.in_flight
+                    .spawn(async move { (Work::Ips, effects.list_ips().await) });
+            }
             Effect::Post(notice) => self.events.tell(notice),
             Effect::Report(report) => {
                 if report == Report::Synced

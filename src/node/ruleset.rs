@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::desired::{Address, Desired, Endpoint};
 use super::destinations::Destinations;
 use super::expressions::{
-    concat, ct_new, ct_translated, equal, in_set, ip_field, leaving_by, map, masked, network, not_equal,
-    original_destination,
+    concat, ct_new, ct_translated, equal, in_set, ip_field, leaving_by, map, masked, network,
+    not_equal, original_destination,
 };
 use super::objects::{Mac, Probe};
 use super::probe_rules;

@@ -124,7 +124,10 @@ fn the_rights_are_those_that_are_used_and_no_others() {
         rights(role.rules.unwrap()),
         expected(&[
             ("coordination.k8s.io/leases", &["create"]),
-            ("coordination.k8s.io/leases:mooring", &["get", "update"]),
+            (
+                "coordination.k8s.io/leases:mooring",
+                &["get", "list", "update", "watch"]
+            ),
         ])
     );
 }

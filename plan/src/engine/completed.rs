@@ -53,6 +53,7 @@ impl Engine {
                     }
                 }
             }
+            Work::Ips => self.ips_listed(completion, now),
             Work::Inventory(subnet) => {
                 let Some(begun) = self.inventories.ended(&subnet) else {
                     return;
@@ -67,7 +68,7 @@ impl Engine {
         }
     }
 
-    fn apply_all(&mut self, completion: Completion, begun: Millis, now: Millis) {
+    pub(super) fn apply_all(&mut self, completion: Completion, begun: Millis, now: Millis) {
         for fact in completion.facts {
             self.apply_fact(fact, begun, now);
         }

@@ -1,6 +1,6 @@
 //! What changes when this process begins or ceases to lead.
 
-use super::{Engine, Report};
+use super::{Completion, Effect, Engine, Pacing, Report};
 use crate::names::Millis;
 
 impl Engine {
@@ -21,11 +21,34 @@ impl Engine {
         self.report(Report::Leading(leading));
         if leading {
             self.facts.lead_begins(now);
+            self.list_ips(now);
             self.queue.extend(self.facts.ip_names());
             self.touch_block(None);
         } else {
             self.blocks.stop_counting();
             self.inventories.stop_showing();
+        }
+    }
+
+    /// Every IP is read before anything is decided from it: all of them in one list, where that is one answer instead of
+    /// many.
+    fn list_ips(&mut self, now: Millis) {
+        let several = self.facts.ip_names().nth(1).is_some();
+        if self.pacing == Pacing::On && several && self.listing.is_none() {
+            self.listing = Some(now);
+            self.outbox.push_back(Effect::ListIps);
+        }
+    }
+
+    /// Takes the list. What is not in it, or all if it failed, is read one by one.
+    pub(super) fn ips_listed(&mut self, completion: Completion, now: Millis) {
+        let Some(begun) = self.listing.take() else {
+            return;
+        };
+        self.apply_all(completion, begun, now);
+        // One that was begun before another process led says nothing.
+        if self.leading && !self.facts.led_since(begun) {
+            self.list_ips(now);
         }
     }
 }

@@ -15,6 +15,9 @@ const CALL_AGAIN: Millis = Millis(500);
 impl Engine {
     /// Begins what queued IPs need.
     pub(super) fn begin_steps(&mut self, now: Millis) {
+        if self.listing.is_some() {
+            return;
+        }
         self.queue.promote_due(now);
         while self.in_flight.len() < AT_ONCE {
             let Some(ip) = self.queue.pop() else { return };

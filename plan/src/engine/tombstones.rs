@@ -26,6 +26,10 @@ impl Tombstones {
             Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => {
                 Fact::ReadFailed(name.clone(), Read::Ip(name), None)
             }
+            Fact::IpsRead(mut ips) => {
+                ips.retain(|ip| !self.0.contains(&ip.uid));
+                Fact::IpsRead(ips)
+            }
             // The one that a watch names: another of its name may be known already.
             Fact::IpGone(name, uid) => {
                 self.add(uid.clone());

@@ -82,6 +82,8 @@ pub enum Fact {
     PodRead(PodKey, Option<Pod>),
     /// The answer to [`Read::Ip`].
     IpRead(IpName, Option<Ip>),
+    /// What a quorum list of all IPs shows. One that is not in it says nothing.
+    IpsRead(Vec<Ip>),
     /// The answer to [`Read::Node`].
     NodeRead(NodeName, Option<Node>),
     /// The answer to [`Read::Reservation`].

@@ -48,10 +48,16 @@ impl Facts {
         }
     }
 
+    /// Did this process lead at that time, and ever since?
+    #[must_use]
+    pub fn led_since(&self, begun: Millis) -> bool {
+        begun >= self.led_since
+    }
+
     /// What an answer says now, if its request was begun before this process began to lead: what a write or
     /// a call did, others may have undone since. None: nothing at all.
     pub(super) fn since_led(&self, fact: Fact, begun: Millis) -> Option<Fact> {
-        if begun >= self.led_since {
+        if self.led_since(begun) {
             return Some(fact);
         }
         match fact {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod alone;
+mod watched;
 
 use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
 use mooring_plan::names::{Millis, ResourceVersion};
@@ -17,6 +18,8 @@ const TIMINGS: Timings = Timings {
 #[derive(Default)]
 struct Server {
     lease: Option<Record>,
+    /// All that a watch has shown or will show.
+    history: Vec<Record>,
     version: u64,
     writes: u64,
 }
@@ -48,6 +51,7 @@ impl Server {
             transitions: spec.transitions,
         };
         self.lease = Some(record.clone());
+        self.history.push(record.clone());
         Answer::Wrote(record)
     }
 }
@@ -227,10 +231,11 @@ fn a_label_on_the_lease_renews_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Sleeps, lost answers and clocks that began anywhere.
+    /// Sleeps, lost answers, watches that are silent or late, and clocks that began anywhere.
     #[test]
     fn two_never_lead_at_once_and_a_call_begun_by_one_ends_before_the_other_leads(
         began in proptest::array::uniform3(0u64..1_000_000_000),
+        late in proptest::array::uniform3(proptest::option::of(0usize..4)),
         events in proptest::collection::vec((0usize..3, 0u8..4, 0u64..40_000), 1..40),
     ) {
         let mut server = Server::default();
@@ -254,6 +259,9 @@ proptest! {
                         continue;
                     }
                     let now = replica.clock(real);
+                    if let Some(shown) = late[index].and_then(|late| server.history.iter().nth_back(late)) {
+                        replica.election.observe(shown.clone(), now);
+                    }
                     let step = replica.election.step(now);
                     if matches!(step, Step::Wait(_)) {
                         continue;

@@ -12,12 +12,12 @@ use mooring_plan::step::{Read, Step};
 use crate::sim::{INTERVAL, Sim};
 
 /// An engine, and the present.
-struct Driven {
-    engine: Engine,
-    now: Millis,
+pub struct Driven {
+    pub engine: Engine,
+    pub now: Millis,
 }
 
-fn name(number: usize) -> IpName {
+pub fn name(number: usize) -> IpName {
     IpName::from(format!("ip-{number:03}").as_str())
 }
 
@@ -27,10 +27,12 @@ impl Driven {
         let mut driven = Self::knowing(ips);
         driven.synced();
         driven.lead(Leadership::ALWAYS);
+        // The list of all IPs is empty: each is read.
+        driven.listed(Vec::new());
         driven
     }
 
-    fn knowing(ips: usize) -> Self {
+    pub fn knowing(ips: usize) -> Self {
         let settings = Settings {
             inventory_interval: INTERVAL,
         };
@@ -48,22 +50,28 @@ impl Driven {
         driven
     }
 
-    fn synced(&mut self) {
+    pub fn synced(&mut self) {
         for kind in Kind::ALL {
             self.fact(Fact::Synced(kind));
         }
     }
 
-    fn lead(&mut self, leadership: Leadership) {
+    pub fn lead(&mut self, leadership: Leadership) {
         self.engine.handle(Event::Leadership(leadership), self.now);
     }
 
-    fn fact(&mut self, fact: Fact) {
+    pub fn fact(&mut self, fact: Fact) {
         self.engine.handle(Event::Fact(fact), self.now);
     }
 
+    /// The list of all IPs is answered.
+    pub fn listed(&mut self, ips: Vec<Ip>) {
+        let completed = Event::Completed(Work::Ips, Fact::IpsRead(ips).into());
+        self.engine.handle(completed, self.now);
+    }
+
     /// The IPs whose steps begin now.
-    fn begun(&mut self) -> Vec<IpName> {
+    pub fn begun(&mut self) -> Vec<IpName> {
         let mut begun = Vec::new();
         while let Some(effect) = self.engine.poll(self.now) {
             if let Effect::Step(ip, ..) = effect {

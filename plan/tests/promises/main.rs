@@ -35,6 +35,7 @@ mod leaders;
 mod leaks;
 mod left;
 mod letting_go;
+mod listed;
 mod looks;
 mod losers;
 mod memory;

@@ -15,6 +15,9 @@ use crate::api::names;
 use crate::api::read::{self, Unreadable};
 use crate::controller::error::Failure;
 
+/// IPs in one page of a list: some 2 KiB each.
+const PAGE: u32 = 500;
+
 impl Effects {
     pub(super) async fn read(&self, ip: &IpName, wanted: Read) -> Completion {
         let fact = match &wanted {
@@ -45,6 +48,32 @@ impl Effects {
                 Fact::ReadFailed(ip.clone(), wanted, None).into()
             }
         }
+    }
+
+    /// All IPs, page by page: each is as it was when the first page was made, or newer. What cannot be listed or read is
+    /// left out.
+    pub(in crate::controller) async fn list_ips(&self) -> Completion {
+        let (apis, mut params) = (self.apis.ips(), ListParams::default().limit(PAGE));
+        let mut ips = Vec::new();
+        loop {
+            let page = match with_timeout(|| "listing the IPs".to_owned(), apis.list(&params)).await
+            {
+                Ok(page) => page,
+                Err(failure) => {
+                    self.failed(&failure);
+                    break;
+                }
+            };
+            for object in &page.items {
+                self.apis.latest().see(object);
+                ips.extend(read::ip(object).ok());
+            }
+            match page.metadata.continue_.filter(|next| !next.is_empty()) {
+                Some(next) => params.continue_token = Some(next),
+                None => break,
+            }
+        }
+        Fact::IpsRead(ips).into()
     }
 
     async fn reservation(&self, address: Address) -> Result<Fact, Failure> {

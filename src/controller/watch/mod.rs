@@ -25,7 +25,7 @@ use relist_diff::RelistDiff;
 use watched_kind::WatchedKind;
 
 /// The server ends a watch after this time; a connection that is silent for a little longer is dead.
-const WATCH_SECONDS: u32 = 45;
+pub(super) const WATCH_SECONDS: u32 = 45;
 
 /// Starts the watches. They run until they are aborted, or their receiver is gone.
 pub(super) fn spawn(

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
 use crate::address::Address;
 use crate::names::{IpName, IpUid, Millis, PodUid, ReplicaSetUid};
-use crate::objects::{Pod, ReplicaSet};
+use crate::objects::{Ip, Pod, ReplicaSet};
 use crate::step::Read;
 
 /// Reads are kept for a little longer than they are good for.
@@ -49,31 +49,23 @@ impl Facts {
                 });
                 self.reads.pods.insert(key, (begun, newest));
             }
-            Fact::IpRead(name, ip) => {
-                // What it shows is newer than the answer to any Record.
-                if let Some(memory) = self.memory.get_mut(&name) {
-                    memory.recorded = None;
+            Fact::IpRead(_, Some(ip)) => touched = self.see_read(ip, begun, now),
+            Fact::IpRead(name, None) if self.is_of_known(&name, begun) => {
+                self.doubt_record(&name);
+                touched = self.lose_ip(&name, now);
+                // A watch that lags may show it once more, in any state that it was in.
+                self.missed.insert(name.clone(), now);
+                self.reads.ips.insert(name, (begun, None));
+            }
+            Fact::IpRead(name, None) => {
+                self.doubt_record(&name);
+                let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);
+                return self.read(missed, begun, now).and(waited);
+            }
+            Fact::IpsRead(ips) => {
+                for ip in ips {
+                    touched = touched.and(self.see_read(ip, begun, now));
                 }
-                match &ip {
-                    Some(ip) => {
-                        // One that was begun before the last write is no word on what that has led to.
-                        let of_this_round = self.is_of_known(&name, begun);
-                        touched = self.see_ip(ip.clone(), now);
-                        if let Some(memory) = self.memory.get_mut(&name).filter(|_| of_this_round) {
-                            memory.stale = false;
-                        }
-                    }
-                    None if self.is_of_known(&name, begun) => {
-                        touched = self.lose_ip(&name, now);
-                        // A watch that lags may show it once more, in any state that it was in.
-                        self.missed.insert(name.clone(), now);
-                    }
-                    None => {
-                        let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);
-                        return self.read(missed, begun, now).and(waited);
-                    }
-                }
-                self.reads.ips.insert(name, (begun, ip));
             }
             Fact::NodeRead(name, node) => {
                 touched = match node {
@@ -123,6 +115,27 @@ impl Facts {
             _ => {}
         }
         touched.and(waited)
+    }
+
+    /// Takes an IP that a quorum read shows.
+    fn see_read(&mut self, ip: Ip, begun: Millis, now: Millis) -> Affected {
+        let name = ip.name.clone();
+        self.doubt_record(&name);
+        // One that was begun before the last write is no word on what that has led to.
+        let of_this_round = self.is_of_known(&name, begun);
+        let touched = self.see_ip(ip.clone(), now);
+        if let Some(memory) = self.memory.get_mut(&name).filter(|_| of_this_round) {
+            memory.stale = false;
+        }
+        self.reads.ips.insert(name, (begun, Some(ip)));
+        touched
+    }
+
+    /// What a read shows is newer than the answer to any Record.
+    fn doubt_record(&mut self, name: &IpName) {
+        if let Some(memory) = self.memory.get_mut(name) {
+            memory.recorded = None;
+        }
     }
 
     /// Was this read of an IP begun since the one that is known was first seen, or last written? Else what it

@@ -1,0 +1,127 @@
+//! A process that begins to lead reads all IPs in one list, and on their own only those that the list lacks.
+
+use mooring_plan::engine::{Effect, Event};
+use mooring_plan::facts::Fact;
+use mooring_plan::lease::Leadership;
+use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::objects::Ip;
+use mooring_plan::step::{Read, Step};
+
+use crate::engine::{Driven, name};
+
+/// What is begun now: how many lists, and which IPs are read on their own.
+fn begun(driven: &mut Driven) -> (usize, Vec<IpName>) {
+    let (mut lists, mut read) = (0, Vec::new());
+    while let Some(effect) = driven.engine.poll(driven.now) {
+        match effect {
+            Effect::ListIps => lists += 1,
+            Effect::Step(ip, Step::Read(Read::Ip(of)), _) if ip == of => read.push(ip),
+            _ => {}
+        }
+    }
+    (lists, read)
+}
+
+fn ips(driven: &Driven) -> Vec<Ip> {
+    let facts = driven.engine.facts();
+    let names: Vec<_> = facts.ip_names().cloned().collect();
+    names
+        .iter()
+        .map(|name| facts.ip(name).unwrap().clone())
+        .collect()
+}
+
+fn waiting(ips: usize) -> Driven {
+    let mut driven = Driven::knowing(ips);
+    driven.synced();
+    driven.lead(Leadership::ALWAYS);
+    driven
+}
+
+fn later(driven: &mut Driven) {
+    driven.now = driven.now.plus(Millis::seconds(1));
+}
+
+#[test]
+fn many_ips_are_read_in_one_list() {
+    let mut driven = waiting(200);
+    assert_eq!(begun(&mut driven), (1, Vec::new()));
+    later(&mut driven);
+    assert_eq!(begun(&mut driven), (0, Vec::new()), "the list is awaited");
+    let shown = ips(&driven);
+    driven.listed(shown);
+    assert_eq!(begun(&mut driven), (0, Vec::new()));
+}
+
+#[test]
+fn what_the_list_lacks_is_read() {
+    let mut driven = waiting(3);
+    begun(&mut driven);
+    let mut shown = ips(&driven);
+    shown.remove(1);
+    driven.listed(shown);
+    assert_eq!(begun(&mut driven), (0, vec![name(1)]));
+}
+
+#[test]
+fn a_list_that_fails_is_no_reason_to_wait() {
+    let mut driven = waiting(2);
+    begun(&mut driven);
+    driven.listed(Vec::new());
+    assert_eq!(begun(&mut driven), (0, vec![name(0), name(1)]));
+}
+
+#[test]
+fn what_the_list_shows_is_decided_from_and_an_older_watch_does_not_take_it_back() {
+    let mut driven = waiting(2);
+    begun(&mut driven);
+    let watched = ips(&driven);
+    let mut shown = watched.clone();
+    for ip in &mut shown {
+        ip.version = ResourceVersion(ip.version.0 + 5);
+        ip.generation += 1;
+    }
+    driven.listed(shown.clone());
+    driven.fact(Fact::Ip(watched[0].clone()));
+    assert_eq!(ips(&driven), shown);
+}
+
+#[test]
+fn one_that_is_gone_meanwhile_is_not_brought_back() {
+    let mut driven = waiting(2);
+    begun(&mut driven);
+    let shown = ips(&driven);
+    driven.fact(Fact::IpGone(name(0), shown[0].uid.clone()));
+    driven.listed(shown);
+    assert!(!driven.engine.facts().knows(&name(0)));
+}
+
+#[test]
+fn a_list_from_before_another_led_says_nothing_and_is_made_anew() {
+    let mut driven = waiting(2);
+    begun(&mut driven);
+    let before = ips(&driven);
+    driven.lead(Leadership::default());
+    later(&mut driven);
+    driven.lead(Leadership::ALWAYS);
+    assert_eq!(begun(&mut driven), (0, Vec::new()), "one list at a time");
+    driven.listed(before.clone());
+    assert_eq!(begun(&mut driven), (1, Vec::new()));
+    driven.listed(before);
+    assert_eq!(begun(&mut driven), (0, Vec::new()));
+}
+
+#[test]
+fn a_list_that_ends_when_another_leads_begins_nothing() {
+    let mut driven = waiting(2);
+    begun(&mut driven);
+    let shown = ips(&driven);
+    driven.lead(Leadership::default());
+    driven.listed(shown);
+    assert_eq!(begun(&mut driven), (0, Vec::new()));
+    later(&mut driven);
+    driven
+        .engine
+        .handle(Event::Leadership(Leadership::ALWAYS), driven.now);
+    assert_eq!(begun(&mut driven).0, 1);
+}
