@@ -119,6 +119,7 @@ async fn two_that_both_decide_attach_move_and_delete_as_one_would(scene: &Scene)
     scene.delete("IP", &two.ip.name).await;
     scene.expect_gone(&two.ip).await;
     scene.expect_gate_closed(&pod, "IPDeleted").await;
+    scene.pass_over_refused().await;
 }
 
 async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(scene: &Scene) {

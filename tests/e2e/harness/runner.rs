@@ -34,6 +34,10 @@ fn permits(variable: &str, default: usize) -> Semaphore {
 static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 6));
 static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
 
+/// Scenes that clean up are in nobody's turn: it is mostly a wait, since an IP that was attached a moment ago stays for
+/// 12 s. But a cluster of its own takes a part of the machine until then.
+static CLEANING_UP: Semaphore = Semaphore::const_new(2);
+
 /// Most scenes run in parallel. A scene that needs the whole machine runs without others.
 static MACHINE: RwLock<()> = RwLock::const_new(());
 
@@ -142,9 +146,14 @@ fn trial(
             let whole = async {
                 play(&scene).await;
                 scene.judge().await;
-                // To clean up is mostly to wait: an IP that was attached a moment ago stays for 12 s.
+                let cleaning = if std::ptr::eq(turns, &raw const TURNS_ALONE) {
+                    Some(CLEANING_UP.acquire().await.expect("never closed"))
+                } else {
+                    None
+                };
                 drop(turn);
                 scene.clean_up().await;
+                drop(cleaning);
             };
             let played = AssertUnwindSafe(whole).catch_unwind().await;
             if let Err(panic) = played {

@@ -205,6 +205,14 @@ impl Scene {
         let sequence = ours.expect("the call is in the history").sequence;
         self.foreign.lock().unwrap().insert(sequence);
     }
+
+    /// What EC2 has refused is not judged: of two controllers that both decide, the later one's call changes nothing.
+    pub async fn pass_over_refused(&self) {
+        let refused = self.mutations().await.into_iter();
+        let refused = refused.filter(|mutation| mutation.result != "Success");
+        let mut foreign = self.foreign.lock().unwrap();
+        foreign.extend(refused.map(|mutation| mutation.sequence));
+    }
 }
 
 /// A subnet that no other scene of this cluster has, and the prefix of its addresses.
