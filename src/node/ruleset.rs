@@ -191,7 +191,7 @@ fn base_chains(table: &mut Table, settings: &Settings) {
     );
     // After the translation of Services by kube-proxy (-100).
     chain(
-        "mark",
+        "connections",
         Hook::new("filter", "prerouting", -85),
         vec![restore, arrive, leave],
     );

@@ -36,7 +36,7 @@ pub fn every_damage_is_healed(backend: Backend) {
         "nft flush table ip mooring",
         "nft flush ruleset",
         "nft delete element ip mooring to_pod { 203.0.113.10 }",
-        "nft insert rule ip mooring mark drop",
+        "nft insert rule ip mooring connections drop",
         "nft add chain ip mooring foreign",
         &format!("ip addr del {Y}/32 dev eth1"),
         "ip link set eth1 down; ip link set eth1 up",
