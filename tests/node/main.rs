@@ -28,6 +28,7 @@ mod starts;
 mod two_addresses;
 mod two_gateways;
 mod two_node_parts;
+mod upgrade;
 mod verified;
 
 use std::process::ExitCode;
@@ -72,6 +73,10 @@ const PROMISES: &[(&str, Promise)] = &[
     (
         "restart",
         restart::connections_survive_the_end_of_the_node_part,
+    ),
+    (
+        "upgrade",
+        upgrade::connections_survive_an_upgrade_that_changes_the_chains,
     ),
     ("cleanup", cleanup::nothing_of_other_programs_is_changed),
     ("damages", damages::every_damage_is_healed),
