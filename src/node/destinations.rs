@@ -1,6 +1,8 @@
 //! Where the packets of a pod leave with its address.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 
 use ipnet::Ipv4Net;
 
@@ -54,4 +56,32 @@ impl Destinations {
 
 fn contains(networks: &[Ipv4Net], address: Ipv4Addr) -> bool {
     networks.iter().any(|network| network.contains(&address))
+}
+
+/// The names of destinations, each made once.
+#[derive(Debug, Default)]
+pub(super) struct Names<'a>(BTreeMap<&'a Destinations, Rc<str>>);
+
+impl<'a> Names<'a> {
+    pub(super) fn of(&mut self, destinations: &'a Destinations) -> Rc<str> {
+        let name = self.0.entry(destinations);
+        Rc::clone(name.or_insert_with(|| fingerprint(destinations).into()))
+    }
+
+    /// All that were named.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'a Destinations, &Rc<str>)> {
+        self.0
+            .iter()
+            .map(|(destinations, name)| (*destinations, name))
+    }
+}
+
+/// A short name for a choice of destinations: FNV-1a, 64 bits. (The hash of Rust can differ between two
+/// starts, and each would then replace the table of the other.)
+fn fingerprint(destinations: &Destinations) -> String {
+    let text = format!("{destinations:?}");
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }

@@ -3,6 +3,7 @@
 //! Watch -> [`objects::Objects`] -> [`desired::desired`] -> [`difference::difference`] -> [`kernel`].
 //! Everything before the kernel is a pure function. `docs/design/node.md` explains the data path.
 
+mod complete_table;
 pub mod connections;
 pub mod desired;
 pub mod destinations;

@@ -3,24 +3,23 @@
 //! Everything that depends on an address is an element of a map, so that a packet costs the same
 //! with one address and with two hundred. `docs/design/node.md` explains the chains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use std::time::Duration;
+use std::rc::Rc;
 
-use ipnet::Ipv4Net;
 use serde_json::{Value, json};
 
 use super::desired::{Address, Desired, Endpoint};
-use super::destinations::Destinations;
+use super::destinations::{Destinations, Names};
 use super::expressions::{
     concat, ct_new, ct_translated, equal, in_set, ip_field, leaving_by, map, masked, network,
     not_equal, original_destination,
 };
-use super::objects::{Mac, Probe};
+use super::objects::Mac;
 use super::probe_rules;
 use super::settings::Settings;
-use super::slots::{INTERFACES, slots};
-use super::state::{KernelState, Link, REVERSE_PATH};
+use super::slots::INTERFACES;
+use super::state::{KernelState, REVERSE_PATH};
 use super::table::{Chain, Hook, Set, Table};
 use super::table_update::GUARDED;
 
@@ -31,12 +30,13 @@ pub const AS_ADDRESS: &str = "as_address";
 /// Map: interface and static address to itself, for programs in the network namespace of the node, and for the probe.
 pub const HOST: &str = "host";
 
-/// An address with its slot and the name of its interface.
+/// An address with its slot, the name of its interface, and that of its destinations.
 struct Placed<'a> {
     address: Ipv4Addr,
     to: &'a Address,
     slot: u32,
     link: &'a str,
+    destinations: Rc<str>,
 }
 
 impl Placed<'_> {
@@ -55,6 +55,7 @@ pub fn table(
     reverse_path: &BTreeMap<String, u32>,
     settings: &Settings,
 ) -> Table {
+    let mut names = Names::default();
     let placed: Vec<Placed<'_>> = desired
         .addresses
         .iter()
@@ -64,21 +65,37 @@ pub fn table(
                 to,
                 slot: *slots.get(&to.mac)?,
                 link: &kernel.link_by_mac(to.mac).ok()?.name,
+                destinations: names.of(&to.destinations),
             })
         })
         .collect();
     let mut table = Table::default();
     base_chains(&mut table, settings);
+    // Pods of one block have the same chains: each is made once.
+    let (mut interfaces, mut pods) = (BTreeSet::new(), BTreeSet::new());
     for one in &placed {
-        interface_chains(&mut table, one, settings);
-        destination_chains(&mut table, one, settings);
-        // Where its packets go while the maps change.
-        closed_chain(&mut table, &one.to.destinations, settings);
+        if interfaces.insert(one.slot) {
+            interface_chains(&mut table, one, settings);
+        }
+        let is_pod = matches!(one.to.endpoint, Endpoint::Pod(_));
+        if is_pod && pods.insert((one.slot, &one.destinations)) {
+            destination_chains(&mut table, one, settings);
+        }
     }
-    for destinations in desired.closed.values() {
-        closed_chain(&mut table, destinations, settings);
+    let closed: BTreeMap<_, _> = desired
+        .closed
+        .iter()
+        .map(|(pod, destinations)| (*pod, names.of(destinations)))
+        .collect();
+    // Also where the packets of open pods go while the maps change.
+    for (destinations, name) in names.all() {
+        destination_sets(&mut table, destinations, name);
+        let rules = guard_rules(name, settings.mark_mask());
+        table
+            .chains
+            .insert(format!("closed_{name}"), Chain { hook: None, rules });
     }
-    maps(&mut table, &placed, desired, reverse_path, settings);
+    maps(&mut table, &placed, &closed, reverse_path, settings);
     let probed = placed
         .iter()
         .filter(|one| one.is_probed())
@@ -95,61 +112,6 @@ pub fn table(
     );
     table.sets.insert(INTERFACES.to_owned(), interfaces);
     table
-}
-
-/// A table that has every kind of rule, for a check of what nft and the kernel can do.
-#[must_use]
-pub fn complete(settings: &Settings) -> Table {
-    let one = Ipv4Addr::LOCALHOST;
-    let mac = Mac([2, 0, 0, 0, 0, 0]);
-    let networks = vec![Ipv4Net::default()];
-    let destinations = Destinations {
-        internal: vec![Ipv4Net::from(one)],
-        routes: networks.clone(),
-        required: networks,
-    };
-    let to = |endpoint| Address {
-        ip: String::new(),
-        mac,
-        endpoint,
-        destinations: destinations.clone(),
-        subnet: Ipv4Net::from(one),
-        gateway: one,
-        gateways: BTreeMap::new(),
-        probe: Some(Probe {
-            target: String::new(),
-            interval: Duration::MAX,
-        }),
-    };
-    let desired = Desired {
-        enabled: true,
-        addresses: BTreeMap::from([
-            (one, to(Endpoint::Pod(one))),
-            (Ipv4Addr::BROADCAST, to(Endpoint::Host)),
-        ]),
-        closed: BTreeMap::from([(Ipv4Addr::UNSPECIFIED, destinations.clone())]),
-        ..Desired::default()
-    };
-    let link = Link {
-        name: "eth0".to_owned(),
-        mac: Some(mac),
-        own_mac: true,
-        up: true,
-        forwarding: true,
-        rp_filter: 2,
-    };
-    let kernel = KernelState {
-        links: BTreeMap::from([(1, link)]),
-        ..KernelState::default()
-    };
-    let reverse_path = BTreeMap::from([("eth0".to_owned(), 1)]);
-    table(
-        &desired,
-        &kernel,
-        &slots(&desired, &kernel, settings),
-        &reverse_path,
-        settings,
-    )
 }
 
 fn base_chains(table: &mut Table, settings: &Settings) {
@@ -226,11 +188,7 @@ fn interface_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
 }
 
 fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
-    let Endpoint::Pod(_) = one.to.endpoint else {
-        return;
-    };
-    let (slot, mask) = (one.slot, settings.mark_mask());
-    let name = destination_sets(table, &one.to.destinations);
+    let (slot, mask, name) = (one.slot, settings.mark_mask(), &one.destinations);
     let leave = vec![
         json!([in_set(&format!("internal_{name}")), { "return": null }]),
         json!([
@@ -246,7 +204,7 @@ fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) 
         equal(&oifname, &json!(one.link)),
         { "return": null },
     ]);
-    let guard = [vec![right_way], guard_rules(&name, mask)].concat();
+    let guard = [vec![right_way], guard_rules(name, mask)].concat();
     table.chains.insert(
         format!("leave_{slot}_{name}"),
         Chain {
@@ -263,14 +221,6 @@ fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) 
     );
 }
 
-fn closed_chain(table: &mut Table, destinations: &Destinations, settings: &Settings) {
-    let name = destination_sets(table, destinations);
-    let rules = guard_rules(&name, settings.mark_mask());
-    table
-        .chains
-        .insert(format!("closed_{name}"), Chain { hook: None, rules });
-}
-
 /// What never leaves: packets of a connection with the mark of an address (the caller lets pass those that
 /// leave as they should), and packets of new connections to the partners.
 fn guard_rules(name: &str, mask: u32) -> Vec<Value> {
@@ -283,8 +233,7 @@ fn guard_rules(name: &str, mask: u32) -> Vec<Value> {
     ]
 }
 
-fn destination_sets(table: &mut Table, destinations: &Destinations) -> String {
-    let name = fingerprint(destinations);
+fn destination_sets(table: &mut Table, destinations: &Destinations, name: &str) {
     for (kind, networks) in [
         ("internal", &destinations.internal),
         ("routes", &destinations.routes),
@@ -294,13 +243,12 @@ fn destination_sets(table: &mut Table, destinations: &Destinations) -> String {
         let set = Set::new(json!("ipv4_addr"), None, true, elements);
         table.sets.insert(format!("{kind}_{name}"), set);
     }
-    name
 }
 
 fn maps(
     table: &mut Table,
     placed: &[Placed<'_>],
-    desired: &Desired,
+    closed: &BTreeMap<Ipv4Addr, Rc<str>>,
     reverse_path: &BTreeMap<String, u32>,
     settings: &Settings,
 ) {
@@ -320,7 +268,7 @@ fn maps(
         match one.to.endpoint {
             Endpoint::Host => host.push(json!([concat(one.link, &address), address])),
             Endpoint::Pod(pod) => {
-                let (pod, name) = (pod.to_string(), fingerprint(&one.to.destinations));
+                let (pod, name) = (pod.to_string(), &one.destinations);
                 to_pod.push(json!([address, pod]));
                 as_address.push(json!([concat(one.link, &pod), address]));
                 arrived.push(json!([concat(one.link, &address), { "jump": { "target": format!("mark_{slot}") } }]));
@@ -331,8 +279,8 @@ fn maps(
             }
         }
     }
-    for (pod, destinations) in &desired.closed {
-        let target = format!("closed_{}", fingerprint(destinations));
+    for (pod, name) in closed {
+        let target = format!("closed_{name}");
         guarded.push(json!([pod.to_string(), { "jump": { "target": target } }]));
     }
     let restore = restore
@@ -357,14 +305,4 @@ fn maps(
         let set = Set::new(key.clone(), Some(value), false, elements);
         table.sets.insert(name.to_owned(), set);
     }
-}
-
-/// A short name for a choice of destinations: FNV-1a, 64 bits. (The hash of Rust can differ between two
-/// starts, and each would then replace the table of the other.)
-fn fingerprint(destinations: &Destinations) -> String {
-    let text = format!("{destinations:?}");
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
 }

@@ -14,11 +14,12 @@ use rustls::sign::CertifiedKey;
 
 use super::cert_resolver::CertResolver;
 use super::pair::validity;
-use super::webhook_config;
+use super::webhook_config::{self, Configuration, Watch};
 
 /// The interval while the certificate is not trusted: it can change, and the `caBundle` too.
 const IMPATIENT: Duration = Duration::from_secs(1);
-/// The interval while it is trusted: applying the configurations again can remove the bundles.
+/// The interval while it is trusted: it can end. Applying the configurations again can remove the bundles, so they are
+/// read each time if no watch shows changes.
 const CALM: Duration = Duration::from_secs(5);
 
 /// Whether the API server trusts the certificate that is served.
@@ -44,25 +45,19 @@ pub(super) async fn watch<N>(
     N: FnMut(Trust) + Send,
 {
     let mut last = None;
+    let mut watch = Watch::new(&client);
+    // What was read last. It is read again only when the watch shows a change, as long as that is at work.
+    let mut read = None;
     loop {
-        let trust = match (resolver.current(), webhook_config::read(&client).await) {
+        let configurations = match read.take().filter(|_| watch.is_at_work()) {
+            Some(known) => Ok(known),
+            None => webhook_config::read(&client).await,
+        };
+        let trust = match (resolver.current(), &configurations) {
             (None, _) => None,
             (Some(key), Err(_)) if has_ended(&key, UnixTime::now()) => Some(Trust::Ended),
-            (Some(_), Err(error)) => Some(Trust::Unknown(crate::telemetry::chain(&error))),
-            (Some(key), Ok(configurations)) => {
-                let now = UnixTime::now();
-                let hooks = configurations.iter().flat_map(|it| &it.hooks);
-                let untrusting = hooks.filter(|hook| {
-                    let name = hook.name.as_ref();
-                    !name.is_some_and(|name| verified(&key, &hook.bundle, name, now, &provider))
-                });
-                let untrusting: Vec<String> = untrusting.map(|hook| hook.webhook.clone()).collect();
-                Some(if untrusting.is_empty() {
-                    Trust::Trusted
-                } else {
-                    Trust::Untrusted(untrusting)
-                })
-            }
+            (Some(_), Err(error)) => Some(Trust::Unknown(crate::telemetry::chain(error))),
+            (Some(key), Ok(configurations)) => Some(trust_in(&key, configurations, &provider)),
         };
         let calm = trust == Some(Trust::Trusted);
         if matches!(trust, Some(Trust::Untrusted(_))) {
@@ -73,11 +68,33 @@ pub(super) async fn watch<N>(
             trust.into_iter().for_each(&mut notice);
         }
         let pause = interval.min(if calm { CALM } else { IMPATIENT });
-        // A certificate that was just read may be untrusted.
+        // While it is not trusted, what is published is read each time.
+        read = configurations.ok().filter(|_| calm);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
+            // A certificate that was just read may be untrusted.
             () = resolver.replaced() => {}
+            () = watch.changed() => read = None,
         }
+    }
+}
+
+fn trust_in(
+    key: &CertifiedKey,
+    configurations: &[Configuration],
+    provider: &Arc<CryptoProvider>,
+) -> Trust {
+    let now = UnixTime::now();
+    let hooks = configurations.iter().flat_map(|it| &it.hooks);
+    let untrusting = hooks.filter(|hook| {
+        let name = hook.name.as_ref();
+        !name.is_some_and(|name| verified(key, &hook.bundle, name, now, provider))
+    });
+    let untrusting: Vec<String> = untrusting.map(|hook| hook.webhook.clone()).collect();
+    if untrusting.is_empty() {
+        Trust::Trusted
+    } else {
+        Trust::Untrusted(untrusting)
     }
 }
 
@@ -166,6 +183,10 @@ mod tests {
             let hook = json!({"name": "pods.ip.wgtwo.com", "sideEffects": "None",
                 "admissionReviewVersions": ["v1"],
                 "clientConfig": {"service": service, "caBundle": bundle}});
+            if path.ends_with("webhookconfigurations") {
+                let denied = json!({"kind": "Status", "code": 403, "status": "Failure"});
+                return (403, denied);
+            }
             assert!(path.ends_with("webhookconfigurations/mooring"), "{path}");
             (
                 200,

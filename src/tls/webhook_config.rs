@@ -1,12 +1,19 @@
 //! The CAs that the API server trusts: the `caBundle` of every webhook in our two configurations.
 
+use std::fmt::Debug;
+
+use futures::stream::{self, BoxStream, Stream, StreamExt as _};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration, WebhookClientConfig,
 };
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
+use kube::core::PartialObjectMeta;
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, watcher};
+use kube::{Api, Client, Resource};
 use rustls::pki_types::{CertificateDer, ServerName};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::pair::certificates;
@@ -14,6 +21,8 @@ use crate::api::names;
 
 /// Name of both configurations (`config/webhook`).
 const CONFIGURATION: &str = "mooring";
+/// The API server ends a watch after this time. The client closes a connection that is silent for longer.
+const WATCH_SECONDS: u32 = 45;
 
 /// One of our webhooks, as its configuration describes it.
 #[derive(Clone, Debug)]
@@ -65,6 +74,57 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
         });
     }
     Ok(found)
+}
+
+/// The watches of both configurations.
+pub(super) struct Watch {
+    /// Which kind, and whether its watch is at work.
+    events: BoxStream<'static, (Kind, bool)>,
+    mutating: bool,
+    validating: bool,
+}
+
+impl Watch {
+    pub fn new(client: &Client) -> Self {
+        let mutating = watch_one(
+            Api::<PartialObjectMeta<MutatingWebhookConfiguration>>::all(client.clone()),
+            Kind::Mutating,
+        );
+        let validating = watch_one(
+            Api::<PartialObjectMeta<ValidatingWebhookConfiguration>>::all(client.clone()),
+            Kind::Validating,
+        );
+        Self {
+            events: stream::select(mutating, validating).boxed(),
+            mutating: false,
+            validating: false,
+        }
+    }
+
+    /// Waits until one can have changed, or a watch was interrupted.
+    pub async fn changed(&mut self) {
+        match self.events.next().await {
+            Some((Kind::Mutating, at_work)) => self.mutating = at_work,
+            Some((Kind::Validating, at_work)) => self.validating = at_work,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Does it show each change?
+    pub const fn is_at_work(&self) -> bool {
+        self.mutating && self.validating
+    }
+}
+
+fn watch_one<K>(api: Api<K>, kind: Kind) -> impl Stream<Item = (Kind, bool)> + Send
+where
+    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+{
+    let config = watcher::Config::default()
+        .fields(&format!("metadata.name={CONFIGURATION}"))
+        .timeout(WATCH_SECONDS);
+    let events = watcher(api, config).default_backoff();
+    events.map(move |event| (kind, event.is_ok()))
 }
 
 /// Writes the bundle into each webhook of a configuration, as it was read.

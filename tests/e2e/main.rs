@@ -67,6 +67,7 @@ mod self_managed;
 mod stateful;
 mod stolen;
 mod stuck;
+mod takeover;
 mod two_leaders;
 mod two_replicas;
 mod uninstall;

@@ -31,6 +31,7 @@ async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_per
     scene.expect_event("ClaimedByOther", "second").await;
     quiet_for_a_period(scene).await;
 
+    let mark = scene.cluster().audit_since(u64::MAX).1;
     let (begin, started) = (scene.count_requests().await, Instant::now());
     let before = scene.ec2().calls().await.of(DESCRIBE);
     scene
@@ -44,6 +45,13 @@ async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_per
     assert!(costs.mutations.is_empty(), "{costs:?}");
     assert_eq!(costs.events, 0, "{costs:?}");
     assert_eq!(costs.other_describes, 0, "{costs:?}");
+    let (audit, _) = scene.cluster().audit_since(mark);
+    let read: Vec<_> = audit
+        .iter()
+        .filter(|event| event.by_mooring() && event.verb == "get")
+        .map(|event| &event.uri)
+        .collect();
+    assert!(read.is_empty(), "objects that were read: {read:?}");
     // One block, one page: once a period. A slow machine makes periods longer, never shorter.
     let most = elapsed.as_millis() / PERIOD.as_millis() + 1;
     assert!(

@@ -71,11 +71,11 @@ fn the_rights_are_those_that_are_used_and_no_others() {
             ("/nodes", &["get"]),
             (
                 "admissionregistration.k8s.io/mutatingwebhookconfigurations:mooring",
-                &["get"]
+                &["get", "list", "watch"]
             ),
             (
                 "admissionregistration.k8s.io/validatingwebhookconfigurations:mooring",
-                &["get"]
+                &["get", "list", "watch"]
             ),
             ("events.k8s.io/events", &["create", "patch"]),
         ])

@@ -38,7 +38,7 @@ pub(super) async fn remove() -> Result<(), KernelError> {
 
 /// Lets nft check, without doing it, a table that has every kind of rule.
 pub(super) async fn check(settings: &Settings) -> Result<(), KernelError> {
-    let table = crate::node::ruleset::complete(settings)
+    let table = crate::node::complete_table::complete(settings)
         .replace()
         .to_string();
     let checked = run(&["--check", "--json", "--file", "-"], &table).await;
