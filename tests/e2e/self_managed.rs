@@ -82,13 +82,17 @@ pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Moorin
     // The API server learns of the certificate by a watch of its own.
     let trial = ip_named("trial", &json!({ "address": "203.0.113.99" }));
     scene
-        .eventually("the API server trusts the certificate", A_WHILE, async || {
-            let answer = scene.would_create(&trial).await;
-            match answer.message() {
-                failed if failed.contains("failed calling webhook") => Err(failed.to_owned()),
-                _ => Ok(()),
-            }
-        })
+        .eventually(
+            "the API server trusts the certificate",
+            A_WHILE,
+            async || {
+                let answer = scene.would_create(&trial).await;
+                match answer.message() {
+                    failed if failed.contains("failed calling webhook") => Err(failed.to_owned()),
+                    _ => Ok(()),
+                }
+            },
+        )
         .await;
     mooring
 }
@@ -205,8 +209,7 @@ async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
         stop.store(true, Ordering::Relaxed);
         certificates.len() - 1
     };
-    let (renewals, ()) =
-        tokio::join!(watch, rolling::create_on(scene, &ip.name, &stop, &created));
+    let (renewals, ()) = tokio::join!(watch, rolling::create_on(scene, &ip.name, &stop, &created));
     let created = created.load(Ordering::Relaxed);
     assert!(created > 10 * renewals, "{created} pods only");
     println!(

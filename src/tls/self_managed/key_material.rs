@@ -56,7 +56,9 @@ impl KeyMaterial {
         };
         let next = self.next.iter();
         let next = next.flat_map(|next| entries([NEXT_CERTIFICATE, NEXT_KEY], next));
-        entries([CERTIFICATE, KEY], &self.pair).chain(next).collect()
+        entries([CERTIFICATE, KEY], &self.pair)
+            .chain(next)
+            .collect()
     }
 }
 

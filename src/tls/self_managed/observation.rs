@@ -126,13 +126,12 @@ impl LocalState {
         });
         let other = |serving: &Pair| *serving != found.kept.pair;
         let other = served.filter(|_| self.serving.as_ref().is_some_and(other));
-        let fits = |next: &Option<Arc<CertifiedKey>>| {
-            next.as_ref().is_some_and(|next| observation.fits(next))
-        };
+        let next = found.next.as_ref();
+        let next_fits = next.is_some_and(|key| observation.fits(key));
         Known {
             ends: found.usable.not_after.saturating_mul(1000),
             fits: observation.fits(&found.usable.key),
-            next_fits: found.next.as_ref().map(fits),
+            next_fits: found.kept.next.as_ref().map(|_| next_fits),
             published: self.published.as_ref().map(|(_, since)| *since),
             others,
             serves_other: other.is_some_and(|key| observation.is_trusted(&key)),

@@ -32,15 +32,14 @@ pub(super) struct Version {
 pub(super) struct Found {
     pub kept: KeyMaterial,
     pub usable: Usable,
-    /// The next pair, or `None` in place of one that cannot be served.
-    pub next: Option<Option<Arc<CertifiedKey>>>,
+    /// The next pair, if there is one that can be served.
+    pub next: Option<Arc<CertifiedKey>>,
 }
 
 impl Found {
     /// The certificates that are to be published, the newest first.
     pub fn certificates(&self) -> Vec<CertificateDer<'static>> {
-        let next = self.next.iter().flatten();
-        let keys = next.chain([&self.usable.key]);
+        let keys = self.next.iter().chain([&self.usable.key]);
         keys.filter_map(|key| key.cert.first().cloned()).collect()
     }
 }
@@ -78,10 +77,9 @@ fn usable(
     let kept = KeyMaterial::read(data)?;
     let usable = kept.pair.check(Path::new(name), provider);
     let usable = usable.map_err(|error| Unusable::Pair(Box::new(error)))?;
-    let next = kept.next.as_ref().map(|next| {
-        let usable = next.check(Path::new(name), provider).ok()?;
-        Some(usable.key)
-    });
+    let next = kept.next.as_ref();
+    let next = next.and_then(|next| next.check(Path::new(name), provider).ok());
+    let next = next.map(|usable| usable.key);
     Ok(Found { kept, usable, next })
 }
 

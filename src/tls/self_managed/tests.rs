@@ -228,7 +228,10 @@ async fn a_late_replica_is_trusted_whatever_was_put_into_the_secret() {
         ("another that can be used", another(now, 7 * DAY)),
         ("one that cannot", spoiled),
         ("one that is not taken", signed_by_another()),
-        ("one with a next that cannot be used", spoiled_next(now, 7 * DAY)),
+        (
+            "one with a next that cannot be used",
+            spoiled_next(now, 7 * DAY),
+        ),
     ] {
         objects.put_secret("kubernetes.io/tls", &data);
         early.looks().await;

@@ -104,7 +104,10 @@ impl World {
                 let mut seen = seen.filter(|(since, _)| *since <= self.now - late);
                 let (since, configurations) = seen.next().unwrap();
                 let about = self.now / (5 * MINUTE);
-                if self.checked.insert((served.cert[0].to_vec(), *since, about)) {
+                if self
+                    .checked
+                    .insert((served.cert[0].to_vec(), *since, about))
+                {
                     let provider = Arc::clone(&replica.keeper.provider);
                     let observation = Observation::new(
                         configurations.clone(),
@@ -142,7 +145,10 @@ impl World {
     }
 
     fn served(&self) -> BTreeSet<Vec<u8>> {
-        let served = self.replicas.iter().map(|it| it.0.keeper.resolver.current());
+        let served = self
+            .replicas
+            .iter()
+            .map(|it| it.0.keeper.resolver.current());
         served.map(|it| it.unwrap().cert[0].to_vec()).collect()
     }
 }
