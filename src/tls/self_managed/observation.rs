@@ -13,8 +13,9 @@ use crate::tls::ca_bundle::verified;
 use crate::tls::pair::Pair;
 use crate::tls::webhook_config::{Configuration, Hook};
 
-/// The number of certificates that stay published besides those in the Secret.
-const OLD: usize = 2;
+/// How many certificates stay published besides those in the Secret, at most: more than replicas serve, and an end to
+/// what is made by two with clocks that contradict each other.
+const OLD: usize = 8;
 
 /// The webhook configurations at one moment.
 pub(super) struct Observation {

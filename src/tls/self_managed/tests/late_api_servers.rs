@@ -179,15 +179,16 @@ async fn work(seed: u64, minutes: i64, secrets: bool) {
     }
     let rotations = usize::try_from(minutes / 16).unwrap();
     assert!(served.len() > rotations, "{} only", served.len());
-    for _ in 0..20 * 12 {
+    // Left alone, all come to serve the same, and nothing else is published.
+    let mut alone = false;
+    for _ in 0..25 * 12 {
         world.look().await;
         world.expect_trusted("the end");
+        let (_, last) = world.published.last().unwrap();
+        alone |= world.served().len() == 1 && last[0].hooks[0].bundle.len() == 1;
         world.now += 5 * SECOND;
     }
-    assert_eq!(world.served().len(), 1, "all serve the same");
-    let (_, last) = world.published.last().unwrap();
-    let bundle = &last[0].hooks[0].bundle;
-    assert!(bundle.len() <= 3, "{} are published", bundle.len());
+    assert!(alone, "seed {seed}: something else stays published");
 }
 
 #[tokio::test]
