@@ -15,11 +15,11 @@ use crate::metrics::Metrics;
 use crate::telemetry::{Part, Readiness, chain, date};
 use crate::tls::{self, Lifetimes, Notice, SelfManaged, Serving, Trust};
 
-/// A new CA is published for two looks before it signs, since replicas and API servers read late.
+/// A new certificate is published for two looks before it is served, since replicas and API servers read late.
 const SETTLING: u32 = 2;
-/// The CA before stays published for twenty looks after it signed nothing any more.
+/// The one before stays published for twenty looks after it was replaced.
 const OVERLAP: u32 = 20;
-/// A certificate has to outlast that, and a CA some certificates.
+/// A certificate has to outlast that.
 const SHORTEST: u32 = 40;
 
 /// Who makes the certificate.
@@ -27,7 +27,7 @@ const SHORTEST: u32 = 40;
 pub enum Source {
     /// Another program, such as cert-manager, which writes it into --cert-dir
     Files,
-    /// Mooring, which keeps it in a Secret and its CA in the webhook configurations
+    /// Mooring, which keeps it in a Secret and publishes it in the webhook configurations
     SelfManaged,
 }
 
@@ -62,9 +62,6 @@ pub struct Args {
     /// How long a certificate lasts; it is renewed at two thirds (--tls=self-managed)
     #[arg(long, env = "MOORING_CERT_LIFETIME", default_value = "168h", value_parser = duration)]
     cert_lifetime: Duration,
-    /// How long its CA lasts; it is rotated at two thirds (--tls=self-managed)
-    #[arg(long, env = "MOORING_CA_LIFETIME", default_value = "8760h", value_parser = duration)]
-    ca_lifetime: Duration,
     /// How often the certificate is looked at: kubelet itself takes about a minute to bring a change to a mount
     #[arg(long, env = "MOORING_CERT_INTERVAL", default_value = "30s", value_parser = duration)]
     cert_interval: Duration,
@@ -73,13 +70,12 @@ pub struct Args {
 /// Times that contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "--cert-interval {interval:?} must be longer than nothing, --cert-lifetime {leaf:?} at least {SHORTEST} times as \
-     long, and --ca-lifetime {authority:?} longer still"
+    "--cert-interval {interval:?} must be longer than nothing, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
+     times as long"
 )]
 pub struct Contradiction {
     interval: Duration,
-    leaf: Duration,
-    authority: Duration,
+    lifetime: Duration,
 }
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -96,11 +92,10 @@ impl Args {
     /// Times that contradict each other.
     pub fn check(&self) -> Result<(), Contradiction> {
         let lasts = self.cert_interval.saturating_mul(SHORTEST) <= self.cert_lifetime;
-        if self.cert_interval.is_zero() || !lasts || self.cert_lifetime > self.ca_lifetime {
+        if self.cert_interval.is_zero() || !lasts {
             return Err(Contradiction {
                 interval: self.cert_interval,
-                leaf: self.cert_lifetime,
-                authority: self.ca_lifetime,
+                lifetime: self.cert_lifetime,
             });
         }
         Ok(())
@@ -146,8 +141,7 @@ impl Args {
                     secret: self.cert_secret.clone(),
                     interval,
                     lifetimes: Lifetimes {
-                        leaf: self.cert_lifetime,
-                        authority: self.ca_lifetime,
+                        certificate: self.cert_lifetime,
                         settling: interval * SETTLING,
                         overlap: interval * OVERLAP,
                     },

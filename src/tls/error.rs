@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use rustls::pki_types::pem;
 
-use super::names::{AUTHORITIES, AUTHORITY_KEY};
-
 /// Why a pair of files cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -109,7 +107,7 @@ pub enum Trouble {
     },
     /// A certificate cannot be made.
     #[error("making the webhook's certificate")]
-    Making(#[from] Unusable),
+    Making(#[source] rcgen::Error),
     /// No API server connects to the webhook.
     #[error(
         "there is no webhook configuration named mooring, so that the API server asks no webhook: apply config/webhook"
@@ -129,28 +127,13 @@ impl Trouble {
     }
 }
 
-/// Why a certificate cannot be made, or what the Secret holds cannot be used.
+/// Why what the Secret holds cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// An entry is not there.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// An entry is not PEM.
-    #[error("reading its {0}")]
-    Pem(&'static str, #[source] NotPem),
-    /// The CA's key is none. What the reader says of it may quote it.
-    #[error("its {AUTHORITY_KEY} is no private key that can be used")]
-    Key,
-    /// The CA's key is that of another.
-    #[error("its {AUTHORITY_KEY} is not the key of the first certificate in its {AUTHORITIES}")]
-    Stranger,
     /// Certificate and key cannot be served.
     #[error("its certificate and key cannot be served")]
     Pair(#[source] Box<Error>),
-    /// A certificate is none.
-    #[error("reading its {0}")]
-    Certificate(&'static str, #[source] x509_parser::error::X509Error),
-    /// rcgen does not make it.
-    #[error("making a certificate")]
-    Making(#[from] rcgen::Error),
 }

@@ -4,7 +4,7 @@
 pub const CERTIFICATE: &str = "tls.crt";
 /// Name of the private key's file, as PEM.
 pub const KEY: &str = "tls.key";
-/// The CAs' certificates as PEM, the newest first.
-pub(super) const AUTHORITIES: &str = "ca.crt";
-/// The newest CA's private key as PEM.
-pub(super) const AUTHORITY_KEY: &str = "ca.key";
+/// The certificate that comes after it, as PEM.
+pub(super) const NEXT_CERTIFICATE: &str = "next.crt";
+/// Its private key, as PEM.
+pub(super) const NEXT_KEY: &str = "next.key";

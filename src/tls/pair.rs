@@ -25,8 +25,6 @@ pub(super) struct Pair {
 /// A pair that can be served.
 pub(super) struct Usable {
     pub key: Arc<CertifiedKey>,
-    /// Seconds since 1970.
-    pub not_before: i64,
     /// When the leaf ends, in seconds since 1970.
     pub not_after: i64,
 }
@@ -68,10 +66,7 @@ impl Pair {
             .first()
             .ok_or(NotPem::from(pem::Error::NoItemsFound))
             .map_err(pem("certificate", CERTIFICATE))?;
-        let Validity {
-            not_before,
-            not_after,
-        } = validity(leaf).map_err(|source| Error::Certificate {
+        let Validity { not_after, .. } = validity(leaf).map_err(|source| Error::Certificate {
             path: directory.join(CERTIFICATE),
             source,
         })?;
@@ -82,7 +77,6 @@ impl Pair {
         })?;
         Ok(Usable {
             key: Arc::new(key),
-            not_before,
             not_after,
         })
     }
@@ -107,12 +101,7 @@ pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<Validity, X50
     })
 }
 
-/// A certificate's `SubjectPublicKeyInfo` (RFC 5280, section 4.1), as DER.
-pub(super) fn public_key<'a>(certificate: &'a CertificateDer<'_>) -> Result<&'a [u8], X509Error> {
-    Ok(parsed(certificate)?.tbs_certificate.subject_pki.raw)
-}
-
-/// Its common names, of which there is one as a rule (RFC 5280, section 4.1.2.6).
+/// A certificate's common names, of which there is one as a rule (RFC 5280, section 4.1.2.6).
 pub(super) fn common_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, X509Error> {
     let certificate = parsed(certificate)?;
     let names = certificate.subject().iter_common_name();

@@ -1,4 +1,4 @@
-//! The CAs that the API server trusts: the `caBundle` of every webhook in our two configurations.
+//! The certificates that the API server trusts: the `caBundle` of every webhook in our two configurations.
 
 use std::fmt::Debug;
 
@@ -32,7 +32,7 @@ pub(super) struct Hook {
     index: usize,
     /// The name that the API server connects to, and that the certificate must be valid for.
     pub name: Option<ServerName<'static>>,
-    /// The CAs that it trusts; a bundle that cannot be read has none.
+    /// The certificates that it trusts; a bundle that cannot be read has none.
     pub bundle: Vec<CertificateDer<'static>>,
 }
 

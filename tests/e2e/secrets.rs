@@ -35,14 +35,12 @@ async fn secrets(scene: &Scene) -> Vec<String> {
     assert!(!secrets.is_empty());
     secrets.push(AWS_SECRET.to_owned());
     let kept = kept(scene).await;
-    for key in ["tls.key", "ca.key"] {
-        let pem = String::from_utf8(kept[key].clone()).unwrap();
-        let lines = pem.lines().filter(|line| !line.starts_with("-----"));
-        secrets.extend(lines.map(str::to_owned));
-        let whole = k8s_openapi::ByteString(kept[key].clone());
-        let whole = serde_json::to_value(whole).unwrap();
-        secrets.push(whole.as_str().unwrap().to_owned());
-    }
+    let pem = String::from_utf8(kept["tls.key"].clone()).unwrap();
+    let lines = pem.lines().filter(|line| !line.starts_with("-----"));
+    secrets.extend(lines.map(str::to_owned));
+    let whole = k8s_openapi::ByteString(kept["tls.key"].clone());
+    let whole = serde_json::to_value(whole).unwrap();
+    secrets.push(whole.as_str().unwrap().to_owned());
     secrets.push("PRIVATE KEY".to_owned());
     secrets.retain(|secret| secret.len() > 8);
     secrets
@@ -71,7 +69,7 @@ async fn nobody_is_told_a_secret(scene: &Scene) {
         .expect_attached_within(&ip, "web", Duration::from_mins(1))
         .await;
     let before = secrets(scene).await;
-    let spoiled = json!({"data": {"ca.key": "bm9uc2Vuc2U="}});
+    let spoiled = json!({"data": {"tls.key": "bm9uc2Vuc2U="}});
     scene
         .kubectl(&format!(
             "-n mooring-system patch secret mooring-webhook-certificate --type=merge -p {}",

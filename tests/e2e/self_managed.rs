@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use mooring_cluster::{Mooring, MooringOptions};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
 use crate::certificates::{dial, kustomized, served};
@@ -19,7 +21,7 @@ use crate::rolling;
 
 scenes![
     alone replicas_that_start_together_agree_on_one_certificate,
-    apart no_admission_fails_while_the_certificate_and_its_authority_are_renewed,
+    apart no_admission_fails_while_the_certificate_is_renewed,
     alone a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused,
 ];
 
@@ -77,16 +79,20 @@ pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Moorin
     let mooring = scene.mooring_with(options).await;
     register(scene, &mooring).await;
     mooring.wait_until_ready(A_WHILE).await;
-    // The API server learns of the CA by a watch of its own.
+    // The API server learns of the certificate by a watch of its own.
     let trial = ip_named("trial", &json!({ "address": "203.0.113.99" }));
     scene
-        .eventually("the API server trusts the CA", A_WHILE, async || {
-            let answer = scene.would_create(&trial).await;
-            match answer.message() {
-                failed if failed.contains("failed calling webhook") => Err(failed.to_owned()),
-                _ => Ok(()),
-            }
-        })
+        .eventually(
+            "the API server trusts the certificate",
+            A_WHILE,
+            async || {
+                let answer = scene.would_create(&trial).await;
+                match answer.message() {
+                    failed if failed.contains("failed calling webhook") => Err(failed.to_owned()),
+                    _ => Ok(()),
+                }
+            },
+        )
         .await;
     mooring
 }
@@ -108,13 +114,12 @@ pub async fn kept(scene: &Scene) -> BTreeMap<String, Vec<u8>> {
     scene.eventually("there is a Secret", A_WHILE, read).await
 }
 
-/// The replica serves what the Secret holds, and who believes its CA takes it.
+/// The replica serves what the Secret holds, and who believes just that takes it.
 async fn expect_served(scene: &Scene, mooring: &Mooring) {
     scene
         .eventually("what is kept is served", A_WHILE, async || {
             let kept = kept(scene).await;
-            let newest = first_of(&kept["ca.crt"]);
-            let found = served(mooring, newest.as_bytes()).await?;
+            let found = served(mooring, &kept["tls.crt"]).await?;
             let text = pem_body(&kept["tls.crt"]);
             let served = serde_json::to_value(k8s_openapi::ByteString(found.to_vec())).unwrap();
             if served == text {
@@ -124,13 +129,6 @@ async fn expect_served(scene: &Scene, mooring: &Mooring) {
             }
         })
         .await;
-}
-
-/// The first certificate of a bundle.
-fn first_of(bundle: &[u8]) -> String {
-    let end = "-----END CERTIFICATE-----";
-    let text = String::from_utf8_lossy(bundle).into_owned();
-    format!("{}{end}\n", text.split(end).next().unwrap_or_default())
 }
 
 fn pem_body(pem: &[u8]) -> String {
@@ -179,11 +177,11 @@ fn renewals() -> usize {
 }
 
 /// Two replicas behind their Service: one renews, and the other reads it when it looks.
-async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(scene: &Scene) {
+async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     allow(scene).await;
     let at = |number| MooringOptions {
         webhook: Some(SocketAddr::from((rolling::address(number), 8443))),
-        ..lasting(&["--cert-lifetime=12s", "--ca-lifetime=30s"])
+        ..lasting(&["--cert-lifetime=12s"])
     };
     let replicas = [
         scene.mooring_with(at(1)).await,
@@ -199,27 +197,23 @@ async fn no_admission_fails_while_the_certificate_and_its_authority_are_renewed(
     let (stop, created) = (AtomicBool::new(false), AtomicUsize::new(0));
     let begin = Instant::now();
     let watch = async {
-        let (mut leaves, mut authorities) = (BTreeSet::new(), BTreeSet::new());
-        // Two CAs are made in the time of five certificates.
-        while leaves.len() <= renewals() || authorities.len() < 3 {
+        let mut certificates = BTreeSet::new();
+        while certificates.len() <= renewals() {
             let kept = kept(scene).await;
-            leaves.insert(kept["tls.crt"].clone());
-            authorities.insert(first_of(&kept["ca.crt"]));
+            certificates.insert(kept["tls.crt"].clone());
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         for replica in &replicas {
             expect_served(scene, replica).await;
         }
         stop.store(true, Ordering::Relaxed);
-        (leaves.len() - 1, authorities.len() - 1)
+        certificates.len() - 1
     };
-    let ((leaves, authorities), ()) =
-        tokio::join!(watch, rolling::create_on(scene, &ip.name, &stop, &created));
+    let (renewals, ()) = tokio::join!(watch, rolling::create_on(scene, &ip.name, &stop, &created));
     let created = created.load(Ordering::Relaxed);
-    assert!(created > 10 * leaves, "{created} pods only");
+    assert!(created > 10 * renewals, "{created} pods only");
     println!(
-        "verified: {created} admissions, {} over {leaves} renewals of the certificate of two replicas and {authorities} \
-         of its CA, none failed",
+        "verified: {created} admissions, {} over {renewals} renewals of the certificate of two replicas, none failed",
         rolling::rate(created, begin)
     );
 }
@@ -232,13 +226,13 @@ async fn a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused
     let spoil = async {
         let mut after = kept(scene).await;
         let nonsense = k8s_openapi::ByteString(b"nonsense".to_vec());
-        let another = k8s_openapi::ByteString(after["tls.key"].clone());
+        let another = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        let another = k8s_openapi::ByteString(another.into_bytes());
         for (entry, bytes) in [
-            ("ca.key", &nonsense),
-            ("ca.key", &another),
-            ("ca.crt", &nonsense),
             ("tls.crt", &nonsense),
             ("tls.key", &nonsense),
+            ("tls.key", &another),
+            ("next.crt", &nonsense),
         ] {
             spoiled(scene, &json!({"data": {entry: bytes}})).await;
             after = expect_another(scene, &after).await;
@@ -265,15 +259,16 @@ async fn spoiled(scene: &Scene, patch: &Value) {
     patched.expect("a Secret can be patched");
 }
 
-/// The Secret holds another CA; what it holds.
+/// The Secret holds another certificate; what it holds.
 async fn expect_another(
     scene: &Scene,
     before: &BTreeMap<String, Vec<u8>>,
 ) -> BTreeMap<String, Vec<u8>> {
     scene
-        .eventually("there is another CA", A_WHILE, async || {
+        .eventually("there is another certificate", A_WHILE, async || {
             let kept = kept(scene).await;
-            (first_of(&kept["ca.crt"]) != first_of(&before["ca.crt"])).then_some(kept)
+            let made = CertificateDer::from_pem_slice(&kept["tls.crt"]).is_ok();
+            (made && kept["tls.crt"] != before["tls.crt"]).then_some(kept)
         })
         .await
 }

@@ -6,60 +6,45 @@ use std::time::Duration;
 /// How long things last. All follow from flags; a test has them short.
 #[derive(Clone, Copy, Debug)]
 pub struct Lifetimes {
-    /// Of the webhook's certificate.
-    pub leaf: Duration,
-    /// Of the CA that signs it.
-    pub authority: Duration,
-    /// A new CA signs nothing before it has been published for this time: an API server reads it late.
+    /// Of a certificate.
+    pub certificate: Duration,
+    /// A new certificate is not served before it has been published for this time: an API server reads it late.
     pub settling: Duration,
-    /// The previous CA stays published for this time after its last signature: a replica reads late.
+    /// The previous one stays published for this time after it was replaced: a replica reads late.
     pub overlap: Duration,
 }
 
 /// What is known of the certificate. Times are milliseconds since 1970.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
-    /// When the newest CA begins and when it ends.
-    pub authority: (i64, i64),
-    /// How many CAs are kept: more than one during a rotation.
-    pub authorities: usize,
-    /// When the leaf was made and when it ends.
-    pub leaf: (i64, i64),
-    /// The newest CA has signed it.
-    pub by_newest: bool,
-    /// It is good for every name that the API server dials.
-    pub names_fit: bool,
-    /// Every webhook's `caBundle` is what is kept, and since when this process has seen it so.
+    /// When the certificate in the Secret ends.
+    pub ends: i64,
+    /// Who trusts it takes it, for every name that the API server dials, as long as another has to settle.
+    pub fits: bool,
+    /// Whether the one after it fits likewise, if there is one.
+    pub next_fits: Option<bool>,
+    /// Since when this process has seen these pairs in the Secret, and their certificates in every `caBundle`.
     pub published: Option<i64>,
-    /// What is served meanwhile.
-    pub served: Serving,
-}
-
-/// What is served, compared with the leaf in the Secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Serving {
-    /// The same, or none that is trusted.
-    Stored,
-    /// Another, by a CA that is kept.
-    Other,
-    /// Another that is trusted, by a CA that is not in the Secret: the Secret was replaced.
-    Orphan,
+    /// Every `caBundle` has other certificates too.
+    pub others: bool,
+    /// What is served is another, and it stays trusted as long as that in the Secret has to settle.
+    pub serves_other: bool,
 }
 
 /// One thing to do; each is durable before the next is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Add the published CAs to the Secret.
-    AdoptCa,
-    /// Write the kept CAs into every `caBundle`.
+    /// Make another pair in place of those in the Secret.
+    Replace,
+    /// Make the pair that comes after that in the Secret.
+    Prepare,
+    /// Have the next pair take the place of the one before.
+    Switch,
+    /// Add the certificates in the Secret to every `caBundle`.
     Publish,
-    /// Make another CA, which signs nothing yet.
-    Rotate,
-    /// Have the newest CA sign another leaf.
-    Renew,
-    /// Remove the CAs that have signed nothing that is served.
-    PruneCa,
-    /// Serve the leaf, and look again later.
+    /// Remove all others from every `caBundle`.
+    Prune,
+    /// Serve the pair, and look again later.
     Serve,
     /// Go on serving what is served, and look again later.
     Wait,
@@ -71,39 +56,31 @@ fn millis(duration: Duration) -> i64 {
 
 /// What to do next. What was served before goes on being served until `Serve`.
 pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
-    if known.served == Serving::Orphan {
-        return Step::AdoptCa;
+    // It is not accepted, or soon will not be: waiting does not help.
+    if !known.fits {
+        return match known.next_fits {
+            Some(true) => Step::Switch,
+            _ => Step::Replace,
+        };
     }
     let Some(published) = known.published else {
         return Step::Publish;
     };
-    let third = |life: Duration| millis(life) / 3;
-    let (begins, authority_left) = (known.authority.0, known.authority.1 - now);
-    let (made, ends) = known.leaf;
-    let leaf_due = ends - now <= third(lifetimes.leaf) || !known.names_fit || !known.by_newest;
-    // A leaf ends with its CA: of one that ends sooner than this, every leaf would be due again at once. One that
-    // has yet to begin was made where a clock is wrong: here, or there.
-    let signs = begins <= now && authority_left > third(lifetimes.leaf);
-    let authority_due = begins > now || authority_left <= third(lifetimes.authority);
-    // What is served while a new CA settles has to outlast that: a leaf is renewed first, and served.
-    let outlasts = !leaf_due && known.served == Serving::Stored;
-    if authority_due && (!signs || (known.authorities == 1 && outlasts)) {
-        return Step::Rotate;
+    let settled = now - published >= millis(lifetimes.settling);
+    let due = known.ends - now <= millis(lifetimes.certificate) / 3;
+    match known.next_fits {
+        Some(true) if settled => return Step::Switch,
+        Some(false) => return Step::Prepare,
+        None if due => return Step::Prepare,
+        _ => {}
     }
-    // An expired leaf is not accepted: waiting does not help.
-    let settled =
-        known.authorities == 1 || now >= ends || now - published >= millis(lifetimes.settling);
-    if leaf_due && settled {
-        return Step::Renew;
+    if known.serves_other {
+        return if settled { Step::Serve } else { Step::Wait };
     }
-    // By this clock as well: another may have made the leaf, by one that is behind.
-    let overlapped = now - made.max(published) > millis(lifetimes.overlap);
-    if known.authorities > 1 && known.by_newest && overlapped && known.served == Serving::Stored {
-        return Step::PruneCa;
-    }
-    // The CA may have been made just now, in place of one that was lost.
-    if known.served == Serving::Other && now - published < millis(lifetimes.settling) {
-        return Step::Wait;
+    // A replica that is late still serves one of them.
+    let overlapped = now - published > millis(lifetimes.overlap);
+    if known.others && known.next_fits.is_none() && overlapped {
+        return Step::Prune;
     }
     Step::Serve
 }

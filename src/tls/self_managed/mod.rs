@@ -1,6 +1,9 @@
-//! A CA and a certificate of our own, kept in a Secret and published in our webhook configurations. Any replica
-//! does what is due, and none has to lead: each write is guarded by the version that it was decided from, so
-//! that of any number that start together one is first, and the others take what it made.
+//! A certificate of our own, kept in a Secret and published in our webhook configurations. Any replica does what is
+//! due, and none has to lead: each write is guarded by the version that it was decided from, so that of any number
+//! that start together one is first, and the others take what it made.
+//!
+//! The configurations are read before the Secret, so that nothing is removed from them that was published for a newer
+//! Secret than the one that was read.
 
 mod decide;
 mod key_material;
@@ -10,22 +13,22 @@ mod secret;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
 
 use super::cert_resolver::CertResolver;
 use super::error::{Error, Trouble};
 use super::notice::{Notice, complain};
-use super::pair::Usable;
-use super::webhook_config::{self, Configuration};
+use super::pair::Pair;
+use super::webhook_config;
 use decide::{Step, next};
-use key_material::KeyMaterial;
+use key_material::{KeyMaterial, make};
 use observation::{LocalState, Observation};
-use secret::Version;
+use secret::{Found, Version};
 
 pub use decide::Lifetimes;
 pub use options::Options;
@@ -48,7 +51,8 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     pub async fn keep(mut self) {
         let mut state = LocalState::default();
         loop {
-            let ended = self.round(&mut state).await;
+            let now = jiff::Timestamp::now().as_millisecond();
+            let ended = self.round(&mut state, now).await;
             let calm = match ended {
                 Ok(()) => {
                     state.complaint = None;
@@ -72,13 +76,14 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         }
     }
 
-    async fn round(&mut self, state: &mut LocalState) -> Result<(), Error> {
+    async fn round(&mut self, state: &mut LocalState, now: i64) -> Result<(), Error> {
         for _ in 0..STEPS {
-            let now = jiff::Timestamp::now().as_millisecond();
             let configurations = webhook_config::read(&self.client).await.map_err(|source| {
                 Trouble::kubernetes("reading the webhook configurations named mooring", source)
             })?;
-            let observation = Observation::new(configurations, Arc::clone(&self.provider), now);
+            let settling = self.options.lifetimes.settling;
+            let provider = Arc::clone(&self.provider);
+            let observation = Observation::new(configurations, provider, settling, now);
             if observation.names.is_empty() {
                 return Err(Trouble::Unasked.into());
             }
@@ -102,107 +107,92 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         Err(Trouble::Contended.into())
     }
 
-    /// Makes a CA and a leaf where there are none. The CAs that are trusted already stay so.
+    /// Makes a pair where there is none that can be used. What is published stays so.
     async fn begin(
         &self,
         version: Option<Version>,
         observation: &Observation,
     ) -> Result<bool, Error> {
-        let Lifetimes {
-            authority, leaf, ..
-        } = self.options.lifetimes;
-        let kept = KeyMaterial::new(
-            &observation.names,
-            observation.published_cas(),
-            (authority, leaf),
-            observation.now,
-        );
-        let kept = kept.map_err(Trouble::Making)?;
+        let pair = self.made(observation)?;
+        let kept = KeyMaterial { pair, next: None };
         secret::write(&self.client, &self.options, version, &kept).await?;
         Ok(false)
+    }
+
+    fn made(&self, observation: &Observation) -> Result<Pair, Trouble> {
+        let life = self.options.lifetimes.certificate;
+        make(&observation.names, life, observation.now).map_err(Trouble::Making)
     }
 
     /// One step; whether it was the last for now.
     async fn step(
         &mut self,
         version: Version,
-        (kept, usable): (KeyMaterial, Usable),
+        found: Found,
         observation: &Observation,
         state: &mut LocalState,
     ) -> Result<bool, Error> {
-        let known = state.known(observation, &kept, &usable, self.resolver.current());
-        let lifetimes = self.options.lifetimes;
-        let step = next(
-            &known.map_err(Trouble::Making)?,
-            &lifetimes,
-            observation.now,
-        );
+        let known = state.known(observation, &found, self.resolver.current());
+        let step = next(&known, &self.options.lifetimes, observation.now);
         if !matches!(step, Step::Serve | Step::Wait) {
             tracing::info!(?step, "keeping the webhook's certificate");
         }
-        let written = match step {
-            Step::Publish => {
-                self.publish(&kept.bundle(), &observation.configurations)
+        let ours = found.certificates();
+        let kept = found.kept.clone();
+        let kept = match (step, kept.next) {
+            (Step::Replace, _) => return self.begin(Some(version), observation).await,
+            (Step::Prepare, _) => KeyMaterial {
+                next: Some(self.made(observation)?),
+                pair: kept.pair,
+            },
+            (Step::Switch, next) => KeyMaterial {
+                pair: next.unwrap_or(kept.pair),
+                next: None,
+            },
+            (Step::Publish, _) => {
+                self.publish(&observation.bundle(&ours), observation)
                     .await?;
                 return Ok(false);
             }
-            Step::Serve => {
-                self.serve(kept, usable, state);
+            (Step::Prune, _) => {
+                self.publish(&ours, observation).await?;
+                return Ok(false);
+            }
+            (Step::Serve, _) => {
+                self.serve(found, state);
                 return Ok(true);
             }
-            Step::Wait => return Ok(true),
-            Step::AdoptCa => kept.with(observation.published_cas()),
-            Step::Rotate => self.rotated(&kept, observation)?,
-            Step::Renew => match self.renewed(&kept, observation) {
-                Some(renewed) => renewed,
-                // The Secret's CA was replaced by one that cannot sign for us: a new one can.
-                None => self.rotated(&kept, observation)?,
-            },
-            Step::PruneCa => kept.without_the_old(),
+            (Step::Wait, _) => return Ok(true),
         };
-        secret::write(&self.client, &self.options, Some(version), &written).await?;
+        secret::write(&self.client, &self.options, Some(version), &kept).await?;
         Ok(false)
     }
 
-    async fn publish(&self, bundle: &str, configurations: &[Configuration]) -> Result<(), Error> {
-        for configuration in configurations {
-            webhook_config::write(&self.client, configuration, bundle)
+    async fn publish(
+        &self,
+        bundle: &[CertificateDer<'static>],
+        observation: &Observation,
+    ) -> Result<(), Error> {
+        let pem = |it: &CertificateDer<'_>| pem::encode(&pem::Pem::new("CERTIFICATE", it.to_vec()));
+        let bundle: String = bundle.iter().map(pem).collect();
+        for configuration in &observation.configurations {
+            webhook_config::write(&self.client, configuration, &bundle)
                 .await
                 .or_else(|error| secret::late(error, &[409, 422]))
-                .map_err(|source| Trouble::kubernetes("publishing the webhook's CA", source))?;
+                .map_err(|source| {
+                    Trouble::kubernetes("publishing the webhook's certificate", source)
+                })?;
         }
         Ok(())
     }
 
-    fn rotated(&self, kept: &KeyMaterial, observation: &Observation) -> Result<KeyMaterial, Error> {
-        let rotated = kept.rotated(self.options.lifetimes.authority, observation.now);
-        Ok(rotated.map_err(Trouble::Making)?)
-    }
-
-    /// With another leaf, if that would be trusted.
-    fn renewed(&self, kept: &KeyMaterial, observation: &Observation) -> Option<KeyMaterial> {
-        let leaf = self.options.lifetimes.leaf;
-        let renewed = kept
-            .renewed(&observation.names, leaf, observation.now)
-            .ok()?;
-        let secret = Path::new(&self.options.secret);
-        let usable = renewed.pair.check(secret, &self.provider).ok()?;
-        observation
-            .is_by_newest(&usable.key, kept)
-            .then_some(renewed)
-    }
-
-    fn serve(&mut self, kept: KeyMaterial, usable: Usable, state: &mut LocalState) {
-        if state
-            .serving
-            .as_ref()
-            .is_none_or(|serving| serving.pair != kept.pair)
-        {
-            self.resolver.replace(usable.key);
+    fn serve(&mut self, found: Found, state: &mut LocalState) {
+        if state.serving.as_ref() != Some(&found.kept.pair) {
+            self.resolver.replace(found.usable.key);
             (self.notice)(Notice::Loaded {
-                not_after: usable.not_after,
+                not_after: found.usable.not_after,
             });
         }
-        state.serving = Some(kept);
+        state.serving = Some(found.kept.pair);
     }
 }

@@ -1,6 +1,5 @@
 //! What is known of the certificate: the objects as they were read, and what this process has observed before.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,12 +7,15 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
-use super::decide::{Known, Serving};
-use super::key_material::{KeyMaterial, OLD, SKEW};
+use super::decide::Known;
+use super::secret::Found;
 use crate::tls::ca_bundle::verified;
-use crate::tls::error::Unusable;
-use crate::tls::pair::{Usable, validity};
+use crate::tls::pair::Pair;
 use crate::tls::webhook_config::{Configuration, Hook};
+
+/// How many certificates stay published besides those in the Secret, at most: more than replicas serve, and an end to
+/// what is made by two with clocks that contradict each other.
+const OLD: usize = 8;
 
 /// The webhook configurations at one moment.
 pub(super) struct Observation {
@@ -22,6 +24,8 @@ pub(super) struct Observation {
     pub names: Vec<ServerName<'static>>,
     /// Milliseconds since 1970.
     pub now: i64,
+    /// How long a new certificate has to settle: one that ends sooner than that is taken for one that has ended.
+    settling: Duration,
     provider: Arc<CryptoProvider>,
 }
 
@@ -29,6 +33,7 @@ impl Observation {
     pub fn new(
         configurations: Vec<Configuration>,
         provider: Arc<CryptoProvider>,
+        settling: Duration,
         now: i64,
     ) -> Self {
         let hooks = configurations.iter().flat_map(|it| &it.hooks);
@@ -42,6 +47,7 @@ impl Observation {
             configurations,
             names,
             now,
+            settling,
             provider,
         }
     }
@@ -50,30 +56,24 @@ impl Observation {
         self.configurations.iter().flat_map(|it| &it.hooks)
     }
 
-    /// The CAs that are published and have not ended.
-    pub fn published_cas(&self) -> Vec<CertificateDer<'static>> {
-        let mut cas: Vec<CertificateDer<'static>> = Vec::new();
+    /// What every `caBundle` is to have: these, and what is published already, since a replica may serve it.
+    pub fn bundle(&self, ours: &[CertificateDer<'static>]) -> Vec<CertificateDer<'static>> {
+        let mut bundle = ours.to_vec();
         for certificate in self.hooks().flat_map(|hook| &hook.bundle) {
-            let lives = validity(certificate).is_ok_and(|it| it.not_after * 1000 > self.now);
-            if lives && !cas.contains(certificate) && cas.len() < OLD {
-                cas.push(certificate.clone());
+            if !bundle.contains(certificate) && bundle.len() < ours.len() + OLD {
+                bundle.push(certificate.clone());
             }
         }
-        cas
+        bundle
     }
 
-    /// Has the newest CA signed it, for any name?
-    pub fn is_by_newest(&self, key: &CertifiedKey, kept: &KeyMaterial) -> bool {
-        let newest = kept.authorities.get(..1).unwrap_or_default();
-        self.names.iter().any(|name| self.good(key, newest, name))
+    /// Whether a client that trusts it takes it for every name.
+    fn fits(&self, key: &CertifiedKey) -> bool {
+        let itself = key.cert.get(..1).unwrap_or_default();
+        self.names.iter().all(|name| self.good(key, itself, name))
     }
 
-    /// Whether it is valid for every name, for a client that trusts these CAs.
-    fn fits(&self, key: &CertifiedKey, cas: &[CertificateDer<'static>]) -> bool {
-        self.names.iter().all(|name| self.good(key, cas, name))
-    }
-
-    /// Whether the API server trusts it now.
+    /// Whether the API server trusts it.
     pub fn is_trusted(&self, key: &CertifiedKey) -> bool {
         self.hooks().all(|hook| {
             let name = hook.name.as_ref();
@@ -84,22 +84,24 @@ impl Observation {
     fn good(
         &self,
         key: &CertifiedKey,
-        cas: &[CertificateDer<'static>],
+        trusted: &[CertificateDer<'static>],
         name: &ServerName<'_>,
     ) -> bool {
         let now = Duration::from_millis(self.now.unsigned_abs());
-        let now = UnixTime::since_unix_epoch(now);
-        verified(key, cas, name, now, &self.provider)
+        [now, now.saturating_add(self.settling)]
+            .map(UnixTime::since_unix_epoch)
+            .into_iter()
+            .all(|at| verified(key, trusted, name, at, &self.provider))
     }
 }
 
 /// What this process has observed before.
 #[derive(Default)]
 pub(super) struct LocalState {
-    /// Since when the bundle is published, and which.
-    published: Option<(String, i64)>,
+    /// Since when the Secret's certificates are published, and which.
+    published: Option<(Vec<CertificateDer<'static>>, i64)>,
     /// What is served.
-    pub serving: Option<KeyMaterial>,
+    pub serving: Option<Pair>,
     /// The last error that was reported.
     pub complaint: Option<String>,
     /// What was wrong with the Secret.
@@ -110,37 +112,30 @@ impl LocalState {
     pub fn known(
         &mut self,
         observation: &Observation,
-        kept: &KeyMaterial,
-        usable: &Usable,
+        found: &Found,
         served: Option<Arc<CertifiedKey>>,
-    ) -> Result<Known, Unusable> {
-        let wanted: BTreeSet<&[u8]> = kept.authorities.iter().map(AsRef::as_ref).collect();
+    ) -> Known {
+        let ours = found.certificates();
+        let wanted = observation.bundle(&ours);
+        let others = wanted.len() > ours.len();
         let published = observation.hooks().all(|hook| {
-            let bundle: BTreeSet<&[u8]> = hook.bundle.iter().map(AsRef::as_ref).collect();
-            bundle == wanted
+            hook.bundle.len() == wanted.len() && wanted.iter().all(|it| hook.bundle.contains(it))
         });
-        let bundle = kept.bundle();
         self.published = published.then(|| match self.published.take() {
-            Some((before, since)) if before == bundle => (before, since),
-            _ => (bundle, observation.now),
+            Some((before, since)) if before == ours => (before, since),
+            _ => (ours, observation.now),
         });
-        let other = |serving: &KeyMaterial| serving.pair != kept.pair;
+        let other = |serving: &Pair| *serving != found.kept.pair;
         let other = served.filter(|_| self.serving.as_ref().is_some_and(other));
-        let served = match other {
-            Some(key) if observation.fits(&key, &kept.authorities) => Serving::Other,
-            Some(key) if observation.is_trusted(&key) => Serving::Orphan,
-            _ => Serving::Stored,
-        };
-        let newest = kept.newest()?;
-        let begins = usable.not_before.saturating_add_unsigned(SKEW.as_secs());
-        Ok(Known {
-            authority: (newest.not_before * 1000, newest.not_after * 1000),
-            authorities: kept.authorities.len(),
-            leaf: (begins * 1000, usable.not_after * 1000),
-            by_newest: observation.is_by_newest(&usable.key, kept),
-            names_fit: observation.fits(&usable.key, &kept.authorities),
+        let next = found.next.as_ref();
+        let next_fits = next.is_some_and(|key| observation.fits(key));
+        Known {
+            ends: found.usable.not_after.saturating_mul(1000),
+            fits: observation.fits(&found.usable.key),
+            next_fits: found.kept.next.as_ref().map(|_| next_fits),
             published: self.published.as_ref().map(|(_, since)| *since),
-            served,
-        })
+            others,
+            serves_other: other.is_some_and(|key| observation.is_trusted(&key)),
+        }
     }
 }

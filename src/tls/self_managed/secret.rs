@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
+use rustls::sign::CertifiedKey;
 
 use super::key_material::KeyMaterial;
 use super::options::Options;
@@ -25,8 +28,21 @@ pub(super) struct Version {
     kind: Option<String>,
 }
 
-/// A Secret's version, and what it holds.
-pub(super) type Found = (Version, Result<(KeyMaterial, Usable), Unusable>);
+/// What a Secret holds.
+pub(super) struct Found {
+    pub kept: KeyMaterial,
+    pub usable: Usable,
+    /// The next pair, if there is one that can be served.
+    pub next: Option<Arc<CertifiedKey>>,
+}
+
+impl Found {
+    /// The certificates that are to be published, the newest first.
+    pub fn certificates(&self) -> Vec<CertificateDer<'static>> {
+        let keys = self.next.iter().chain([&self.usable.key]);
+        keys.filter_map(|key| key.cert.first().cloned()).collect()
+    }
+}
 
 fn api(client: &Client, options: &Options) -> Api<Secret> {
     Api::namespaced(client.clone(), &options.namespace)
@@ -37,7 +53,7 @@ pub(super) async fn read(
     client: &Client,
     options: &Options,
     provider: &CryptoProvider,
-) -> Result<Option<Found>, Error> {
+) -> Result<Option<(Version, Result<Found, Unusable>)>, Error> {
     let name = &options.secret;
     let read = api(client, options).get_opt(name).await;
     let read =
@@ -52,16 +68,19 @@ pub(super) async fn read(
     }))
 }
 
-/// Contents that cannot be served, or signed with, are made anew: nothing else would repair them.
+/// Contents that cannot be served are made anew: nothing else would repair them.
 fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,
     provider: &CryptoProvider,
-) -> Result<(KeyMaterial, Usable), Unusable> {
+) -> Result<Found, Unusable> {
     let kept = KeyMaterial::read(data)?;
     let usable = kept.pair.check(Path::new(name), provider);
     let usable = usable.map_err(|error| Unusable::Pair(Box::new(error)))?;
-    Ok((kept, usable))
+    let next = kept.next.as_ref();
+    let next = next.and_then(|next| next.check(Path::new(name), provider).ok());
+    let next = next.map(|usable| usable.key);
+    Ok(Found { kept, usable, next })
 }
 
 /// Creates the Secret, or replaces that of this version. A replica that is late reads what the other wrote.
@@ -119,7 +138,7 @@ mod tests {
 
     use super::{Version, write};
     use crate::fake_api::api_server;
-    use crate::tls::self_managed::key_material::KeyMaterial;
+    use crate::tls::self_managed::key_material::{KeyMaterial, make};
     use crate::tls::{Lifetimes, SelfManaged};
 
     /// What was asked for in order to write, while another was faster.
@@ -137,14 +156,14 @@ mod tests {
             secret: "certificate".to_owned(),
             interval: hour,
             lifetimes: Lifetimes {
-                leaf: hour,
-                authority: hour,
+                certificate: hour,
                 settling: hour,
                 overlap: hour,
             },
         };
         let name = ServerName::try_from("localhost").unwrap();
-        let kept = KeyMaterial::new(&[name], Vec::new(), (hour, hour), 0).unwrap();
+        let pair = make(&[name], hour, 0).unwrap();
+        let kept = KeyMaterial { pair, next: None };
         let version = version.map(|version| Version {
             resource: Some(version.to_owned()),
             kind: Some("Opaque".to_owned()),

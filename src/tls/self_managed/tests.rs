@@ -1,16 +1,18 @@
 //! Replicas with one Secret and one pair of webhook configurations, in any state.
 
+mod late_api_servers;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::Method;
 use k8s_openapi::ByteString;
-use rcgen::{CertificateParams, GeneralSubtree, Issuer, KeyPair, NameConstraints};
+use rcgen::{CertificateParams, Issuer, KeyPair};
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 
-use super::key_material::KeyMaterial;
+use super::key_material::{KeyMaterial, make};
 use super::observation::{LocalState, Observation};
 use super::{Keeper, Lifetimes, Options, webhook_config};
 use crate::fake_api::api_server;
@@ -39,7 +41,7 @@ fn status(code: u16) -> (u16, Value) {
 }
 
 impl Objects {
-    /// Both configurations, without a CA.
+    /// Both configurations, without a bundle.
     fn new() -> Self {
         let objects = Self::default();
         let service = json!({"name": "mooring-webhook", "namespace": "mooring-system"});
@@ -116,8 +118,7 @@ impl Objects {
             secret: "certificate".to_owned(),
             interval: Duration::from_secs(30),
             lifetimes: Lifetimes {
-                leaf: 7 * DAY,
-                authority: 365 * DAY,
+                certificate: 7 * DAY,
                 settling: Duration::ZERO,
                 overlap: DAY,
             },
@@ -144,14 +145,16 @@ struct Replica {
 impl Replica {
     /// It looks, and does what is due.
     async fn looks(&mut self) {
-        self.keeper.round(&mut self.state).await.unwrap();
+        let now = jiff::Timestamp::now().as_millisecond();
+        self.keeper.round(&mut self.state, now).await.unwrap();
     }
 
     /// What it serves would be taken by the API server, as things are.
     async fn expect_trusted(&self, when: &str) {
         let configurations = webhook_config::read(&self.keeper.client).await.unwrap();
         let now = jiff::Timestamp::now().as_millisecond();
-        let observation = Observation::new(configurations, Arc::clone(&self.keeper.provider), now);
+        let provider = Arc::clone(&self.keeper.provider);
+        let observation = Observation::new(configurations, provider, Duration::ZERO, now);
         let served = self.keeper.resolver.current().unwrap();
         assert!(observation.is_trusted(&served), "{when}");
     }
@@ -162,36 +165,35 @@ fn name() -> ServerName<'static> {
 }
 
 /// What another Mooring has made.
-fn another() -> BTreeMap<String, ByteString> {
-    let now = jiff::Timestamp::now().as_millisecond();
-    let life = (365 * DAY, 7 * DAY);
-    KeyMaterial::new(&[name()], Vec::new(), life, now)
-        .unwrap()
-        .data()
+fn another(now: i64, life: Duration) -> BTreeMap<String, ByteString> {
+    let pair = make(&[name()], life, now).unwrap();
+    KeyMaterial { pair, next: None }.data()
 }
 
-/// A CA that may not sign for Services, and a leaf by it that no client accepts.
-fn constrained() -> BTreeMap<String, ByteString> {
+/// A certificate by a CA, which who trusts only the certificate does not accept.
+fn signed_by_another() -> BTreeMap<String, ByteString> {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    params.name_constraints = Some(NameConstraints {
-        permitted_subtrees: Vec::new(),
-        excluded_subtrees: vec![GeneralSubtree::DnsName("svc".to_owned())],
-    });
-    let authority = params.self_signed(&key).unwrap();
+    params
+        .distinguished_name
+        .push(rcgen::DnType::CommonName, "a CA");
     let issuer = Issuer::from_params(&params, &key);
     let leaf_key = KeyPair::generate().unwrap();
     let leaf = CertificateParams::new([NAME.to_owned()]).unwrap();
     let leaf = leaf.signed_by(&leaf_key, &issuer).unwrap();
     [
-        ("ca.crt", authority.pem()),
-        ("ca.key", key.serialize_pem()),
         ("tls.crt", leaf.pem()),
         ("tls.key", leaf_key.serialize_pem()),
     ]
     .map(|(name, text)| (name.to_owned(), ByteString(text.into_bytes())))
     .into()
+}
+
+/// One that can be used, and after it something that cannot.
+fn spoiled_next(now: i64, life: Duration) -> BTreeMap<String, ByteString> {
+    let next = ("next.crt".to_owned(), ByteString(b"nonsense".to_vec()));
+    another(now, life).into_iter().chain([next]).collect()
 }
 
 #[tokio::test]
@@ -206,14 +208,12 @@ async fn a_secret_of_whatever_type_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_ca_that_signs_nothing_that_is_taken_is_replaced_by_one_of_our_own() {
+async fn a_certificate_that_is_not_taken_is_replaced_by_one_of_our_own() {
     let objects = Objects::new();
-    objects.put_secret("kubernetes.io/tls", &constrained());
+    objects.put_secret("kubernetes.io/tls", &signed_by_another());
     let mut replica = objects.replica();
     replica.looks().await;
-    replica
-        .expect_trusted("the CA may not sign for Services")
-        .await;
+    replica.expect_trusted("it is signed by a CA").await;
 }
 
 #[tokio::test]
@@ -222,11 +222,16 @@ async fn a_late_replica_is_trusted_whatever_was_put_into_the_secret() {
     let (mut early, mut late) = (objects.replica(), objects.replica());
     early.looks().await;
     late.looks().await;
+    let now = jiff::Timestamp::now().as_millisecond();
     let spoiled = BTreeMap::from([("tls.crt".to_owned(), ByteString(b"nonsense".to_vec()))]);
     for (what, data) in [
-        ("another that can be used", another()),
+        ("another that can be used", another(now, 7 * DAY)),
         ("one that cannot", spoiled),
-        ("a CA that may not sign", constrained()),
+        ("one that is not taken", signed_by_another()),
+        (
+            "one with a next that cannot be used",
+            spoiled_next(now, 7 * DAY),
+        ),
     ] {
         objects.put_secret("kubernetes.io/tls", &data);
         early.looks().await;
