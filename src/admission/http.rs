@@ -73,10 +73,11 @@ pub(super) fn router_within<S: ClusterReader>(
         .layer(from_fn_with_state(time, in_time))
 }
 
-/// A request is answered once its body is complete and it has a turn; until then its connection counts as idle.
+/// A request is answered once its body is complete and it has a turn. Until its body is complete, its connection counts
+/// as idle.
 async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let (body, _permits) = match limits.receive(body).await {
+    let received = match limits.receive(body).await {
         Ok(received) => received,
         Err(refused) => return refused.into_response(),
     };
@@ -84,6 +85,10 @@ async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -
         .extensions
         .get::<Arc<Following>>()
         .map(Following::begin);
+    let (body, _permits) = match limits.admit(received) {
+        Ok(admitted) => admitted,
+        Err(refused) => return refused.into_response(),
+    };
     next.run(HttpRequest::from_parts(parts, Body::from(body)))
         .await
 }

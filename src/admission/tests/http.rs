@@ -334,7 +334,7 @@ impl ClusterReader for Endless {
     }
 }
 
-fn within(source: impl ClusterReader, limits: Limits) -> axum::Router {
+pub fn within(source: impl ClusterReader, limits: Limits) -> axum::Router {
     let webhook = Webhook {
         source,
         settings: Settings::default(),
