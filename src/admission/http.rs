@@ -18,7 +18,7 @@ use mooring_plan::admission::usage::TrustedControllers;
 use super::authorize::authorize;
 use super::evaluate::evaluate;
 use super::load_shed::{BODY, Limits};
-use super::pod::{asks_for, bound_to, mutate_pod, validate_pod};
+use super::pod::{asks_for, bound_to, given_uid, mutate_pod, validate_pod};
 use super::review::{Reviewed, answer, fault, read, uid_of};
 use super::server::Following;
 use super::{Change, ClusterReader, Dependencies, Request, Settings, Snapshot, Verdict};
@@ -169,6 +169,18 @@ fn pod_dependencies(request: &Request<Pod>) -> Dependencies {
     }
 }
 
+/// As [`pod_dependencies`], of a pod that the mutating review has seen.
+fn mutated_pod_dependencies(request: &Request<Pod>) -> Dependencies {
+    let given = match &request.change {
+        Change::Create(pod) if asks_for(pod).is_some() => given_uid(pod),
+        _ => None,
+    };
+    Dependencies {
+        given: given.map(ToOwned::to_owned),
+        ..pod_dependencies(request)
+    }
+}
+
 async fn mutating_pod<S: ClusterReader>(
     State(webhook): State<Webhook<S>>,
     body: Bytes,
@@ -196,7 +208,7 @@ async fn validating_pod<S: ClusterReader>(
     };
     Kind {
         name: "validate-pod",
-        dependencies: pod_dependencies,
+        dependencies: mutated_pod_dependencies,
         rule,
     }
     .respond(&webhook, &body)
