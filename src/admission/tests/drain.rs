@@ -71,6 +71,12 @@ async fn a_request_that_has_begun_to_arrive_at_the_close_is_answered() {
         let end = End::default();
         // One byte at a time is on its way: of what was written, the server has read all but the last byte.
         let mut connection = connected(granting(), end.clone(), 1);
+        connection
+            .client
+            .write_all(request.as_bytes())
+            .await
+            .unwrap();
+        assert!(!is_last(&one_answer(&mut connection.client).await));
         let (begun, rest) = request.split_at(cut);
         connection.client.write_all(begun.as_bytes()).await.unwrap();
         end.close.cancel();
