@@ -37,6 +37,9 @@ pub struct Dependencies {
     /// The `IP` that this annotation means is read as it is now: a pod must not be given the UID of
     /// one that has been deleted and created again since.
     pub annotation: Option<String>,
+    /// The UID that the mutating review gave the pod, from such a read: an `IP` that the cache shows with this UID is not
+    /// read a second time.
+    pub given: Option<String>,
     /// The Node that a pod is bound to beforehand.
     pub node: Option<String>,
     /// The address whose `IPAddress` object says whose it is.

@@ -18,7 +18,7 @@ use mooring_plan::admission::usage::TrustedControllers;
 use super::authorize::authorize;
 use super::evaluate::evaluate;
 use super::load_shed::{BODY, Limits};
-use super::pod::{asks_for, bound_to, mutate_pod, validate_pod};
+use super::pod::{asks_for, bound_to, given_uid, mutate_pod, validate_pod};
 use super::review::{Reviewed, answer, fault, read, uid_of};
 use super::server::Following;
 use super::{Change, ClusterReader, Dependencies, Request, Settings, Snapshot, Verdict};
@@ -73,10 +73,11 @@ pub(super) fn router_within<S: ClusterReader>(
         .layer(from_fn_with_state(time, in_time))
 }
 
-/// A request is answered once its body is complete and it has a turn; until then its connection counts as idle.
+/// A request is answered once its body is complete and it has a turn. Until its body is complete, its connection counts
+/// as idle.
 async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let (body, _permits) = match limits.receive(body).await {
+    let received = match limits.receive(body).await {
         Ok(received) => received,
         Err(refused) => return refused.into_response(),
     };
@@ -84,6 +85,10 @@ async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -
         .extensions
         .get::<Arc<Following>>()
         .map(Following::begin);
+    let (body, _permits) = match limits.admit(received) {
+        Ok(admitted) => admitted,
+        Err(refused) => return refused.into_response(),
+    };
     next.run(HttpRequest::from_parts(parts, Body::from(body)))
         .await
 }
@@ -164,6 +169,18 @@ fn pod_dependencies(request: &Request<Pod>) -> Dependencies {
     }
 }
 
+/// As [`pod_dependencies`], of a pod that the mutating review has seen.
+fn mutated_pod_dependencies(request: &Request<Pod>) -> Dependencies {
+    let given = match &request.change {
+        Change::Create(pod) if asks_for(pod).is_some() => given_uid(pod),
+        _ => None,
+    };
+    Dependencies {
+        given: given.map(ToOwned::to_owned),
+        ..pod_dependencies(request)
+    }
+}
+
 async fn mutating_pod<S: ClusterReader>(
     State(webhook): State<Webhook<S>>,
     body: Bytes,
@@ -191,7 +208,7 @@ async fn validating_pod<S: ClusterReader>(
     };
     Kind {
         name: "validate-pod",
-        dependencies: pod_dependencies,
+        dependencies: mutated_pod_dependencies,
         rule,
     }
     .respond(&webhook, &body)

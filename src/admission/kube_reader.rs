@@ -232,7 +232,8 @@ impl ClusterReader for KubeReader {
         let meant = dependencies
             .annotation
             .as_deref()
-            .and_then(|annotation| snapshot.ip_meant(annotation));
+            .and_then(|annotation| snapshot.ip_meant(annotation))
+            .filter(|ip| dependencies.given.is_none() || dependencies.given != ip.metadata.uid);
         let meant = meant.map(kube::ResourceExt::name_any);
         let ip_now = async {
             match &meant {

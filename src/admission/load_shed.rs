@@ -36,6 +36,13 @@ pub(super) struct Permits {
     _values: OwnedSemaphorePermit,
 }
 
+/// A body, and its part of the limit of bytes.
+#[derive(Debug)]
+pub(super) struct Received {
+    body: Vec<u8>,
+    bytes: Option<OwnedSemaphorePermit>,
+}
+
 /// Why a review is not answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refused {
@@ -81,8 +88,8 @@ impl Limits {
         }
     }
 
-    /// Reads a body to its end, and only then gives it a turn: an incomplete body takes none.
-    pub async fn receive(&self, mut body: Body) -> Result<(Bytes, Permits), Refused> {
+    /// Reads a body to its end.
+    pub async fn receive(&self, mut body: Body) -> Result<Received, Refused> {
         let mut whole = Vec::new();
         let mut bytes: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
@@ -101,12 +108,18 @@ impl Limits {
             }
             whole.extend_from_slice(data);
         }
+        Ok(Received { body: whole, bytes })
+    }
+
+    /// Gives a body a turn: an incomplete one takes none.
+    pub fn admit(&self, received: Received) -> Result<(Bytes, Permits), Refused> {
+        let Received { body, bytes } = received;
         let permits = Permits {
             _turn: some_of(&self.turns, 1)?,
             _bytes: bytes,
-            _values: some_of(&self.values, values(&whole).min(VALUES))?,
+            _values: some_of(&self.values, values(&body).min(VALUES))?,
         };
-        Ok((whole.into(), permits))
+        Ok((body.into(), permits))
     }
 }
 

@@ -29,7 +29,7 @@ pub use cluster_reader::{ClusterReader, Dependencies, Right, Rights, Unreadable}
 pub use http::{PATHS, Webhook, router};
 pub use kube_reader::KubeReader;
 pub use request::{Change, Request};
-pub use server::{ConnectionLimit, serve};
+pub use server::{ConnectionLimit, End, serve};
 pub use snapshot::{NodeSeen, Snapshot};
 pub use verdict::{Allowed, Verdict};
 

@@ -210,8 +210,11 @@ async fn webhook(
         metrics: metrics.clone(),
     });
     let listener = listen(args.webhook_addr, "the webhook").await?;
-    let stop = supervisor.stop(Stage::Serving);
-    let server = admission::serve(listener, certificate.config, router, stop);
+    let end = admission::End {
+        drain: supervisor.stop(Stage::Deciding),
+        close: supervisor.stop(Stage::Serving),
+    };
+    let server = admission::serve(listener, certificate.config, router, end);
     supervisor.spawn(Stage::Serving, "the webhook", server);
     readiness.set(Part::Webhook, true);
     Ok(())

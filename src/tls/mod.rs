@@ -79,7 +79,7 @@ impl Serving {
         // A resumed session would not show the client's certificate again: it would be trusted after it has expired.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        // API servers speak HTTP/1.1 to webhooks.
+        // The server speaks no HTTP/2: see `admission/server`.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             config: Arc::new(config),

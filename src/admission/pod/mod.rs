@@ -50,6 +50,12 @@ pub fn asks_for(pod: &Pod) -> Option<&str> {
     annotation(pod, names::IP_ANNOTATION)
 }
 
+/// The UID of the `IP` that the pod was given.
+#[must_use]
+pub fn given_uid(pod: &Pod) -> Option<&str> {
+    annotation(pod, names::IP_UID_ANNOTATION)
+}
+
 /// The Node that the pod was bound to when it was created.
 #[must_use]
 pub fn bound_to(pod: &Pod) -> Option<&str> {

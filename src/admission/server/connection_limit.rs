@@ -1,6 +1,7 @@
 //! The limit of open connections. At the limit a new connection closes an idle one: of the client address that has the
 //! most idle connections, the one that has been idle for the longest time. So a client that opens many connections
-//! and sends nothing does not keep other clients out.
+//! and sends nothing does not keep other clients out. The API server uses first what it used last, so that the connection
+//! which is idle the longest is the one that it misses least.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
-//! Timeouts of a connection: for the rest of a request's head after its first byte, and for taking an answer.
+//! Timeouts of a connection: for the rest of a request after its first byte, and for taking an answer.
 //!
 //! hyper has one limit for the wait for a request and the reading of its head. The wait has to be longer than the API
-//! server keeps an idle connection, and the reading short.
+//! server keeps an idle connection, and the reading short. A connection has one request at a time, and each is timed anew.
 
 use std::io;
 use std::pin::Pin;
@@ -19,8 +19,8 @@ use tokio::time::{Sleep, sleep};
 enum Stage {
     /// There is no request.
     Quiet,
-    /// Its head is being read.
-    Head,
+    /// It is being read.
+    Arriving,
     /// It is being answered.
     Answered,
 }
@@ -36,7 +36,12 @@ impl Progress {
         Arc::new(Self(AtomicU8::new(Stage::Quiet as u8)))
     }
 
-    /// A head was read.
+    /// A head was read. Its bytes can have come with those of the request before.
+    pub fn arriving(&self) {
+        self.set(Stage::Arriving);
+    }
+
+    /// The whole request was read.
     pub fn asked(&self) {
         self.set(Stage::Answered);
     }
@@ -44,6 +49,14 @@ impl Progress {
     /// The answer is known.
     pub fn answered(&self) {
         self.set(Stage::Quiet);
+    }
+
+    pub fn is_arriving(&self) -> bool {
+        self.is(Stage::Arriving)
+    }
+
+    pub fn is_quiet(&self) -> bool {
+        self.is(Stage::Quiet)
     }
 
     fn set(&self, stage: Stage) {
@@ -100,9 +113,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
         let polled = Pin::new(&mut this.stream).poll_read(cx, buf);
         if buf.filled().len() > before && this.progress.is(Stage::Quiet) {
             this.reading = None;
-            this.progress.set(Stage::Head);
+            this.progress.set(Stage::Arriving);
         }
-        if this.progress.is(Stage::Head) {
+        if this.progress.is(Stage::Arriving) {
             // Also if a byte has come: one a second is no head.
             in_time(&mut this.reading, this.limit, cx)?;
         } else {

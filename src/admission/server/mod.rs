@@ -1,21 +1,28 @@
 //! HTTPS for the webhook, with limits for clients: a number of connections, and a time for each part of a request.
+//!
+//! A connection is kept for further requests. It is HTTP/1.1 only: the API server speaks nothing else to a webhook behind
+//! a Service (kubernetes/kubernetes#75791), since HTTP/2 would send all reviews to one replica. HTTP/2 would need limits
+//! of its own (streams, resets, headers, flow control), for no user.
 
 mod connection;
 mod connection_limit;
+mod following;
 mod io_timeout;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper_util::server::graceful::GracefulShutdown;
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use connection::Connections;
-pub(in crate::admission) use connection::Following;
+#[cfg(test)]
+pub(in crate::admission) use connection::{AGE, IDLE, IDLE_AT_CLIENT, answer_all};
 pub use connection_limit::ConnectionLimit;
+pub(in crate::admission) use following::Following;
 
 /// Connections at a time. Each costs some 40 KiB, and one of the 1024 file descriptors that a container may have;
 /// an API server keeps a few dozen.
@@ -25,7 +32,26 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// Before accepting is tried again after it failed, most likely for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers until told to stop, then finishes what was asked before.
+/// The end of the server, in two steps.
+///
+/// The API server does not repeat a review that it sent over a connection which is being closed, and the pod is refused.
+/// So connections are closed by answers first, while the API server learns that this replica goes. At the close only
+/// those are left that were not used since.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// Each answer closes its connection. New connections are still accepted.
+    pub drain: CancellationToken,
+    /// The listener closes, then each connection without a request.
+    pub close: CancellationToken,
+}
+
+impl End {
+    fn has_begun(&self) -> bool {
+        self.drain.is_cancelled() || self.close.is_cancelled()
+    }
+}
+
+/// Answers until told to close, then finishes what was asked before.
 ///
 /// # Errors
 /// None while the listener lives: a connection that cannot be accepted is logged and passed over.
@@ -33,9 +59,9 @@ pub async fn serve(
     listener: TcpListener,
     tls: Arc<ServerConfig>,
     router: Router,
-    stop: CancellationToken,
+    end: End,
 ) -> Result<(), std::io::Error> {
-    serve_at_most(CONNECTIONS, listener, tls, router, stop).await
+    serve_at_most(CONNECTIONS, listener, tls, router, end).await
 }
 
 /// As [`serve`], with this number of connections at a time.
@@ -44,14 +70,21 @@ pub(super) async fn serve_at_most(
     listener: TcpListener,
     tls: Arc<ServerConfig>,
     router: Router,
-    stop: CancellationToken,
+    end: End,
 ) -> Result<(), std::io::Error> {
     let limit = Arc::new(ConnectionLimit::new(connections));
-    let connections = Connections::new(tls, router);
-    let open = GracefulShutdown::new();
+    // Connections close after the listener: a client whose connection was closed opens another at once.
+    let unheard = CancellationToken::new();
+    let of_connections = End {
+        drain: end.drain,
+        close: unheard.clone(),
+    };
+    let connections = Connections::new(tls, router, of_connections);
+    // Each connection has a sender: without one, all have ended.
+    let (open, mut all_ended) = mpsc::channel::<()>(1);
     loop {
         let accepted = tokio::select! {
-            () = stop.cancelled() => break,
+            () = end.close.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -61,8 +94,11 @@ pub(super) async fn serve_at_most(
                     continue;
                 };
                 // In a task of its own: a slow handshake does not delay other clients.
-                let connections = connections.clone();
-                tokio::spawn(connections.serve(stream, slot, open.watcher()));
+                let (connections, open) = (connections.clone(), open.clone());
+                tokio::spawn(async move {
+                    connections.serve(stream, slot).await;
+                    drop(open);
+                });
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection to the webhook could not be accepted");
@@ -70,8 +106,9 @@ pub(super) async fn serve_at_most(
             }
         }
     }
-    drop(listener);
-    if tokio::time::timeout(CLOSING, open.shutdown())
+    drop((listener, open));
+    unheard.cancel();
+    if tokio::time::timeout(CLOSING, all_ended.recv())
         .await
         .is_err()
     {

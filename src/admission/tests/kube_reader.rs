@@ -7,9 +7,12 @@ use axum::http::{Request, Response};
 use futures::future::join_all;
 use kube::Client;
 use kube::client::Body;
+use kube::runtime::reflector::store;
+use kube::runtime::watcher::Event;
 use serde_json::json;
 
-use crate::admission::{ClusterReader as _, Dependencies, KubeReader, NodeSeen, caches};
+use super::partner_a;
+use crate::admission::{Caches, ClusterReader as _, Dependencies, KubeReader, NodeSeen, caches};
 
 #[derive(Default)]
 struct Asked {
@@ -88,4 +91,23 @@ async fn reviews_that_need_the_same_node_cost_one_read() {
     let asked = asked.lock().unwrap();
     // The first is on its way when the second asks, who may believe only what is begun after that.
     assert!(asked.paths.len() <= 2, "{:?}", asked.paths);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_ip_that_the_mutating_review_read_is_not_read_again() {
+    let (client, asked) = api_server();
+    let ((ips, mut writer), (blocks, _)) = (store(), store());
+    writer.apply_watcher_event(&Event::Apply(partner_a()));
+    let live = KubeReader::new(client, Caches { ips, blocks });
+    let mut reads = Vec::new();
+    for given in [Some("uid-a"), Some("uid-b"), None] {
+        let dependencies = Dependencies {
+            annotation: Some("partner-a".to_owned()),
+            given: given.map(str::to_owned),
+            ..Dependencies::default()
+        };
+        live.cached(&dependencies).await;
+        reads.push(std::mem::take(&mut asked.lock().unwrap().paths).len());
+    }
+    assert_eq!(reads, [0, 1, 1]);
 }

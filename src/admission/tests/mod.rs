@@ -5,9 +5,11 @@
 )]
 
 mod authorize;
+mod drain;
 mod http;
 mod ip;
 mod ipblock;
+mod kept;
 mod kube_reader;
 mod named;
 mod pod_create;
