@@ -60,7 +60,7 @@ pub struct Args {
     )]
     cert_secret: String,
     /// How long a certificate lasts; it is renewed at two thirds (--tls=self-managed)
-    #[arg(long, env = "MOORING_CERT_LIFETIME", default_value = "168h", value_parser = duration)]
+    #[arg(long, env = "MOORING_CERT_LIFETIME", default_value = "2160h", value_parser = duration)]
     cert_lifetime: Duration,
     /// How often the certificate is looked at: kubelet itself takes about a minute to bring a change to a mount
     #[arg(long, env = "MOORING_CERT_INTERVAL", default_value = "30s", value_parser = duration)]

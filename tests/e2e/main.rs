@@ -137,6 +137,7 @@ fn trials() -> Vec<Trial> {
         stateful::scenes(),
         stolen::scenes(),
         stuck::scenes(),
+        takeover::scenes(),
         two_leaders::scenes(),
         two_replicas::scenes(),
         uninstall::scenes(),
