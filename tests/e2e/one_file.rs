@@ -12,7 +12,7 @@ scenes![
 ];
 
 /// Applied at once, so many files at a time.
-const SIDE_BY_SIDE: usize = 5;
+const SIDE_BY_SIDE: usize = 2;
 
 /// A block of sixteen addresses in a range `prefix` (a /16 as `10.98.`) that no other scene has, an IP in it, and a
 /// pod that asks for it; what they are called, and the pod.

@@ -9,7 +9,6 @@ use crate::harness::scene::{SOON, Scene};
 scenes![alone a_successor_lists_all_ips_at_once_and_writes_nothing];
 
 const PERIOD: Duration = Duration::from_secs(2);
-/// Two pages would hold more than 500.
 const RESERVED: usize = 20;
 
 fn options() -> MooringOptions {
@@ -32,6 +31,18 @@ async fn a_successor_lists_all_ips_at_once_and_writes_nothing(scene: &Scene) {
         let name = format!("spare-{host}");
         reserved.push(scene.ip(&name, u8::try_from(20 + host).unwrap()).await);
     }
+    // What it has not counted yet, its successor would write.
+    scene
+        .eventually("the block counts all of them", SOON, async || {
+            let block = scene.get("IPBlock", &block).await.expect("it is there");
+            let counted = block["status"]["reserved"].as_u64();
+            if counted == u64::try_from(RESERVED + 1).ok() {
+                Ok(())
+            } else {
+                Err(counted)
+            }
+        })
+        .await;
     assert!(first.terminate().await.success());
 
     let (begin, mark) = (

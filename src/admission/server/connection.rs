@@ -19,8 +19,8 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
-use super::End;
 use super::connection_limit::Slot;
+use super::end::End;
 use super::following::Following;
 use super::io_timeout::{Progress, TimeoutStream};
 

@@ -6,6 +6,7 @@
 
 mod connection;
 mod connection_limit;
+mod end;
 mod following;
 mod io_timeout;
 
@@ -22,6 +23,7 @@ use connection::Connections;
 #[cfg(test)]
 pub(in crate::admission) use connection::{AGE, IDLE, IDLE_AT_CLIENT, answer_all};
 pub use connection_limit::ConnectionLimit;
+pub use end::End;
 pub(in crate::admission) use following::Following;
 
 /// Connections at a time. Each costs some 40 KiB, and one of the 1024 file descriptors that a container may have;
@@ -31,25 +33,6 @@ const CONNECTIONS: usize = 832;
 const CLOSING: Duration = Duration::from_secs(5);
 /// Before accepting is tried again after it failed, most likely for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// The end of the server, in two steps.
-///
-/// The API server does not repeat a review that it sent over a connection which is being closed, and the pod is refused.
-/// So connections are closed by answers first, while the API server learns that this replica goes. At the close only
-/// those are left that were not used since.
-#[derive(Clone, Debug, Default)]
-pub struct End {
-    /// Each answer closes its connection. New connections are still accepted.
-    pub drain: CancellationToken,
-    /// The listener closes, then each connection without a request.
-    pub close: CancellationToken,
-}
-
-impl End {
-    fn has_begun(&self) -> bool {
-        self.drain.is_cancelled() || self.close.is_cancelled()
-    }
-}
 
 /// Answers until told to close, then finishes what was asked before.
 ///

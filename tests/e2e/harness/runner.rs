@@ -36,7 +36,7 @@ static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_
 
 /// Scenes that clean up are in nobody's turn: it is mostly a wait, since an IP that was attached a moment ago stays for
 /// 12 s. But a cluster of its own takes a part of the machine until then.
-static CLEANING_UP: Semaphore = Semaphore::const_new(2);
+static CLEANING_UP: Semaphore = Semaphore::const_new(1);
 
 /// Most scenes run in parallel. A scene that needs the whole machine runs without others.
 static MACHINE: RwLock<()> = RwLock::const_new(());
