@@ -98,7 +98,14 @@ impl Poster {
         }
         let written = self.written(&event);
         let name = written.metadata.name.clone().unwrap_or_default();
-        within(&event, events.create(&PostParams::default(), &written)).await?;
+        match within(&event, events.create(&PostParams::default(), &written)).await {
+            Ok(_) => {}
+            // It takes nothing new, and its Events go with it.
+            Err(NotPosted::Api { source, .. }) if of_terminating_namespace(&source) => {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
         let (count, last) = (1, now);
         self.posted.insert(event, Posted { name, count, last });
         Ok(())
@@ -152,6 +159,15 @@ async fn within<T>(
         }),
         Err(_) => Err(NotPosted::Late { reason, on: on() }),
     }
+}
+
+/// The API server says so with a cause of its own (`corev1.NamespaceTerminatingCause`).
+fn of_terminating_namespace(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 fn shortened(note: &str) -> String {

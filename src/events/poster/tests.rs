@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{NOTE_BYTES, NewEvent, Poster, Reporter, shortened};
+use super::{NOTE_BYTES, NewEvent, NotPosted, Poster, Reporter, shortened};
 use crate::events::Subject;
 use crate::fake_api::api_server;
 
@@ -20,11 +20,15 @@ struct Pod {
 
 impl Pod {
     fn new() -> Self {
+        Self::answered(|event| (201, event))
+    }
+
+    fn answered(answer: impl Fn(Value) -> (u16, Value) + Clone + Send + 'static) -> Self {
         let requests = Arc::<Mutex<Vec<_>>>::default();
         let seen = Arc::clone(&requests);
         let client = api_server(move |method, _, body| {
             seen.lock().unwrap().push((method.clone(), body.clone()));
-            (201, body)
+            answer(body)
         });
         let reporter = Reporter {
             controller: "mooring",
@@ -41,6 +45,15 @@ impl Pod {
     }
 
     async fn post(&mut self, second: u64, reason: &'static str, note: &str) {
+        self.try_post(second, reason, note).await.unwrap();
+    }
+
+    async fn try_post(
+        &mut self,
+        second: u64,
+        reason: &'static str,
+        note: &str,
+    ) -> Result<(), NotPosted> {
         self.seconds.store(second, Ordering::Relaxed);
         let subject = Subject {
             api_version: "v1".to_owned(),
@@ -56,7 +69,7 @@ impl Pod {
             action: "Serve",
             note: note.to_owned(),
         };
-        self.poster.post(event).await.unwrap();
+        self.poster.post(event).await
     }
 
     /// The note of each Event that was created, and the count that an Event was given.
@@ -85,6 +98,22 @@ async fn an_equal_event_is_counted_until_six_minutes_have_passed() {
         pod.post(second, "CertificateRefused", "not PEM").await;
     }
     assert_eq!(pod.sent(), ["not PEM", "2", "3", "not PEM"]);
+}
+
+#[tokio::test]
+async fn an_event_of_a_namespace_that_ends_is_no_failure_and_another_refusal_is() {
+    let refused = |cause: &'static str| {
+        let causes = json!([{"reason": cause, "field": "metadata.namespace",
+            "message": "namespace gone is being terminated"}]);
+        let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403,
+            "reason": "Forbidden", "message": "unable to create new content in namespace gone because it is being \
+            terminated", "details": {"name": "x", "kind": "events", "causes": causes}});
+        Pod::answered(move |_| (403, status.clone()))
+    };
+    let mut ends = refused("NamespaceTerminating");
+    assert!(ends.try_post(0, "Detached", "off").await.is_ok());
+    let mut other = refused("Other");
+    assert!(other.try_post(0, "Detached", "off").await.is_err());
 }
 
 #[test]
