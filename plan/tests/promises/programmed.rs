@@ -228,6 +228,30 @@ fn a_node_part_that_is_silent_for_half_a_minute_is_said_to_be_away() {
 }
 
 #[test]
+fn a_node_whose_clock_is_stepped_is_not_said_to_be_away() {
+    let node = NodeName::from("n1");
+    let mut sim = asking(&["n1"]);
+    start(&mut sim, "n1");
+    sim.settle();
+    // What it reports is made here: it programs nothing.
+    stop(&mut sim, "n1");
+    sim.pod("a").on("n1");
+    for heartbeat in [7_200_000, 3_600_000, 90_000_000, 20, 3_600_000, 10] {
+        sim.kube.bump();
+        let report = sim.kube.node_reports.get_mut(&node).unwrap();
+        report.heartbeat = heartbeat;
+        sim.wait(Millis::seconds(20));
+        expect_not_programmed(&sim, "a");
+        let said = ready(&sim).message;
+        assert!(!said.contains("does not report any more"), "{said}");
+    }
+    // The same heartbeat for longer than three of them.
+    sim.wait(Millis::seconds(40));
+    let said = ready(&sim).message;
+    assert!(said.contains("does not report any more"), "{said}");
+}
+
+#[test]
 fn a_node_part_of_another_version_is_named_with_it() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");

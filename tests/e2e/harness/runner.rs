@@ -31,8 +31,8 @@ fn permits(variable: &str, default: usize) -> Semaphore {
     )
 }
 
-static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 6));
-static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
+static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 4));
+static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 2));
 
 /// Scenes that clean up are in nobody's turn: it is mostly a wait, since an IP that was attached a moment ago stays for
 /// 12 s. But a cluster of its own takes a part of the machine until then.
