@@ -3,8 +3,9 @@
 use mooring_cluster::Node;
 use serde_json::json;
 
+use crate::harness::expectations::GATE;
 use crate::harness::objects::{annotated, merged, on};
-use crate::harness::scene::{AFTER_NODE_DEATH, Ip, Scene};
+use crate::harness::scene::{AFTER_NODE_DEATH, Ip, SOON, Scene};
 
 scenes![
     shared a_dead_nodes_address_follows_the_pod,
@@ -54,8 +55,21 @@ async fn a_dead_nodes_address_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().fail_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
-    // Its old pod is still there, being deleted for ever, and its gate is closed.
-    scene.expect_gate_closed(&pod, "MovedTo").await;
+    // Its old pod is being deleted for ever, unless its kubelet ends it at the last moment. Its gate was closed.
+    scene
+        .eventually("the gate of the old pod is closed", SOON, async || {
+            let audit = scene.audit();
+            let of_pod = audit
+                .iter()
+                .filter(|event| event.is_write() && event.resource == "pods" && event.name == pod);
+            let gates: Vec<_> = of_pod.filter_map(|event| event.condition(GATE)).collect();
+            if gates.last() == Some(&"False") {
+                Ok(())
+            } else {
+                Err(format!("{gates:?}"))
+            }
+        })
+        .await;
 }
 
 async fn a_deleted_nodes_address_follows_the_pod(scene: &Scene) {

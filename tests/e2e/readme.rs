@@ -7,7 +7,7 @@ use std::process::Stdio;
 use mooring_cluster::{CertManager, control_plane_binary, repository};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::harness::scene::Scene;
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone the_readmes_commands_install_and_those_of_operate_uninstall,
@@ -177,7 +177,13 @@ async fn the_readmes_example_is_accepted(scene: &Scene) {
         ["ipblocks.ip.wgtwo.com", &block],
     ] {
         let delete = ["-n", scene.name.as_str(), "delete", "--timeout=30s"];
-        let arguments = delete.into_iter().chain(object);
-        scene.cluster().kubectl(arguments).await.success();
+        // On a busy machine the webhook can say: try again in a moment.
+        scene
+            .eventually("it is deleted", SOON, async || {
+                let arguments = delete.into_iter().chain(object);
+                let said = scene.cluster().kubectl(arguments).await;
+                if said.ok { Ok(()) } else { Err(said.stderr) }
+            })
+            .await;
     }
 }

@@ -66,20 +66,23 @@ impl Scene {
         }
         for (kind, names) in [("IP", &self.ips), ("IPBlock", &self.blocks)] {
             let names = names.lock().unwrap().clone();
-            for name in &names {
-                // The scene may have deleted it already.
-                let _ = self.api(kind).delete(name, &DeleteParams::default()).await;
-            }
             self.eventually(
                 &format!("no {kind} of the scene is left"),
                 SOON,
                 async || {
+                    let mut left = Ok(());
                     for name in &names {
-                        if let Some(object) = self.get(kind, name).await {
-                            return Err(object.to_string());
+                        let Some(object) = self.get(kind, name).await else {
+                            continue;
+                        };
+                        // On a busy machine the webhook can say: try again in a moment.
+                        if object["metadata"]["deletionTimestamp"].is_null() {
+                            let now = DeleteParams::default();
+                            let _ = self.api(kind).delete(name, &now).await;
                         }
+                        left = Err(object.to_string());
                     }
-                    Ok(())
+                    left
                 },
             )
             .await;
