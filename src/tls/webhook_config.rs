@@ -10,7 +10,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 use kube::api::{Patch, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, watcher};
+use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource};
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde::de::DeserializeOwned;
@@ -124,7 +124,14 @@ where
         .fields(&format!("metadata.name={CONFIGURATION}"))
         .timeout(WATCH_SECONDS);
     let events = watcher(api, config).default_backoff();
-    events.map(move |event| (kind, event.is_ok()))
+    events.filter_map(move |event| {
+        let said = match event {
+            // What a list shows counts when it is complete: once, not for each of its events.
+            Ok(Event::Init | Event::InitApply(_)) => None,
+            event => Some((kind, event.is_ok())),
+        };
+        std::future::ready(said)
+    })
 }
 
 /// Writes the bundle into each webhook of a configuration, as it was read.

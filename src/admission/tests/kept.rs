@@ -22,7 +22,7 @@ pub struct Connection {
     pub task: JoinHandle<()>,
 }
 
-/// A connection to this router. So many bytes can be on their way.
+/// A connection to this router, with a buffer of this number of bytes in each direction.
 pub fn connected(router: Router, end: End, bytes: usize) -> Connection {
     let (client, server) = duplex(bytes);
     let limit = std::sync::Arc::new(ConnectionLimit::new(1));

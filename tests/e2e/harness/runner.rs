@@ -34,8 +34,8 @@ fn permits(variable: &str, default: usize) -> Semaphore {
 static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 4));
 static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 2));
 
-/// Scenes that clean up are in nobody's turn: it is mostly a wait, since an IP that was attached a moment ago stays for
-/// 12 s. But a cluster of its own takes a part of the machine until then.
+/// A scene that cleans up holds no turn: it mostly waits, since an IP that was attached a moment ago stays for 12 s. But
+/// its own cluster needs a part of the machine until then.
 static CLEANING_UP: Semaphore = Semaphore::const_new(1);
 
 /// Most scenes run in parallel. A scene that needs the whole machine runs without others.
@@ -46,6 +46,7 @@ pub fn shared(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'stati
     trial(
         name,
         &TURNS_SHARED,
+        None,
         async |name| Scene::shared(name).await,
         play,
     )
@@ -56,6 +57,7 @@ pub fn alone(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
     trial(
         name,
         &TURNS_ALONE,
+        Some(&CLEANING_UP),
         async |name| Scene::alone(name).await,
         play,
     )
@@ -70,6 +72,7 @@ pub fn alone_in(
     trial(
         name,
         &TURNS_ALONE,
+        Some(&CLEANING_UP),
         async move |name| Scene::alone_in(name, options()).await,
         play,
     )
@@ -129,6 +132,7 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
 fn trial(
     name: &'static str,
     turns: &'static LazyLock<Semaphore>,
+    clean_ups: Option<&'static Semaphore>,
     open: impl AsyncFnOnce(&'static str) -> Scene + Send + 'static,
     play: impl AsyncFnOnce(&Scene) + Send + 'static,
 ) -> Trial {
@@ -146,10 +150,9 @@ fn trial(
             let whole = async {
                 play(&scene).await;
                 scene.judge().await;
-                let cleaning = if std::ptr::eq(turns, &raw const TURNS_ALONE) {
-                    Some(CLEANING_UP.acquire().await.expect("never closed"))
-                } else {
-                    None
+                let cleaning = match clean_ups {
+                    Some(clean_ups) => Some(clean_ups.acquire().await.expect("never closed")),
+                    None => None,
                 };
                 drop(turn);
                 scene.clean_up().await;

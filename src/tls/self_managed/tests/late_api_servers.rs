@@ -153,7 +153,7 @@ impl World {
     }
 }
 
-/// For so many minutes; `secrets`: the Secret is replaced now and then.
+/// Plays this number of minutes. `secrets`: the Secret is replaced now and then.
 async fn work(seed: u64, minutes: i64, secrets: bool) {
     let mut world = World::new(seed);
     let mut what = "the start";
