@@ -50,6 +50,7 @@ struct Inner {
     moves: Histogram,
     attaches: Histogram,
     ec2_requests: Family<Labels<2>, Counter>,
+    ec2_tokens: Family<Labels<1>, Gauge>,
     ec2_durations: Histograms<1>,
     admissions: Histograms<2>,
     webhook_panics: Counter,
@@ -115,6 +116,11 @@ impl Metrics {
             "ec2_requests",
             "Calls of EC2, by what it answered",
         );
+        let ec2_tokens = family(
+            &mut registry,
+            "ec2_tokens",
+            "Calls of an action that the leader may make at once; more come with time",
+        );
         registry.register(
             "ec2_request_duration_seconds",
             "How long EC2 took to answer",
@@ -164,6 +170,7 @@ impl Metrics {
             moves,
             attaches,
             ec2_requests,
+            ec2_tokens,
             ec2_durations,
             admissions,
             webhook_panics,
@@ -286,6 +293,14 @@ impl Metrics {
         self.0.certificate_expiry.set(unix as f64);
     }
 
+    /// How many calls of this action may be made at once.
+    pub fn ec2_tokens(&self, action: &'static str, tokens: u64) {
+        self.0
+            .ec2_tokens
+            .get_or_create(&[("action", action.to_owned())])
+            .set(i64::try_from(tokens).unwrap_or(i64::MAX));
+    }
+
     /// Whether a block's brake is engaged.
     pub fn brake(&self, block: &str, engaged: bool) {
         self.0
@@ -351,6 +366,7 @@ mod tests {
         metrics.moved_in(1.5);
         metrics.attached_in(0.2);
         metrics.ec2_request("AssignPrivateIpAddresses", "OK", 0.1);
+        metrics.ec2_tokens("AssignPrivateIpAddresses", 100);
         metrics.admission("mutate-pod", true, 0.002);
         metrics.reconcile_error("Conflict");
         metrics.leader(true);
@@ -365,6 +381,7 @@ mod tests {
             "mooring_move_duration_seconds_count 1",
             "mooring_attach_duration_seconds_count 1",
             "mooring_ec2_requests_total{action=\"AssignPrivateIpAddresses\",code=\"OK\"} 1",
+            "mooring_ec2_tokens{action=\"AssignPrivateIpAddresses\"} 100",
             "mooring_ec2_request_duration_seconds_count{action=\"AssignPrivateIpAddresses\"} 1",
             "mooring_admission_duration_seconds_count{webhook=\"mutate-pod\",allowed=\"true\"} 1",
             "mooring_webhook_panics_total 0",

@@ -55,6 +55,12 @@ impl Bucket {
         Err(self.counted.plus(Millis(wait)).max(now.plus(Millis(1))))
     }
 
+    /// Whole tokens that are missing.
+    fn used(&mut self, now: Millis) -> u64 {
+        self.count(now);
+        (self.size * TOKEN - self.held) / TOKEN
+    }
+
     const fn throttled(&mut self, now: Millis) {
         self.held = 0;
         self.counted = now;
@@ -98,6 +104,18 @@ impl Buckets {
     /// The moment, later than `now`, before which no token comes.
     pub fn take(&mut self, action: Action, now: Millis) -> Result<(), Millis> {
         self.bucket(action).take(now)
+    }
+
+    /// How many tokens of `action` were taken and have not come back.
+    pub fn used(&mut self, action: Action, now: Millis) -> u64 {
+        self.bucket(action).used(now)
+    }
+
+    /// How many calls of `action` may be made at once.
+    pub fn held(&mut self, action: Action, now: Millis) -> u64 {
+        let bucket = self.bucket(action);
+        bucket.count(now);
+        bucket.held / TOKEN
     }
 
     /// EC2 throttled a call of `action`: its bucket is empty, whatever ours held.

@@ -29,6 +29,8 @@
 
 mod block_schedule;
 mod blocks;
+mod call_queue;
+mod calls;
 mod claim_timers;
 mod completed;
 mod event_dedup;
@@ -45,13 +47,15 @@ mod work_queue;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
+use crate::address::Address;
 use crate::buckets::Buckets;
-use crate::facts::{Affected, Contradiction, Fact, Facts, Settings};
+use crate::facts::{Affected, CallError, Contradiction, Fact, Facts, Settings};
 use crate::lease::Leadership;
-use crate::names::{BlockName, IpName, Millis, SubnetId};
+use crate::names::{BlockName, InterfaceId, IpName, Millis, SubnetId};
 use crate::outcome::{Action, Outcome};
-use crate::step::{BlockStep, Moved, Notice, Step};
+use crate::step::{BlockStep, CallGroup, Moved, Notice, Read, Write};
 use block_schedule::BlockSchedule;
+use call_queue::CallQueue;
 use claim_timers::ClaimTimers;
 use event_dedup::EventDedup;
 use inventory_schedule::InventorySchedule;
@@ -71,6 +75,8 @@ pub enum Event {
     Fact(Fact),
     /// An effect has ended.
     Completed(Work, Completion),
+    /// A request of [`Effect::Calls`] has ended.
+    Called(CallGroup, Vec<(IpName, Address)>, Result<(), CallError>),
     /// What the lease says now.
     Leadership(Leadership),
 }
@@ -93,7 +99,7 @@ pub enum Work {
 pub struct Completion {
     /// What its answers say.
     pub facts: Vec<Fact>,
-    /// The calls to EC2 that were made, and how each failed; None: it did not.
+    /// The reads of EC2 that were made, and how each failed; None: it did not.
     pub called: Vec<(Action, Option<Outcome>)>,
 }
 
@@ -115,8 +121,12 @@ impl From<Vec<Fact>> for Completion {
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
-    /// One request for an IP. It ends with [`Work::Ip`].
-    Step(IpName, Step, Moved),
+    /// A read for an IP. It ends with [`Work::Ip`].
+    Read(IpName, Read),
+    /// A write for an IP. It ends with [`Work::Ip`].
+    Write(IpName, Write, Moved),
+    /// One request to EC2 for the addresses of these IPs. It ends with [`Event::Called`].
+    Calls(CallGroup, Vec<(IpName, Address)>),
     /// Requests for a block, in any order. They end together with [`Work::Block`].
     BlockSteps(BlockName, Vec<BlockStep>),
     /// A complete list of a subnet's interfaces. It ends with [`Work::Inventory`].
@@ -152,6 +162,8 @@ pub enum Report {
     Subnets(Vec<SubnetId>),
     /// A complete inventory; the time since it began.
     Inventory(SubnetId, Millis),
+    /// How many calls of this action may be made at once.
+    Tokens(Action, u64),
 }
 
 /// Whether time between requests is kept.
@@ -176,8 +188,11 @@ pub struct Engine {
     listing: Option<Millis>,
     synced: bool,
     queue: WorkQueue,
+    calls: CallQueue,
     /// The step of each IP that is in flight.
     in_flight: BTreeMap<IpName, InFlight>,
+    /// How many of them share a request with another one.
+    together: usize,
     repeats: RepeatLimiter,
     buckets: Buckets,
     tombstones: Tombstones,
@@ -195,6 +210,8 @@ struct InFlight {
     begun: Millis,
     /// What is to be posted if it is done.
     event: Option<PendingEvent>,
+    /// The interfaces that the IP may call for after it.
+    concerns: Vec<InterfaceId>,
 }
 
 impl Engine {
@@ -209,7 +226,9 @@ impl Engine {
             listing: None,
             synced: false,
             queue: WorkQueue::default(),
+            calls: CallQueue::default(),
             in_flight: BTreeMap::new(),
+            together: 0,
             repeats: RepeatLimiter::default(),
             buckets: Buckets::new(),
             tombstones: Tombstones::default(),
@@ -232,6 +251,7 @@ impl Engine {
         match event {
             Event::Fact(fact) => self.apply_fact(fact, now, now),
             Event::Completed(work, completion) => self.completed(work, completion, now),
+            Event::Called(group, ips, result) => self.called(&group, &ips, result, now),
             Event::Leadership(leadership) => self.leadership = leadership,
         }
         self.follow_leadership(now);
@@ -246,6 +266,7 @@ impl Engine {
         if self.leading {
             self.begin_inventories(now);
             self.begin_steps(now);
+            self.begin_calls(now);
             self.begin_blocks(now);
         }
         self.outbox.pop_front()
@@ -260,6 +281,7 @@ impl Engine {
         let moments = [
             self.leadership.ends(),
             self.queue.next_timer(),
+            self.calls.next(),
             Some(self.blocks.next()),
             self.inventories.next(&self.facts),
         ];
@@ -310,8 +332,12 @@ impl Engine {
         }
     }
 
+    fn is_paced(&self) -> bool {
+        self.pacing == Pacing::On
+    }
+
     fn report(&mut self, report: Report) {
-        if self.pacing == Pacing::On {
+        if self.is_paced() {
             self.outbox.push_back(Effect::Report(report));
         }
     }

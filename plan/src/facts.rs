@@ -168,6 +168,12 @@ impl Facts {
         self.blocks.keys()
     }
 
+    /// Is there a block of this name?
+    #[must_use]
+    pub fn knows_block(&self, name: &BlockName) -> bool {
+        self.blocks.contains_key(name)
+    }
+
     /// Has every kind been listed once? Nothing is decided before.
     #[must_use]
     pub fn synced(&self) -> bool {

@@ -120,6 +120,12 @@ impl Outcome {
         matches!(self, Self::Denied | Self::Throttled | Self::Unknown)
     }
 
+    /// Can it be of one address only, so that a request with others says nothing of them but that nothing was done?
+    #[must_use]
+    pub const fn is_of_one_address(self) -> bool {
+        !self.is_of_all() && !matches!(self, Self::InterfaceNotFound)
+    }
+
     /// The outcome in one word, for reasons and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

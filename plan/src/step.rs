@@ -168,7 +168,56 @@ pub enum Call {
     Unassign(InterfaceId, Address),
 }
 
+/// What calls have in common that go in one request: all of its addresses are attached or detached, or none
+/// (EC2 API reference, `AssignPrivateIpAddresses`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CallGroup {
+    /// `AssignPrivateIpAddresses`.
+    Assign(InterfaceId, Reassign),
+    /// `UnassignPrivateIpAddresses`.
+    Unassign(InterfaceId),
+}
+
+impl CallGroup {
+    /// The interface that they go to.
+    #[must_use]
+    pub const fn interface(&self) -> &InterfaceId {
+        match self {
+            Self::Assign(interface, _) | Self::Unassign(interface) => interface,
+        }
+    }
+
+    /// EC2's action.
+    #[must_use]
+    pub const fn action(&self) -> Action {
+        match self {
+            Self::Assign(..) => Action::Assign,
+            Self::Unassign(_) => Action::Unassign,
+        }
+    }
+
+    /// The call for one address.
+    #[must_use]
+    pub fn call(&self, address: Address) -> Call {
+        match self {
+            Self::Assign(interface, reassign) => {
+                Call::Assign(interface.clone(), address, *reassign)
+            }
+            Self::Unassign(interface) => Call::Unassign(interface.clone(), address),
+        }
+    }
+}
+
 impl Call {
+    /// What it has in common with the calls that it can go with.
+    #[must_use]
+    pub fn group(&self) -> CallGroup {
+        match self {
+            Self::Assign(interface, _, reassign) => CallGroup::Assign(interface.clone(), *reassign),
+            Self::Unassign(interface, _) => CallGroup::Unassign(interface.clone()),
+        }
+    }
+
     /// The interface it goes to.
     #[must_use]
     pub fn interface(&self) -> &InterfaceId {

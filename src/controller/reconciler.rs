@@ -44,7 +44,8 @@ pub(super) struct Reconciler {
     leadership: watch::Receiver<Leadership>,
     events: Events,
     reports: Reports,
-    in_flight: JoinSet<(Work, Completion)>,
+    /// Each ends with the event that says what came of it.
+    in_flight: JoinSet<Event>,
     on_synced: Option<Box<dyn FnOnce() + Send>>,
 }
 
@@ -76,7 +77,7 @@ impl Reconciler {
                 biased;
                 () = stop.cancelled() => break Ok(()),
                 Some(ended) = self.in_flight.join_next() => match ended {
-                    Ok((work, completion)) => self.handle(Event::Completed(work, completion)),
+                    Ok(completed) => self.handle(completed),
                     Err(source) => break Err(Error::Panicked { task: "a step", source }),
                 },
                 count = self.facts.recv_many(&mut batch, BATCH) => {
@@ -125,11 +126,24 @@ impl Reconciler {
     fn begin(&mut self, effect: Effect) {
         let effects = self.effects.clone();
         match effect {
-            Effect::Step(ip, step, moved) => {
-                trace::step(&ip, &step);
+            Effect::Read(ip, read) => {
+                tracing::debug!(%ip, ?read, "reading");
                 self.in_flight.spawn(async move {
-                    let completion = effects.carry_out(&ip, step, moved).await;
-                    (Work::Ip(ip), completion)
+                    let completion = effects.read(&ip, read).await;
+                    Event::Completed(Work::Ip(ip), completion)
+                });
+            }
+            Effect::Write(ip, write, moved) => {
+                trace::write(&ip, &write);
+                self.in_flight.spawn(async move {
+                    let completion = effects.write(&ip, write, moved).await;
+                    Event::Completed(Work::Ip(ip), completion)
+                });
+            }
+            Effect::Calls(group, ips) => {
+                self.in_flight.spawn(async move {
+                    let result = effects.call(&group, &ips).await;
+                    Event::Called(group, ips, result)
                 });
             }
             Effect::BlockSteps(block, steps) => {
@@ -139,12 +153,12 @@ impl Reconciler {
             Effect::Inventory(subnet) => {
                 self.in_flight.spawn(async move {
                     let completion = effects.inventory(subnet.clone()).await;
-                    (Work::Inventory(subnet), completion)
+                    Event::Completed(Work::Inventory(subnet), completion)
                 });
             }
             Effect::ListIps => {
                 self.in_flight
-                    .spawn(async move { (Work::Ips, effects.list_ips().await) });
+                    .spawn(async move { Event::Completed(Work::Ips, effects.list_ips().await) });
             }
             Effect::Post(notice) => self.events.tell(notice),
             Effect::Report(report) => {
@@ -159,11 +173,7 @@ impl Reconciler {
     }
 }
 
-async fn block_steps(
-    effects: Effects,
-    block: BlockName,
-    steps: Vec<BlockStep>,
-) -> (Work, Completion) {
+async fn block_steps(effects: Effects, block: BlockName, steps: Vec<BlockStep>) -> Event {
     let steps = steps.into_iter().map(|step| effects.block_step(step));
     let mut all = Completion::default();
     let mut done = stream::iter(steps).buffer_unordered(BLOCK_STEPS_AT_ONCE);
@@ -172,5 +182,5 @@ async fn block_steps(
         all.called.extend(one.called);
     }
     drop(done);
-    (Work::Block(block), all)
+    Event::Completed(Work::Block(block), all)
 }

@@ -53,6 +53,7 @@ impl Reports {
             Report::Brake(block, engaged) => self.metrics.brake(block.as_str(), engaged),
             Report::Subnets(subnets) => self.show_subnets(subnets.into_iter().collect()),
             Report::Inventory(subnet, ago) => self.inventory(&subnet, ago),
+            Report::Tokens(action, count) => self.metrics.ec2_tokens(action.name(), count),
         }
     }
 

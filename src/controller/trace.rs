@@ -5,28 +5,23 @@
 
 use mooring_plan::names::{BlockName, IpName, ResourceVersion};
 use mooring_plan::objects::Reservation;
-use mooring_plan::step::{BlockStep, Step, Write};
+use mooring_plan::step::{BlockStep, Write};
 
-/// Logs a step of an IP.
-pub(super) fn step(ip: &IpName, step: &Step) {
-    if let Step::Write(write) = step {
-        decided_for_ip(write);
-    }
-    match step {
-        Step::Read(read) => tracing::debug!(%ip, ?read, "reading"),
-        Step::Write(Write::Status(_, version, what, status)) => {
+/// Logs a write for an IP.
+pub(super) fn write(ip: &IpName, write: &Write) {
+    decided_for_ip(write);
+    match write {
+        Write::Status(_, version, what, status) => {
             let claim = status.claim.as_ref();
             let (pod, target) = claim.map(|claim| (&claim.pod, claim.target())).unzip();
             let target = target.flatten();
             tracing::info!(%ip, %version, ?what, ?pod, ?target, "writing the status");
         }
-        Step::Write(Write::Gate(gate)) => {
+        Write::Gate(gate) => {
             let reason = gate.reason.as_str();
             tracing::info!(%ip, pod = %gate.pod, status = gate.status, reason, "writing the condition");
         }
-        Step::Write(write) => tracing::info!(%ip, ?write, "writing"),
-        // The effect logs it when it is sent.
-        Step::Call(_) => {}
+        write => tracing::info!(%ip, ?write, "writing"),
     }
 }
 

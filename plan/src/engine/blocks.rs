@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::block_schedule::AT_LEAST;
 use super::{Effect, Engine, Pacing, Report};
 use crate::names::{BlockName, Millis};
+use crate::outcome::Action;
 use crate::step::BlockStep;
 
 /// How often addresses are counted.
@@ -48,7 +49,7 @@ impl Engine {
         let counted = self.blocks.counted;
         if counted.is_none_or(|counted| now.since(counted) >= COUNT) {
             self.blocks.counted = Some(now);
-            self.report_counts();
+            self.report_counts(now);
         }
     }
 
@@ -97,9 +98,13 @@ impl Engine {
         Some(Effect::BlockSteps(block.clone(), allowed))
     }
 
-    fn report_counts(&mut self) {
+    fn report_counts(&mut self, now: Millis) {
         let counts = self.facts.addresses_by_state();
         self.report(Report::Addresses(counts));
+        for action in [Action::Assign, Action::Unassign] {
+            let held = self.buckets.held(action, now);
+            self.report(Report::Tokens(action, held));
+        }
         let probed = self.facts.probed_addresses();
         self.report(Report::Probed(probed));
         let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();

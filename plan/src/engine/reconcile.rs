@@ -1,16 +1,17 @@
 //! The steps of IPs: one in flight for each.
 
-use super::{Effect, Engine, InFlight, Pacing, SHORTEST_TIMER};
-use crate::facts::Fact;
+use alloc::vec::Vec;
+
+use super::{Effect, Engine, InFlight, SHORTEST_TIMER};
 use crate::names::{IpName, Millis};
 use crate::objects::Claim;
 use crate::outcome::Action;
 use crate::step::{Moved, Read, StatusWrite, Step, Write};
 
-/// The most IPs that have a step in flight: the API server's own limits for one client are higher.
-const AT_ONCE: usize = 64;
+/// The most requests for IPs in flight: the API server's own limits for one client are higher.
+pub(super) const AT_ONCE: usize = 64;
 /// A call for which the lease does not last long enough is considered again after this long.
-const CALL_AGAIN: Millis = Millis(500);
+pub(super) const CALL_AGAIN: Millis = Millis(500);
 
 impl Engine {
     /// Begins what queued IPs need.
@@ -19,7 +20,7 @@ impl Engine {
             return;
         }
         self.queue.promote_due(now);
-        while self.in_flight.len() < AT_ONCE {
+        while self.requests() < AT_ONCE {
             let Some(ip) = self.queue.pop() else { return };
             match self.reconcile(&ip, now) {
                 Reconciled::Begun(effect) => self.outbox.push_back(effect),
@@ -39,19 +40,41 @@ impl Engine {
         if !self.facts.knows(ip) {
             self.repeats.forget(ip);
             self.claims.dropped(ip);
+            self.calls.forget(ip);
             return Reconciled::Nothing;
         }
         let decision = self.facts.decide(ip, now);
         self.post_new(decision.notices, now);
+        let again = decision.again;
+        let wait = || again.map_or(Reconciled::Nothing, Reconciled::Later);
         let Some(step) = decision.step else {
+            self.calls.remove(ip);
             self.repeats.forget(ip);
-            return decision
-                .again
-                .map_or(Reconciled::Nothing, Reconciled::Later);
+            return wait();
         };
-        match self.may_begin(ip, &step, now) {
-            Ok(()) => Reconciled::Begun(self.begin(ip.clone(), step, now)),
-            Err(due) => Reconciled::Later(decision.again.map_or(due, |again| due.min(again))),
+        if let Err(due) = self.may_begin(ip, &step, now) {
+            self.calls.remove(ip);
+            return Reconciled::Later(again.map_or(due, |again| due.min(again)));
+        }
+        match step {
+            // What can go with others waits until no more of them can be decided now.
+            Step::Call(call) if self.is_paced() => {
+                self.calls.push(ip, &call, now);
+                wait()
+            }
+            Step::Call(call) => {
+                let members = Vec::from([(ip.clone(), call.address())]);
+                Reconciled::Begun(self.send(call.group(), members, now))
+            }
+            Step::Read(read) => {
+                self.begin(ip, Step::Read(read.clone()), now);
+                Reconciled::Begun(Effect::Read(ip.clone(), read))
+            }
+            Step::Write(write) => {
+                let moved = self.moved(ip, &write);
+                self.begin(ip, Step::Write(write.clone()), now);
+                Reconciled::Begun(Effect::Write(ip.clone(), write, moved))
+            }
         }
     }
 
@@ -60,41 +83,34 @@ impl Engine {
     /// # Errors
     /// When to ask again.
     fn may_begin(&mut self, ip: &IpName, step: &Step, now: Millis) -> Result<(), Millis> {
-        if self.pacing == Pacing::On {
+        if self.is_paced() {
             self.repeats.check(ip, step, now)?;
         }
         match step {
-            Step::Call(call) => {
-                if !self.leadership.may_call(now) {
-                    return Err(now.plus(CALL_AGAIN));
-                }
-                self.take_token(call.action(), now)
-            }
+            Step::Call(_) if !self.leadership.may_call(now) => Err(now.plus(CALL_AGAIN)),
             Step::Read(Read::Instance(_)) => self.take_token(Action::DescribeInstances, now),
-            Step::Read(_) | Step::Write(_) => Ok(()),
+            Step::Call(_) | Step::Read(_) | Step::Write(_) => Ok(()),
         }
     }
 
-    fn begin(&mut self, ip: IpName, step: Step, now: Millis) -> Effect {
-        let moved = self.moved(&ip, &step);
+    fn begin(&mut self, ip: &IpName, step: Step, now: Millis) {
+        self.calls.remove(ip);
         let mut flight = InFlight {
             begun: now,
             event: None,
+            concerns: Vec::new(),
         };
-        if self.pacing == Pacing::On {
-            flight.event = self.event_of(&ip, &step);
-            self.repeats.began(&ip, step.clone(), now);
-        }
-        if let Step::Call(call) = &step {
-            self.apply_fact(Fact::CallBegun(ip.clone(), call.clone()), now, now);
+        if self.is_paced() {
+            flight.event = self.event_of(ip, &step);
+            flight.concerns = self.concerns(ip, &step);
+            self.repeats.began(ip, step, now);
         }
         self.in_flight.insert(ip.clone(), flight);
-        Effect::Step(ip, step, moved)
     }
 
-    /// Does this step record the address at another place than before?
-    fn moved(&self, ip: &IpName, step: &Step) -> Moved {
-        let Step::Write(Write::Status(_, _, StatusWrite::Record, status)) = step else {
+    /// Does this write record the address at another place than before?
+    fn moved(&self, ip: &IpName, write: &Write) -> Moved {
+        let Write::Status(_, _, StatusWrite::Record, status) = write else {
             return Moved::No;
         };
         let target = status.claim.as_ref().and_then(Claim::target);

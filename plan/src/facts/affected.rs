@@ -74,7 +74,7 @@ impl Facts {
     }
 
     /// A slot of the interface may be free: whose pods wait on its machine.
-    pub(super) fn affected_by_room(&self, interface: &InterfaceId) -> BTreeSet<IpName> {
+    pub(crate) fn affected_by_room(&self, interface: &InterfaceId) -> BTreeSet<IpName> {
         let shown = self
             .subnets
             .values()

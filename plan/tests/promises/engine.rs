@@ -74,7 +74,7 @@ impl Driven {
     pub fn begun(&mut self) -> Vec<IpName> {
         let mut begun = Vec::new();
         while let Some(effect) = self.engine.poll(self.now) {
-            if let Effect::Step(ip, ..) = effect {
+            if let Effect::Read(ip, _) | Effect::Write(ip, ..) = effect {
                 begun.push(ip);
             }
         }
@@ -142,10 +142,8 @@ fn a_call_is_not_begun_when_the_lease_may_end_before_it() {
     assert!(matches!(later, Reconciled::Later(_)), "{later:?}");
     engine.handle(Event::Leadership(Leadership::ALWAYS), sim.now);
     let begun = engine.reconcile(&ip, sim.now);
-    let Reconciled::Begun(Effect::Step(_, step, _)) = begun else {
-        panic!("{begun:?}");
-    };
-    assert_eq!(step, Step::Call(call));
+    let members = vec![(ip, call.address())];
+    assert_eq!(begun, Reconciled::Begun(Effect::Calls(call.group(), members)));
 }
 
 #[test]

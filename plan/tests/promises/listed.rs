@@ -5,7 +5,7 @@ use mooring_plan::facts::Fact;
 use mooring_plan::lease::Leadership;
 use mooring_plan::names::{IpName, Millis, ResourceVersion};
 use mooring_plan::objects::Ip;
-use mooring_plan::step::{Read, Step};
+use mooring_plan::step::Read;
 
 use crate::engine::{Driven, name};
 
@@ -15,7 +15,7 @@ fn begun(driven: &mut Driven) -> (usize, Vec<IpName>) {
     while let Some(effect) = driven.engine.poll(driven.now) {
         match effect {
             Effect::ListIps => lists += 1,
-            Effect::Step(ip, Step::Read(Read::Ip(of)), _) if ip == of => read.push(ip),
+            Effect::Read(ip, Read::Ip(of)) if ip == of => read.push(ip),
             _ => {}
         }
     }

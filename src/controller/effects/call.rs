@@ -1,36 +1,44 @@
-//! Calls to EC2: the mutating ones of an IP, and the inventory of a subnet.
+//! Calls to EC2: the mutating ones of IPs, and the inventory of a subnet.
 
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::{CallError, Fact};
+use mooring_plan::address::Address;
 use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::outcome::Action;
-use mooring_plan::step::Call;
+use mooring_plan::step::CallGroup;
 
 use super::Effects;
 use crate::cloud::CloudError;
 use crate::controller::error::Failure;
 
 impl Effects {
-    pub(super) async fn call(&self, ip: &IpName, call: Call) -> Completion {
-        let result = match &call {
-            Call::Assign(interface, address, reassign) => {
-                tracing::info!(%ip, %address, %interface, ?reassign, "assigning");
-                self.cloud.assign(interface, &[*address], *reassign).await
+    /// One request for the addresses of these IPs.
+    ///
+    /// # Errors
+    /// How it failed, for all of them.
+    pub(in crate::controller) async fn call(
+        &self,
+        group: &CallGroup,
+        ips: &[(IpName, Address)],
+    ) -> Result<(), CallError> {
+        let addresses: Vec<Address> = ips.iter().map(|(_, address)| *address).collect();
+        for (ip, address) in ips {
+            match group {
+                CallGroup::Assign(interface, reassign) => {
+                    tracing::info!(%ip, %address, %interface, ?reassign, "assigning");
+                }
+                CallGroup::Unassign(interface) => {
+                    tracing::info!(%ip, %address, %interface, "unassigning");
+                }
             }
-            Call::Unassign(interface, address) => {
-                tracing::info!(%ip, %address, %interface, "unassigning");
-                self.cloud.unassign(interface, &[*address]).await
-            }
-        };
-        let called = vec![(
-            call.action(),
-            result.as_ref().err().map(|error| error.outcome),
-        )];
-        let result = result.map_err(|error| self.call_error(ip, error));
-        Completion {
-            facts: vec![Fact::Called(ip.clone(), call, result)],
-            called,
         }
+        let result = match group {
+            CallGroup::Assign(interface, reassign) => {
+                self.cloud.assign(interface, &addresses, *reassign).await
+            }
+            CallGroup::Unassign(interface) => self.cloud.unassign(interface, &addresses).await,
+        };
+        result.map_err(|error| self.call_error(ips, error))
     }
 
     /// One complete list of a subnet's interfaces.
@@ -51,13 +59,18 @@ impl Effects {
         }
     }
 
-    fn call_error(&self, ip: &IpName, error: CloudError) -> CallError {
+    fn call_error(&self, ips: &[(IpName, Address)], error: CloudError) -> CallError {
         let said = CallError {
             outcome: error.outcome,
             code: error.code.clone(),
             message: error.message.clone(),
         };
-        self.failed_for(ip, &Failure::Cloud(error));
+        let failure = Failure::Cloud(error);
+        match ips {
+            [(ip, _)] => self.failed_for(ip, &failure),
+            // The failure names their addresses.
+            _ => self.failed(&failure),
+        }
         said
     }
 }

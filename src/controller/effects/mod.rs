@@ -14,7 +14,7 @@ mod timeout;
 
 use mooring_plan::engine::Completion;
 use mooring_plan::names::IpName;
-use mooring_plan::step::{Moved, Step, Write};
+use mooring_plan::step::{Moved, Write};
 
 use super::apis::Apis;
 use super::clock::Clock;
@@ -35,16 +35,8 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    /// Carries out a step for an IP. `moved` says whether a Record is of another place.
-    pub(super) async fn carry_out(&self, ip: &IpName, step: Step, moved: Moved) -> Completion {
-        match step {
-            Step::Read(read) => self.read(ip, read).await,
-            Step::Write(write) => self.write(ip, write, moved).await,
-            Step::Call(call) => self.call(ip, call).await,
-        }
-    }
-
-    async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Completion {
+    /// Carries out a write for an IP. `moved` says whether a Record is of another place.
+    pub(super) async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Completion {
         match &write {
             Write::Status(name, version, _, status) => {
                 let done = self.write_status(name, *version, status, moved).await;

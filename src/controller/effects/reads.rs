@@ -19,7 +19,7 @@ use crate::controller::error::Failure;
 const PAGE: u32 = 500;
 
 impl Effects {
-    pub(super) async fn read(&self, ip: &IpName, wanted: Read) -> Completion {
+    pub(in crate::controller) async fn read(&self, ip: &IpName, wanted: Read) -> Completion {
         let fact = match &wanted {
             Read::Pod(key) => {
                 let pods = self.apis.pods(&key.namespace);

@@ -9,6 +9,21 @@ use mooring_world::text::brief;
 
 use super::Sim;
 
+/// Is it this step that begins?
+fn begins(reconciled: &Reconciled, step: &Step) -> bool {
+    let Reconciled::Begun(effect) = reconciled else {
+        return false;
+    };
+    match (effect, step) {
+        (Effect::Read(_, new), Step::Read(step)) => new == step,
+        (Effect::Write(_, new, _), Step::Write(step)) => new == step,
+        (Effect::Calls(group, ips), Step::Call(call)) => {
+            *group == call.group() && matches!(&ips[..], [(_, of)] if *of == call.address())
+        }
+        _ => false,
+    }
+}
+
 impl Sim {
     pub fn carry_out(&mut self, controller: usize, name: &IpName, step: &Step) {
         self.note(format!("[{controller}] {name}: {}", brief(step)));
@@ -18,8 +33,7 @@ impl Sim {
         let engine = &mut self.controllers[controller].engine;
         let reconciled = engine.reconcile(name, begun);
         // A process that was paused has a step in its hands that it would not begin now.
-        let paused =
-            !matches!(&reconciled, Reconciled::Begun(Effect::Step(_, new, _)) if new == step);
+        let paused = !begins(&reconciled, step);
         let fact = match step.clone() {
             Step::Read(read) => self.read(name, read),
             Step::Write(write) => {

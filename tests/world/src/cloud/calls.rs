@@ -9,17 +9,26 @@ use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::CallError;
 use mooring_plan::names::InterfaceId;
 use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::Call;
+use mooring_plan::step::{Call, CallGroup};
 
 use super::Cloud;
 
 impl Cloud {
     /// Executes a call of a controller.
     pub fn execute(&mut self, call: &Call) -> Result<(), CallError> {
-        let interface = self.id(call.interface());
-        let addresses = BTreeSet::from([call.address()]);
-        let (action, change) = match call {
-            Call::Assign(_, _, reassign) => {
+        self.execute_together(&call.group(), &[call.address()])
+    }
+
+    /// Executes a request for several addresses.
+    pub fn execute_together(
+        &mut self,
+        group: &CallGroup,
+        addresses: &[Ipv4Addr],
+    ) -> Result<(), CallError> {
+        let interface = self.id(group.interface());
+        let addresses: BTreeSet<Ipv4Addr> = addresses.iter().copied().collect();
+        let (action, change) = match group {
+            CallGroup::Assign(_, reassign) => {
                 let change = Change::AssignPrivateIpAddresses {
                     interface,
                     wanted: Wanted::Addresses(addresses),
@@ -27,7 +36,7 @@ impl Cloud {
                 };
                 (Action::Assign, change)
             }
-            Call::Unassign(..) => {
+            CallGroup::Unassign(_) => {
                 let change = Change::UnassignPrivateIpAddresses {
                     interface,
                     addresses,

@@ -1,0 +1,228 @@
+//! The requests to EC2 for the addresses of IPs: which goes next, and with which addresses.
+
+use alloc::vec::Vec;
+
+use super::reconcile::{AT_ONCE, CALL_AGAIN};
+use super::{Effect, Engine, InFlight};
+use crate::address::Address;
+use crate::facts::{CallError, Fact};
+use crate::names::{BlockName, InterfaceId, IpName, Millis};
+use crate::objects::{ClaimPhase, Ip, IpStatus};
+use crate::outcome::{Action, Outcome};
+use crate::step::{CallGroup, StatusWrite, Step, Write};
+
+/// What is gained by a request: a lower one goes first where tokens are short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Gain {
+    /// A pod waits for the address.
+    Pod,
+    /// A pod waits for room on the interface.
+    Room,
+    /// No pod waits.
+    Nothing,
+}
+
+impl Engine {
+    /// Begins the requests that may begin now.
+    pub(super) fn begin_calls(&mut self, now: Millis) {
+        self.calls.set_next(None);
+        let facts = &self.facts;
+        self.calls
+            .forget_old(now, |block| facts.knows_block(block));
+        let mut next = None;
+        let mut later = |due: Millis| next = next.map_or(Some(due), |next: Millis| Some(next.min(due)));
+        let mut groups = Vec::new();
+        for group in self.calls.groups() {
+            let used = self.buckets.used(group.action(), now);
+            let due = self.calls.due(&group, used, self.others_come(&group));
+            if due <= now {
+                let (gain, block) = (self.gain(&group), self.block_of_group(&group));
+                groups.push((gain, block, self.calls.since(&group), group));
+            } else {
+                later(due);
+            }
+        }
+        while self.requests() < AT_ONCE {
+            let turn = |block: &Option<BlockName>| self.calls.turn(block.as_ref());
+            let best = groups.iter().enumerate().min_by_key(|(_, (gain, block, since, _))| {
+                (*gain, turn(block), *since)
+            });
+            let Some((at, _)) = best else { break };
+            let (_, block, _, group) = groups.swap_remove(at);
+            if !self.leadership.may_call(now) {
+                later(now.plus(CALL_AGAIN));
+                break;
+            }
+            if let Err(due) = self.begin_call(&group, block, now) {
+                later(due);
+                groups.retain(|(.., other)| other.action() != group.action());
+            }
+        }
+        self.calls.set_next(next);
+        // Those of which something else was decided.
+        self.begin_steps(now);
+    }
+
+    /// Begins one request of a group, with those of its calls that are still to be made.
+    ///
+    /// # Errors
+    /// There is no token; when to ask again.
+    fn begin_call(
+        &mut self,
+        group: &CallGroup,
+        block: Option<BlockName>,
+        now: Millis,
+    ) -> Result<(), Millis> {
+        let mut members = Vec::new();
+        for (ip, address) in self.calls.members(group) {
+            let decided = self.facts.decide(&ip, now).step;
+            if decided == Some(Step::Call(group.call(address))) {
+                members.push((ip, address));
+            } else {
+                self.calls.remove(&ip);
+                self.queue.push(ip);
+            }
+        }
+        if members.is_empty() {
+            return Ok(());
+        }
+        self.take_token(group.action(), now)?;
+        self.calls.begun(group, &members, block, now);
+        let effect = self.send(group.clone(), members, now);
+        self.outbox.push_back(effect);
+        Ok(())
+    }
+
+    /// Begins a request for these addresses.
+    pub(super) fn send(
+        &mut self,
+        group: CallGroup,
+        members: Vec<(IpName, Address)>,
+        now: Millis,
+    ) -> Effect {
+        for (ip, address) in &members {
+            let call = group.call(*address);
+            if self.is_paced() {
+                self.repeats.began(ip, Step::Call(call.clone()), now);
+            }
+            let concerns = if self.is_paced() {
+                self.next_interfaces(ip, &group)
+            } else {
+                Vec::new()
+            };
+            self.apply_fact(Fact::CallBegun(ip.clone(), call), now, now);
+            let flight = InFlight {
+                begun: now,
+                event: None,
+                concerns,
+            };
+            self.in_flight.insert(ip.clone(), flight);
+        }
+        self.together += members.len().saturating_sub(1);
+        Effect::Calls(group, members)
+    }
+
+    /// Takes the answer to a request. Where EC2 refused several addresses for what may be true of one of them, nothing was
+    /// done, and they go again in smaller requests.
+    pub(super) fn called(
+        &mut self,
+        group: &CallGroup,
+        ips: &[(IpName, Address)],
+        result: Result<(), CallError>,
+        now: Millis,
+    ) {
+        let flights = ips.iter().map(|(ip, _)| self.in_flight.remove(ip));
+        let flights: Option<Vec<InFlight>> = flights.collect();
+        let Some(begun) = flights.and_then(|flights| Some(flights.first()?.begun)) else {
+            return;
+        };
+        if let Err(error) = &result
+            && error.outcome == Outcome::Throttled
+        {
+            self.buckets.throttled(group.action(), now);
+        }
+        self.together = self.together.saturating_sub(ips.len().saturating_sub(1));
+        match &result {
+            Err(error) if ips.len() > 1 && error.outcome.is_of_one_address() => {
+                self.calls.refused(group, ips, &error.message);
+            }
+            result => {
+                if result.is_ok() {
+                    self.calls.succeeded(group);
+                }
+                for (ip, address) in ips {
+                    let fact = Fact::Called(ip.clone(), group.call(*address), result.clone());
+                    self.apply_fact(fact, begun, now);
+                }
+            }
+        }
+        self.queue.extend(ips.iter().map(|(ip, _)| ip));
+    }
+
+    /// Requests in flight.
+    pub(super) fn requests(&self) -> usize {
+        self.in_flight.len().saturating_sub(self.together)
+    }
+
+    /// Are other IPs about to need a call of this group? They have a step in flight before it.
+    fn others_come(&self, group: &CallGroup) -> bool {
+        let interface = group.interface();
+        let mut flights = self.in_flight.values();
+        flights.any(|flight| flight.concerns.contains(interface))
+    }
+
+    fn gain(&self, group: &CallGroup) -> Gain {
+        if group.action() == Action::Assign {
+            return Gain::Pod;
+        }
+        let members = self.calls.members(group);
+        let mut ips = members.iter().filter_map(|(ip, _)| self.facts.ip(ip));
+        if ips.any(|ip| ip.unfinished_for().is_some()) {
+            Gain::Pod
+        } else if self.facts.affected_by_room(group.interface()).is_empty() {
+            Gain::Nothing
+        } else {
+            Gain::Room
+        }
+    }
+
+    fn block_of_group(&self, group: &CallGroup) -> Option<BlockName> {
+        let members = self.calls.members(group);
+        self.facts.block_of(&members.first()?.0)
+    }
+
+    /// The interfaces that an IP may call for after this step.
+    pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
+        match step {
+            Step::Write(Write::Status(_, _, StatusWrite::Record | StatusWrite::Clear, _)) => {
+                Vec::new()
+            }
+            Step::Write(Write::Status(_, _, _, status)) => unfinished(status),
+            Step::Write(_) | Step::Read(_) | Step::Call(_) => {
+                let known = self.facts.ip(ip);
+                known.map_or_else(Vec::new, |ip| unfinished(&ip.status))
+            }
+        }
+    }
+
+    /// The same after this call: an Unassign is followed by an Assign to the target.
+    fn next_interfaces(&self, ip: &IpName, group: &CallGroup) -> Vec<InterfaceId> {
+        let target = self.facts.ip(ip).and_then(Ip::unfinished_for);
+        let target = target.filter(|_| group.action() == Action::Unassign);
+        target.cloned().into_iter().collect()
+    }
+}
+
+/// The interfaces that a claim which is not finished is about.
+fn unfinished(status: &IpStatus) -> Vec<InterfaceId> {
+    let Some(claim) = &status.claim else {
+        return Vec::new();
+    };
+    let target = match &claim.phase {
+        ClaimPhase::Recorded(_) => return Vec::new(),
+        ClaimPhase::Claimed(target) => Some(&target.place.interface),
+        ClaimPhase::Detaching => None,
+    };
+    let previous = status.previous.iter().map(|entry| &entry.interface);
+    target.into_iter().chain(previous).cloned().collect()
+}

@@ -1,0 +1,308 @@
+//! A world for an engine that keeps the time between requests: requests take time, and many are in flight at once.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use mooring_plan::cloud::Reassign;
+use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Report, Work};
+use mooring_plan::facts::{CallError, Fact, Settings};
+use mooring_plan::names::{InterfaceId, IpName, Millis, NodeName};
+use mooring_plan::objects::{Block, DesiredIp};
+use mooring_plan::outcome::{Action, Outcome};
+use mooring_plan::step::{BlockStep, CallGroup};
+use mooring_world::cloud::Cloud;
+use mooring_world::engine::{answer, leadership};
+use mooring_world::kube::Kube;
+use mooring_world::objects::{self, instance_of, interface_of};
+
+/// The subnet, and the block in it.
+const RANGE: &str = "203.0.112.0/20";
+const READ: Millis = Millis(2);
+const WRITE: Millis = Millis(7);
+const EC2: Millis = Millis(20);
+
+/// A request to EC2 for addresses, as it was sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub at: Millis,
+    pub group: CallGroup,
+    pub addresses: Vec<Ipv4Addr>,
+    pub refused: Option<Outcome>,
+}
+
+/// The world.
+pub struct Paced {
+    pub engine: Engine,
+    pub kube: Kube,
+    pub cloud: Cloud,
+    pub now: Millis,
+    pub sent: Vec<Sent>,
+    pub tokens: BTreeMap<Action, u64>,
+    /// What is in flight, by when it ends.
+    in_flight: BTreeMap<(Millis, u64), Ends>,
+    begun: u64,
+    /// What the watches have shown.
+    shown: Kube,
+    /// How the next requests to EC2 fail, instead of being carried out.
+    pub fail: Vec<CallError>,
+}
+
+/// What is carried out when a request ends.
+enum Ends {
+    Done(Event),
+    Effect(Effect),
+}
+
+fn engine() -> Engine {
+    let settings = Settings {
+        inventory_interval: Millis::seconds(60),
+    };
+    Engine::new(settings, Pacing::On)
+}
+
+pub fn node(number: usize) -> String {
+    format!("n{number:02}")
+}
+
+pub fn ip(number: usize) -> IpName {
+    IpName::new(format!("ip-{number:04}"))
+}
+
+pub fn address(number: usize) -> Ipv4Addr {
+    let first = u32::from(Ipv4Addr::new(203, 0, 113, 0));
+    Ipv4Addr::from(first + u32::try_from(number).unwrap())
+}
+
+impl Paced {
+    /// Nodes with an interface each, and IPs without a pod.
+    pub fn new(nodes: usize, ips: usize, reassign: Reassign) -> Self {
+        let mut world = Self {
+            engine: engine(),
+            kube: Kube::with_one_counter(),
+            cloud: Cloud::with_limit(50),
+            now: Millis::seconds(1000),
+            sent: Vec::new(),
+            tokens: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            begun: 0,
+            shown: Kube::default(),
+            fail: Vec::new(),
+        };
+        let block = Block {
+            version: world.kube.bump(),
+            ..objects::block("block", RANGE)
+        };
+        world.kube.blocks.insert(block.name.clone(), block);
+        for number in 0..nodes {
+            let name = node(number);
+            let primary = Ipv4Addr::new(203, 0, 112, u8::try_from(10 + number).unwrap());
+            let on = Some(instance_of(&name));
+            let interface = interface_of(&name);
+            world
+                .cloud
+                .create_interface(&interface, on.as_ref(), Some(primary));
+            world.kube.bump();
+            let name = NodeName::from(name.as_str());
+            let node = objects::node(name.as_str());
+            world.kube.nodes.insert(name, node);
+        }
+        for number in 0..ips {
+            let desired = DesiredIp {
+                reassign,
+                ..objects::desired(address(number))
+            };
+            let name = ip(number);
+            let uid = world.kube.new_uid("ip");
+            let mut ip = objects::ip(name.as_str(), uid, desired);
+            ip.version = world.kube.bump();
+            world.kube.ips.insert(name, ip);
+        }
+        world.begins();
+        world
+    }
+
+    /// A new process: it lists everything, and leads.
+    pub fn begins(&mut self) {
+        self.engine = engine();
+        self.in_flight.clear();
+        self.shown = Kube::default();
+        self.watches_show();
+        for fact in self.kube.lists_end() {
+            self.engine.handle(Event::Fact(fact), self.now);
+        }
+        self.engine.handle(leadership(true), self.now);
+    }
+
+    /// A pod that asks for this IP is bound to a node.
+    pub fn pod(&mut self, name: &str, of: usize, on: usize) {
+        let uid = self.kube.new_uid(name);
+        let asked = self.kube.ips[&ip(of)].uid.clone();
+        let mut pod = objects::pod(name, uid, ip(of).as_str(), Some(asked));
+        pod.version = self.kube.bump();
+        pod.node = Some(NodeName::new(node(on)));
+        pod.containers_ready = true;
+        pod.containers_running = true;
+        self.kube.pods.insert(pod.key.clone(), pod);
+        self.watches_show();
+    }
+
+    /// The node does not answer any more, and its pods are being deleted.
+    pub fn dies(&mut self, number: usize) {
+        let name = NodeName::new(node(number));
+        self.kube.bump();
+        let lost = self.kube.nodes.get_mut(&name).unwrap();
+        lost.ready = false;
+        lost.unreachable = true;
+        let on = self.kube.pods.values();
+        let on = on.filter(|pod| pod.node.as_ref() == Some(&name));
+        let pods: Vec<_> = on.map(|pod| pod.key.clone()).collect();
+        for pod in pods {
+            self.kube.change_pod(&pod, |pod| pod.deleting = Some(30));
+        }
+        self.watches_show();
+    }
+
+    /// The pod ends, and its object goes.
+    pub fn ends(&mut self, name: &str) {
+        self.kube.bump();
+        self.kube.pods.remove(&objects::key(name));
+        self.watches_show();
+    }
+
+    /// Everything that follows within this time.
+    pub fn run(&mut self, length: Millis) {
+        let until = self.now.plus(length);
+        loop {
+            while let Some(effect) = self.engine.poll(self.now) {
+                self.begin(effect);
+            }
+            let wake = self.engine.wake_at(self.now);
+            let ends = self.in_flight.keys().next().map(|(at, _)| *at);
+            let next = ends.map_or(wake, |ends| ends.min(wake));
+            if next > until {
+                self.now = until;
+                return;
+            }
+            self.now = next;
+            while let Some(entry) = self.in_flight.first_entry()
+                && entry.key().0 <= self.now
+            {
+                let ended = entry.remove();
+                self.end(ended);
+            }
+        }
+    }
+
+    fn begin(&mut self, effect: Effect) {
+        let takes = match &effect {
+            Effect::Post(_) => return,
+            Effect::Report(report) => {
+                if let Report::Tokens(action, count) = report {
+                    self.tokens.insert(*action, *count);
+                }
+                return;
+            }
+            Effect::Read(..) | Effect::ListIps => READ,
+            Effect::Write(..) => WRITE,
+            Effect::Calls(..) | Effect::Inventory(_) | Effect::BlockSteps(..) => EC2,
+        };
+        let ends = match effect {
+            Effect::Calls(group, ips) => Ends::Done(self.call(group, ips)),
+            // What it lists is as it was when it was begun.
+            Effect::Inventory(subnet) => {
+                let listed = Fact::InventoryDone(subnet.clone(), self.cloud.describe());
+                Ends::Done(Event::Completed(Work::Inventory(subnet), listed.into()))
+            }
+            effect => Ends::Effect(effect),
+        };
+        self.begun += 1;
+        self.in_flight
+            .insert((self.now.plus(takes), self.begun), ends);
+    }
+
+    fn call(&mut self, group: CallGroup, ips: Vec<(IpName, Ipv4Addr)>) -> Event {
+        let addresses: Vec<_> = ips.iter().map(|(_, address)| *address).collect();
+        let result = match self.fail.pop() {
+            Some(error) => Err(error),
+            None => self.cloud.execute_together(&group, &addresses),
+        };
+        self.sent.push(Sent {
+            at: self.now,
+            group: group.clone(),
+            addresses,
+            refused: result.as_ref().err().map(|error| error.outcome),
+        });
+        Event::Called(group, ips, result)
+    }
+
+    fn end(&mut self, ended: Ends) {
+        let event = match ended {
+            Ends::Done(event) => Some(event),
+            Ends::Effect(effect) => self.carry_out(effect),
+        };
+        if let Some(event) = event {
+            self.engine.handle(event, self.now);
+        }
+        self.watches_show();
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> Option<Event> {
+        let (work, completion): (Work, Completion) = match effect {
+            Effect::Read(ip, read) => {
+                let fact = self.kube.read(&ip, &read);
+                (Work::Ip(ip), fact.into())
+            }
+            Effect::Write(ip, write, _) => {
+                let outcome = self.kube.write(&write);
+                let fact = Fact::Wrote(ip.clone(), write, outcome);
+                (Work::Ip(ip), fact.into())
+            }
+            Effect::ListIps => {
+                let ips = self.kube.ips.values().cloned().collect();
+                (Work::Ips, Fact::IpsRead(ips).into())
+            }
+            Effect::BlockSteps(block, steps) => {
+                let steps = steps.into_iter();
+                let facts: Vec<Fact> = steps.filter_map(|step| self.block_step(step)).collect();
+                (Work::Block(block), facts.into())
+            }
+            _ => return None,
+        };
+        Some(Event::Completed(work, completion))
+    }
+
+    fn block_step(&mut self, step: BlockStep) -> Option<Fact> {
+        answer(step, RANGE, self.cloud.limit())
+    }
+
+    /// The watches show what has changed.
+    fn watches_show(&mut self) {
+        if self.kube.newest() == self.shown.newest() {
+            return;
+        }
+        for (_, fact) in self.kube.events_since(&self.shown, false) {
+            self.engine.handle(Event::Fact(fact), self.now);
+        }
+        self.shown = self.kube.clone();
+    }
+
+    /// The interfaces of the IPs in order.
+    pub fn places(&self, ips: usize) -> Vec<Option<InterfaceId>> {
+        let addresses = (0..ips).map(address);
+        addresses
+            .map(|address| self.cloud.holder_of(address))
+            .collect()
+    }
+
+    /// How many IPs are recorded on the interface where EC2 has them.
+    pub fn attached(&self, ips: usize) -> usize {
+        let recorded = |number: &usize| {
+            let claim = self.kube.ips[&ip(*number)].status.claim.as_ref();
+            let claim = claim.filter(|claim| claim.recorded());
+            let on = claim.and_then(|claim| claim.target());
+            on.map(|on| &on.place.interface) == self.cloud.holder_of(address(*number)).as_ref()
+                && on.is_some()
+        };
+        (0..ips).filter(recorded).count()
+    }
+}

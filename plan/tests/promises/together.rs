@@ -1,0 +1,217 @@
+//! Calls to EC2 for one interface that wait at the same time go in one request, and a single one waits for nothing.
+
+use std::collections::BTreeSet;
+
+use mooring_plan::cloud::Reassign;
+use mooring_plan::facts::CallError;
+use mooring_plan::names::Millis;
+use mooring_plan::outcome::Outcome;
+use mooring_plan::step::CallGroup;
+use mooring_world::objects::interface_of;
+
+use crate::paced::{Paced, Sent, address, ip, node};
+
+const OLD: usize = 8;
+const IPS: usize = 256;
+
+fn pods(world: &mut Paced, ips: usize, name: &str, first: usize, nodes: usize) {
+    for number in 0..ips {
+        let on = first + number % nodes;
+        world.pod(&format!("{name}-{number}"), number, on);
+    }
+}
+
+/// 256 IPs are attached to 8 nodes, all of which die at once; 8 others are there.
+fn drained(reassign: Reassign) -> Paced {
+    let mut world = Paced::new(2 * OLD, IPS, reassign);
+    world.run(Millis::seconds(60));
+    pods(&mut world, IPS, "old", 0, OLD);
+    world.run(Millis::seconds(300));
+    assert_eq!(world.attached(IPS), IPS);
+    world.sent.clear();
+    world
+}
+
+#[test]
+fn a_single_attach_waits_for_nothing() {
+    let mut world = Paced::new(1, 1, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    let bound = world.now;
+    world.pod("a", 0, 0);
+    world.run(Millis::seconds(10));
+    assert_eq!(world.attached(1), 1);
+    assert_eq!(world.sent.len(), 1, "{:?}", world.sent);
+    // Its claim is one write, which takes 7 ms.
+    assert_eq!(world.sent[0].at, bound.plus(Millis(7)));
+}
+
+#[test]
+fn attaches_at_once_go_in_one_request_for_each_interface() {
+    let mut world = Paced::new(5, 50, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    pods(&mut world, 50, "a", 0, 5);
+    world.run(Millis::seconds(10));
+    assert_eq!(world.attached(50), 50);
+    assert_eq!(world.sent.len(), 5, "{:?}", world.sent);
+}
+
+#[test]
+fn moves_that_wait_for_a_leader_take_one_request_for_each_interface_and_action() {
+    for (reassign, most) in [(Reassign::Refuse, 16), (Reassign::Allow, 8)] {
+        let mut world = drained(reassign);
+        for number in 0..OLD {
+            world.dies(number);
+        }
+        pods(&mut world, IPS, "new", OLD, OLD);
+        world.begins();
+        world.run(Millis::seconds(60));
+        assert_eq!(world.attached(IPS), IPS);
+        let sent = world.sent.len();
+        assert!(sent <= most, "{reassign:?}: {sent}: {:?}", world.sent);
+        let there = world.places(IPS).into_iter().flatten();
+        let there: BTreeSet<_> = there.collect();
+        let new: BTreeSet<_> = (OLD..2 * OLD).map(|on| interface_of(&node(on))).collect();
+        assert_eq!(there, new);
+    }
+}
+
+#[test]
+fn moves_that_come_one_after_another_take_few_requests() {
+    let mut world = drained(Reassign::Refuse);
+    for number in 0..OLD {
+        world.dies(number);
+    }
+    for number in 0..IPS {
+        world.pod(&format!("new-{number}"), number, OLD + number % OLD);
+        world.run(Millis(10));
+    }
+    world.run(Millis::seconds(60));
+    assert_eq!(world.attached(IPS), IPS);
+    let sent = world.sent.len();
+    assert!(sent <= 64, "{sent}");
+}
+
+#[test]
+fn an_address_that_ec2_refuses_by_name_keeps_no_other_waiting() {
+    let mut world = Paced::new(2, 10, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    // Since the last inventory: it is found by the refusal.
+    let elsewhere = interface_of(&node(1));
+    world.cloud.put_manually(address(3), Some(&elsewhere));
+    pods(&mut world, 10, "a", 0, 1);
+    world.run(Millis(500));
+    assert_eq!(world.attached(10), 9);
+    let refused = world.sent.iter().filter(|sent| sent.refused.is_some());
+    let refused: Vec<_> = refused.map(|sent| sent.addresses.len()).collect();
+    assert_eq!(refused, [10, 1], "{:?}", world.sent);
+    assert_eq!(world.sent.len(), 3, "{:?}", world.sent);
+}
+
+#[test]
+fn a_refusal_that_names_no_address_is_bisected() {
+    let mut world = Paced::new(1, 12, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    // The interface has less room than its type says: 7 beside its own address.
+    world.cloud.limit_addresses(8);
+    pods(&mut world, 12, "a", 0, 1);
+    world.run(Millis::seconds(5));
+    assert_eq!(world.attached(12), 7, "{:?}", world.sent);
+    let alone = |sent: &&Sent| sent.refused.is_some() && sent.addresses.len() == 1;
+    assert_eq!(world.sent.iter().filter(alone).count(), 5, "{:?}", world.sent);
+    assert!(world.sent.len() <= 20, "{:?}", world.sent);
+}
+
+#[test]
+fn a_detach_is_not_believed_because_others_of_its_request_are_gone_already() {
+    let mut world = Paced::new(1, 4, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    pods(&mut world, 4, "a", 0, 1);
+    world.run(Millis::seconds(60));
+    assert_eq!(world.attached(4), 4);
+    world.sent.clear();
+    world.cloud.put_manually(address(2), None);
+    for number in 0..4 {
+        world.ends(&format!("a-{number}"));
+    }
+    world.run(Millis::seconds(300));
+    let free = world.kube.ips.values().filter(|ip| ip.status.claim.is_none());
+    assert_eq!(free.count(), 4);
+    assert_eq!(world.places(4), [None, None, None, None]);
+    assert!(world.sent.iter().any(|sent| sent.addresses.len() > 1));
+}
+
+#[test]
+fn what_of_a_request_was_never_answered_is_asked_again() {
+    let mut world = Paced::new(1, 8, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    world.fail.push(CallError {
+        outcome: Outcome::Unknown,
+        code: "Timeout".to_owned(),
+        message: "no answer in time".to_owned(),
+    });
+    pods(&mut world, 8, "a", 0, 1);
+    world.run(Millis::seconds(60));
+    assert_eq!(world.attached(8), 8, "{:?}", world.sent);
+}
+
+#[test]
+fn an_ip_that_is_deleted_while_its_call_waits_is_not_in_the_request() {
+    let mut world = Paced::new(1, 10, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    pods(&mut world, 10, "a", 0, 1);
+    // The claims are written, and the first request is answered.
+    world.run(Millis(40));
+    world.sent.clear();
+    let name = ip(4);
+    world.kube.change_ip(&name, None, |ip| ip.deleting = true);
+    world.run(Millis::seconds(300));
+    assert!(!world.kube.ips.contains_key(&name));
+    assert_eq!(world.places(10)[4], None);
+    let assigned = |sent: &&Sent| {
+        matches!(sent.group, CallGroup::Assign(..)) && sent.addresses.contains(&address(4))
+    };
+    assert_eq!(world.sent.iter().filter(assigned).count(), 0);
+}
+
+#[test]
+fn where_tokens_are_short_moves_go_before_detaches() {
+    let mut world = Paced::new(41, 41, Reassign::Refuse);
+    world.run(Millis::seconds(60));
+    pods(&mut world, 40, "a", 0, 20);
+    world.pod("first", 40, 40);
+    world.run(Millis::seconds(60));
+    assert_eq!(world.attached(41), 41);
+    // EC2 throttles a detach, and carries out the next try: few tokens are there from then on.
+    world.fail.push(CallError {
+        outcome: Outcome::Throttled,
+        code: "RequestLimitExceeded".to_owned(),
+        message: "Request limit exceeded.".to_owned(),
+    });
+    world.ends("first");
+    while world.places(41)[40].is_some() {
+        world.run(Millis(1));
+    }
+    world.sent.clear();
+    // Of the first ten nodes the pods end; those of the next ten move.
+    for number in 10..20 {
+        world.dies(number);
+    }
+    for number in (0..40).filter(|number| number % 20 >= 10) {
+        world.pod(&format!("b-{number}"), number, 20 + number % 20);
+    }
+    for number in (0..40).filter(|number| number % 20 < 10) {
+        world.ends(&format!("a-{number}"));
+    }
+    world.run(Millis::seconds(90));
+    let moving: BTreeSet<_> = (10..20).map(|number| interface_of(&node(number))).collect();
+    let unassigns = world.sent.iter().filter_map(|sent| match &sent.group {
+        CallGroup::Unassign(on) => Some(moving.contains(on)),
+        CallGroup::Assign(..) => None,
+    });
+    let order: Vec<bool> = unassigns.collect();
+    let last = order.iter().rposition(|moves| *moves).unwrap();
+    let before = order[..last].iter().filter(|moves| !**moves).count();
+    assert_eq!(order.len(), 20, "{order:?}");
+    // As many as there were tokens when they came, a few milliseconds before the moves.
+    assert!(before <= 5, "{order:?}");
+}
