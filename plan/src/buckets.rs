@@ -12,6 +12,23 @@ use crate::outcome::Action;
 /// A bucket counts thousandths of a token, so that a refill per second is a refill per millisecond.
 const TOKEN: u64 = 1000;
 
+/// How many mutating calls of each action Mooring makes of those that EC2 allows the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Budget {
+    /// At once, after a pause: at least 1.
+    pub burst: u64,
+    /// Each second: at least 1.
+    pub per_second: u64,
+}
+
+impl Default for Budget {
+    /// All that EC2 allows.
+    fn default() -> Self {
+        let (burst, per_second) = token_bucket(Action::Assign);
+        Self { burst, per_second }
+    }
+}
+
 /// One action's bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Bucket {
@@ -28,6 +45,10 @@ struct Bucket {
 impl Bucket {
     const fn new(action: Action) -> Self {
         let (size, refill) = token_bucket(action);
+        Self::sized(size, refill)
+    }
+
+    const fn sized(size: u64, refill: u64) -> Self {
         Self {
             size,
             refill,
@@ -98,6 +119,17 @@ impl Buckets {
         }
     }
 
+    /// The same with this budget for mutating calls.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        let bucket = Bucket::sized(budget.burst.max(1), budget.per_second.max(1));
+        Self {
+            assign: bucket,
+            unassign: bucket,
+            ..self
+        }
+    }
+
     /// Takes the token for one call of `action`. Where there is none: the moment to ask again.
     ///
     /// # Errors
@@ -138,7 +170,7 @@ impl Buckets {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::Buckets;
+    use super::{Budget, Buckets};
     use crate::names::Millis;
     use crate::outcome::Action;
     use proptest::prelude::*;
@@ -177,6 +209,23 @@ mod tests {
                 (refill * 60 - 1..=refill * 60).contains(&made),
                 "{action}: {made}"
             );
+        }
+    }
+
+    #[test]
+    fn a_budget_is_of_the_mutating_calls_only() {
+        let budget = Budget {
+            burst: 10,
+            per_second: 2,
+        };
+        let mut buckets = Buckets::new().with_budget(budget);
+        for (action, expected) in [
+            (Action::Assign, 20..=30),
+            (Action::Unassign, 20..=30),
+            (Action::DescribeInterfaces, 290..=300),
+        ] {
+            let made = calls(&mut buckets, action, Millis(0), Millis::seconds(10));
+            assert!(expected.contains(&made), "{action}: {made}");
         }
     }
 

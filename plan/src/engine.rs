@@ -48,7 +48,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use crate::address::Address;
-use crate::buckets::Buckets;
+use crate::buckets::{Budget, Buckets};
 use crate::facts::{Affected, CallError, Contradiction, Fact, Facts, Settings};
 use crate::lease::Leadership;
 use crate::names::{BlockName, InterfaceId, IpName, Millis, SubnetId};
@@ -238,6 +238,13 @@ impl Engine {
             inventories: InventorySchedule::default(),
             outbox: VecDeque::new(),
         }
+    }
+
+    /// The same, with this budget for mutating calls to EC2.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.buckets = self.buckets.with_budget(budget);
+        self
     }
 
     /// What it knows.

@@ -4,7 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use clap::{ArgAction, Args as ClapArgs};
+use clap::{ArgAction, Args as ClapArgs, value_parser};
+use mooring_plan::buckets::Budget;
 use rustls::crypto::aws_lc_rs;
 use tokio::net::TcpListener;
 
@@ -68,6 +69,12 @@ pub struct Args {
     /// How often EC2's interfaces are listed
     #[arg(long, env = "MOORING_INVENTORY_INTERVAL", default_value = "60s", value_parser = duration)]
     inventory_interval: Duration,
+    /// The most calls of one action that change EC2, after a pause. EC2 allows an account 100, whoever makes them
+    #[arg(long, env = "MOORING_EC2_BURST", default_value_t = 100, value_parser = value_parser!(u64).range(1..))]
+    ec2_burst: u64,
+    /// The same each second. EC2 allows an account 5
+    #[arg(long, env = "MOORING_EC2_PER_SECOND", default_value_t = 5, value_parser = value_parser!(u64).range(1..))]
+    ec2_per_second: u64,
     /// How long the webhook still answers after the controller has ended
     #[arg(long, env = "MOORING_DRAIN", default_value = "5s", value_parser = duration)]
     drain: Duration,
@@ -243,6 +250,10 @@ async fn controller(
             retry_period: args.lease_retry_period,
         }),
         inventory_interval: args.inventory_interval,
+        budget: Budget {
+            burst: args.ec2_burst,
+            per_second: args.ec2_per_second,
+        },
         on_synced: Box::new(move || ready.set(Part::Watches, true)),
     };
     tracing::info!(identity = options.identity, "starting the controller");

@@ -18,6 +18,7 @@ mod watch;
 use std::time::Duration;
 
 use kube::Client;
+use mooring_plan::buckets::Budget;
 use mooring_plan::facts::Settings;
 use mooring_plan::lease::{Leadership, Timings};
 use tokio::sync::mpsc;
@@ -71,6 +72,8 @@ pub struct Options {
     pub election: Option<LeaseTimes>,
     /// How often each subnet's interfaces are listed.
     pub inventory_interval: Duration,
+    /// The calls that change EC2.
+    pub budget: Budget,
     /// Called once, when every kind has been listed.
     pub on_synced: Box<dyn FnOnce() + Send>,
 }
@@ -144,6 +147,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         settings: Settings {
             inventory_interval: millis(options.inventory_interval),
         },
+        budget: options.budget,
         on_synced: options.on_synced,
     };
     let stop = options.stop.child_token();

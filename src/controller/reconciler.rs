@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
+use mooring_plan::buckets::Budget;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Report, Work};
 use mooring_plan::facts::{Fact, Settings};
 use mooring_plan::lease::Leadership;
@@ -33,6 +34,7 @@ pub(super) struct Parts {
     pub(super) leadership: watch::Receiver<Leadership>,
     pub(super) events: Events,
     pub(super) settings: Settings,
+    pub(super) budget: Budget,
     pub(super) on_synced: Box<dyn FnOnce() + Send>,
 }
 
@@ -52,7 +54,7 @@ pub(super) struct Reconciler {
 impl Reconciler {
     pub(super) fn new(parts: Parts) -> Self {
         Self {
-            engine: Engine::new(parts.settings, Pacing::On),
+            engine: Engine::new(parts.settings, Pacing::On).with_budget(parts.budget),
             reports: Reports::new(parts.effects.metrics.clone()),
             effects: parts.effects,
             facts: parts.facts,

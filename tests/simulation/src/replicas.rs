@@ -6,6 +6,7 @@ use std::time::Duration;
 use mooring::cloud::ec2::Ec2;
 use mooring::controller::{self, LeaseTimes};
 use mooring::metrics::Metrics;
+use mooring_plan::buckets::Budget;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -117,6 +118,7 @@ impl Replicas {
                 .copied()
                 .filter(|_| self.settings.election),
             inventory_interval: self.settings.interval,
+            budget: Budget::default(),
             on_synced: Box::new(|| ()),
         };
         self.log.say(format!("process  {identity} starts"));
