@@ -25,6 +25,7 @@ mod answers;
 mod any_pod;
 mod attach;
 mod authorize_use;
+mod bench;
 mod block_rules;
 mod certificates;
 mod client_ca;
@@ -95,6 +96,7 @@ fn trials() -> Vec<Trial> {
         any_pod::scenes(),
         attach::scenes(),
         authorize_use::scenes(),
+        bench::scenes(),
         block_rules::scenes(),
         certificates::scenes(),
         client_ca::scenes(),
@@ -178,6 +180,7 @@ fn main() -> ExitCode {
     let failed = conclusion.has_failed();
     replay::report();
     runner::report();
+    bench::report();
     clusters::end(failed);
     if failed || arguments.list {
         return conclusion.exit_code();

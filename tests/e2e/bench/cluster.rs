@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use kube::api::{DynamicObject, PostParams};
-use mooring_cluster::{Mooring, MooringOptions, NodeSpec, Subnet};
+use mooring_cluster::{Mooring, MooringOptions, NodeSpec};
 use serde_json::{Value, json};
 
+use crate::harness::expectations::condition;
 use crate::harness::objects::merged;
 use crate::harness::requests::ip_named;
 use crate::harness::scene::{Ip, Scene};
@@ -22,12 +23,16 @@ const AT_ONCE: usize = 16;
 /// What the phases share.
 pub struct Bench<'a> {
     pub scene: &'a Scene,
-    pub block: String,
-    subnet: Subnet,
     /// The process that is measured.
     pub mooring: Arc<Mooring>,
     pub nodes: Vec<String>,
     pub ips: Vec<Ip>,
+    /// The next node that has no pods.
+    pub grown_on: usize,
+}
+
+fn is(object: &Value, kind: &str) -> bool {
+    condition(object, kind).is_some_and(|(status, ..)| status == "True")
 }
 
 /// As it is shipped: inventories once a minute.
@@ -40,37 +45,33 @@ pub fn options() -> MooringOptions {
 }
 
 impl<'a> Bench<'a> {
-    pub async fn new(scene: &'a Scene) -> Self {
-        let mooring = scene.mooring_with(options()).await;
+    /// The nodes are there before Mooring: interfaces that come later are found by the next inventory only.
+    pub async fn new(scene: &'a Scene, nodes: usize) -> Self {
         scene
             .ec2()
             .settings(&json!({"latency_ms": {"default": 20}}))
             .await;
         let subnet = scene.cluster().add_subnet("10.200.0.0/19").await;
+        scene.prefixes.lock().unwrap().push("10.200.".to_owned());
+        let mut names = Vec::new();
+        for number in 0..nodes {
+            let spec = NodeSpec::new(&format!("n{number}"))
+                .interface(&subnet)
+                .instance_type("c5.24xlarge");
+            names.push(scene.node_of(spec).await.name);
+        }
+        let mooring = scene.mooring_with(options()).await;
         let block = scene.block_in("bench", &subnet, &json!({})).await;
+        for node in &names {
+            scene.expect_labelled(node, &block).await;
+        }
         Self {
             scene,
-            block,
-            subnet,
             mooring,
-            nodes: Vec::new(),
+            nodes: names,
             ips: Vec::new(),
+            grown_on: super::phases::GROWN_ON,
         }
-    }
-
-    /// So many more nodes. Returns the index of the first.
-    pub async fn more_nodes(&mut self, count: usize) -> usize {
-        let first = self.nodes.len();
-        for number in first..first + count {
-            let spec = NodeSpec::new(&format!("n{number}"))
-                .interface(&self.subnet)
-                .instance_type("c5.24xlarge");
-            self.nodes.push(self.scene.node_of(spec).await.name);
-        }
-        for node in &self.nodes[first..] {
-            self.scene.expect_labelled(node, &self.block).await;
-        }
-        first
     }
 
     /// So many more IPs, reserved. Returns the index of the first.
@@ -92,7 +93,7 @@ impl<'a> Bench<'a> {
         }
         self.ips.extend(made);
         let names: Vec<String> = self.ips[first..].iter().map(|ip| ip.name.clone()).collect();
-        self.all("IP", &names, "reserved", |ip| ip["status"]["reserved"] == true)
+        self.all("IP", &names, "reserved", |ip| is(ip, "Reserved"))
             .await;
         first
     }
@@ -154,15 +155,8 @@ impl<'a> Bench<'a> {
     /// Waits until the pods of these IPs hold them.
     pub async fn attached(&self, prefix: &str, ips: std::ops::Range<usize>) {
         let names: Vec<String> = ips.map(|number| format!("{prefix}-{number}")).collect();
-        self.all("Pod", &names, "ready", |pod| {
-            let conditions = pod["status"]["conditions"].as_array();
-            conditions.is_some_and(|conditions| {
-                conditions
-                    .iter()
-                    .any(|of| of["type"] == "Ready" && of["status"] == "True")
-            })
-        })
-        .await;
+        self.all("Pod", &names, "ready", |pod| is(pod, "Ready"))
+            .await;
     }
 
     /// The resident memory of the process that is measured, in MiB.

@@ -42,16 +42,19 @@ pub fn scenes() -> Vec<Trial> {
 /// One after the other in one cluster: what is measured has the machine for itself.
 async fn figures_of_a_cluster(scene: &Scene) {
     let Some(extent) = extent() else { return };
-    let mut bench = Bench::new(scene).await;
+    let sizes: &[usize] = match extent {
+        Extent::Quick => &[500],
+        Extent::Full => &[500, 1000, 2000],
+    };
+    let largest = sizes.last().copied().unwrap_or_default();
+    let mut bench = Bench::new(scene, phases::nodes(largest)).await;
     phases::memory_without_ips(&mut bench).await;
     phases::single_attaches(&mut bench).await;
     phases::attaches_at_once(&mut bench).await;
     phases::drain(&mut bench).await;
     phases::at_rest(&mut bench).await;
-    phases::grown(&mut bench, 500).await;
-    if extent == Extent::Full {
-        phases::grown(&mut bench, 1000).await;
-        phases::grown(&mut bench, 2000).await;
+    for ips in sizes {
+        phases::grown(&mut bench, *ips).await;
     }
     phases::successor(&mut bench).await;
     review_load::webhook(&mut bench).await;

@@ -15,6 +15,13 @@ const SINGLE: usize = 20;
 const BURST: usize = 50;
 const DRAINED: usize = 256;
 const SIDE: usize = 8;
+/// The first node of [`grown`].
+pub const GROWN_ON: usize = 3 * SIDE;
+
+/// So many nodes take so many IPs, with those of the drain apart.
+pub const fn nodes(ips: usize) -> usize {
+    GROWN_ON + ips / ROOM + 3
+}
 
 fn others(cncc: &'static str, eip_operator: &'static str) -> Others {
     Others { cncc, eip_operator }
@@ -25,7 +32,6 @@ pub async fn memory_without_ips(bench: &mut Bench<'_>) {
     memory(0, used);
     let peers = others("75 MiB", "24 MiB");
     figure("memory without IPs", format!("{used:.0} MiB"), "18 MiB", peers);
-    bench.more_nodes(2 * SIDE).await;
 }
 
 /// One after the other, so that no two of them meet.
@@ -81,9 +87,7 @@ pub async fn drain(bench: &mut Bench<'_>) {
     let scene = bench.scene;
     let first = bench.more_ips(DRAINED, false).await;
     let all = first..first + DRAINED;
-    let there: usize = bench.nodes.len();
-    bench.more_nodes(2 * SIDE).await;
-    let (old, new) = (there..there + SIDE, there + SIDE..there + 2 * SIDE);
+    let (old, new) = (SIDE..2 * SIDE, 2 * SIDE..3 * SIDE);
     bench.pods("old", all.clone(), old).await;
     bench.attached("old", all.clone()).await;
 
@@ -154,14 +158,12 @@ pub async fn at_rest(bench: &mut Bench<'_>) {
 
 /// Memory with so many IPs that are attached; and what a successor needs.
 pub async fn grown(bench: &mut Bench<'_>, ips: usize) {
-    let more = ips - bench.ips.len();
-    let first_node = bench.nodes.len();
-    let nodes = more.div_ceil(ROOM);
-    bench.more_nodes(nodes).await;
-    let first = bench.more_ips(more, false).await;
-    bench
-        .pods("grown", first..first + more, first_node..first_node + nodes)
-        .await;
+    let first = bench.ips.len();
+    let more = ips - first;
+    let on = bench.grown_on..bench.grown_on + more.div_ceil(ROOM);
+    bench.grown_on = on.end;
+    bench.more_ips(more, false).await;
+    bench.pods("grown", first..first + more, on).await;
     bench.attached("grown", first..first + more).await;
     at_rest_now(bench).await;
     let used = bench.memory();
