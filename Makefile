@@ -14,7 +14,7 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need need-demo tools control-plane moto build demo up down fmt lint test test-fast checkers e2e verify advisories release sbom planted-bugs mutants crds clean
+.PHONY: help need need-demo tools control-plane moto build demo up down fmt lint bench test test-fast checkers e2e verify advisories release sbom planted-bugs mutants crds clean
 
 help:
 	@echo 'make demo      start everything, show what Mooring does, end everything'
@@ -24,6 +24,7 @@ help:
 	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo webhook"'
 	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
 	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
+	@echo 'make bench     measures the release binary: about 15 minutes, once it is built; QUICK=1: 3 minutes'
 	@echo 'make release   builds the static release binary, and tries it in an empty root'
 	@echo 'make sbom      writes target/mooring.cdx.json, what the binary is made of'
 	@echo 'make advisories  asks the RustSec database about every library (needs the network)'
@@ -115,6 +116,10 @@ checkers: need
 
 verify: tools build
 	@.ci/verify $(SLICES)
+
+# On a machine that does nothing else.
+bench: tools build
+	@.ci/bench $(if $(QUICK),quick,full)
 
 planted-bugs: tools build
 	@.ci/planted-bugs $(BUGS)

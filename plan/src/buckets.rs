@@ -170,7 +170,7 @@ impl Buckets {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Budget, Buckets};
+    use super::{Buckets, Budget};
     use crate::names::Millis;
     use crate::outcome::Action;
     use proptest::prelude::*;

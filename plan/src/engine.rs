@@ -48,7 +48,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use crate::address::Address;
-use crate::buckets::{Budget, Buckets};
+use crate::buckets::{Buckets, Budget};
 use crate::facts::{Affected, CallError, Contradiction, Fact, Facts, Settings};
 use crate::lease::Leadership;
 use crate::names::{BlockName, InterfaceId, IpName, Millis, SubnetId};

@@ -2,17 +2,20 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use futures::{StreamExt as _, pin_mut};
 use kube::api::Api;
 use kube::core::DeserializeGuard;
 use kube::runtime::reflector::store::Writer;
-use kube::runtime::reflector::{Store, store};
+use kube::runtime::reflector::{ObjectRef, Store, store};
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use kube::{Client, Resource, ResourceExt as _};
+use mooring_plan::address::Address;
 use serde::de::DeserializeOwned;
 
+use crate::api::read::desired_address;
 use crate::api::{Ip, IpBlock};
 
 /// The server ends a watch after this time: a half-open connection is noticed soon after.
@@ -26,6 +29,23 @@ pub struct Caches {
 }
 
 impl Caches {
+    /// The IPs that a pod's annotation can mean: the one of this name, or those that have or ask for this address. A pod's
+    /// review must not take longer with each IP that exists.
+    pub(super) fn ips_meant(&self, annotation: &str) -> Vec<Arc<Ip>> {
+        if let Some(named) = self.ips.get(&ObjectRef::new(annotation)) {
+            return vec![named];
+        }
+        let Ok(address) = annotation.parse::<Address>() else {
+            return Vec::new();
+        };
+        let about = |ip: &Arc<Ip>| {
+            ip.reserved_address() == Some(address) || desired_address(&ip.spec) == Some(address)
+        };
+        let mut ips = self.ips.state();
+        ips.retain(about);
+        ips
+    }
+
     /// Returns once both have been filled, or can be no more.
     pub async fn filled(&self) {
         let _ = tokio::join!(self.ips.wait_until_ready(), self.blocks.wait_until_ready());

@@ -228,7 +228,12 @@ fn asked(subject: &Subject, wanted: &Use) -> SubjectAccessReviewSpec {
 
 impl ClusterReader for KubeReader {
     async fn cached(&self, dependencies: &Dependencies) -> Snapshot {
-        let snapshot = Snapshot::new(self.caches.ips.state(), self.caches.blocks.state());
+        let ips = match dependencies.annotation.as_deref() {
+            // The rule for a pod looks at no other IP.
+            Some(annotation) => self.caches.ips_meant(annotation),
+            None => self.caches.ips.state(),
+        };
+        let snapshot = Snapshot::new(ips, self.caches.blocks.state());
         let meant = dependencies
             .annotation
             .as_deref()

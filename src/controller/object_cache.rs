@@ -1,7 +1,8 @@
 //! The newest version of each `IP` that this process has seen, whole.
 //!
 //! A status write is made of the object that was decided from, to keep what other versions wrote into
-//! it. That one is nearly always at hand; reading it again would stand between a decision and EC2.
+//! it. That one is nearly always at hand; reading it again would stand between a decision and EC2. It is kept as text:
+//! a tree of JSON values takes several times the memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +14,10 @@ use crate::api::read;
 
 /// The newest of each, by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ObjectCache(Arc<Mutex<BTreeMap<String, (ResourceVersion, DynamicObject)>>>);
+pub(super) struct ObjectCache(Arc<Mutex<Objects>>);
+
+/// Objects as JSON, by name.
+type Objects = BTreeMap<String, (ResourceVersion, Box<[u8]>)>;
 
 impl ObjectCache {
     /// A watch, or a write's answer, shows it. The watch may lag behind a write.
@@ -30,9 +34,11 @@ impl ObjectCache {
             return;
         }
         if all.get(name).is_none_or(|(known, _)| *known < version) {
-            let mut object = object.clone();
-            object.metadata.managed_fields = None;
-            all.insert(name.clone(), (version, object));
+            match text(object) {
+                Some(text) => all.insert(name.clone(), (version, text)),
+                // It is read again when it is needed.
+                None => all.remove(name),
+            };
         }
     }
 
@@ -49,14 +55,22 @@ impl ObjectCache {
     /// The object, if it is that very version.
     pub(super) fn at(&self, name: &str, version: ResourceVersion) -> Option<DynamicObject> {
         let all = self.all();
-        let (known, object) = all.get(name)?;
-        (*known == version).then(|| object.clone())
+        let (known, text) = all.get(name)?;
+        let known = (*known == version).then(|| serde_json::from_slice(text));
+        known?.ok()
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, (ResourceVersion, DynamicObject)>> {
+    fn all(&self) -> MutexGuard<'_, Objects> {
         // Each change is one insertion or removal: a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An object without what only the API server needs.
+fn text(object: &DynamicObject) -> Option<Box<[u8]>> {
+    let mut object = object.clone();
+    object.metadata.managed_fields = None;
+    serde_json::to_vec(&object).ok().map(Vec::into_boxed_slice)
 }
 
 #[cfg(test)]

@@ -27,10 +27,10 @@ impl Engine {
     pub(super) fn begin_calls(&mut self, now: Millis) {
         self.calls.set_next(None);
         let facts = &self.facts;
-        self.calls
-            .forget_old(now, |block| facts.knows_block(block));
+        self.calls.forget_old(now, |block| facts.knows_block(block));
         let mut next = None;
-        let mut later = |due: Millis| next = next.map_or(Some(due), |next: Millis| Some(next.min(due)));
+        let mut later =
+            |due: Millis| next = next.map_or(Some(due), |next: Millis| Some(next.min(due)));
         let mut groups = Vec::new();
         for group in self.calls.groups() {
             let used = self.buckets.used(group.action(), now);
@@ -44,9 +44,10 @@ impl Engine {
         }
         while self.requests() < AT_ONCE {
             let turn = |block: &Option<BlockName>| self.calls.turn(block.as_ref());
-            let best = groups.iter().enumerate().min_by_key(|(_, (gain, block, since, _))| {
-                (*gain, turn(block), *since)
-            });
+            let best = groups
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, (gain, block, since, _))| (*gain, turn(block), *since));
             let Some((at, _)) = best else { break };
             let (_, block, _, group) = groups.swap_remove(at);
             if !self.leadership.may_call(now) {

@@ -143,7 +143,10 @@ fn a_call_is_not_begun_when_the_lease_may_end_before_it() {
     engine.handle(Event::Leadership(Leadership::ALWAYS), sim.now);
     let begun = engine.reconcile(&ip, sim.now);
     let members = vec![(ip, call.address())];
-    assert_eq!(begun, Reconciled::Begun(Effect::Calls(call.group(), members)));
+    assert_eq!(
+        begun,
+        Reconciled::Begun(Effect::Calls(call.group(), members))
+    );
 }
 
 #[test]

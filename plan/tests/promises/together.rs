@@ -117,7 +117,12 @@ fn a_refusal_that_names_no_address_is_bisected() {
     world.run(Millis::seconds(5));
     assert_eq!(world.attached(12), 7, "{:?}", world.sent);
     let alone = |sent: &&Sent| sent.refused.is_some() && sent.addresses.len() == 1;
-    assert_eq!(world.sent.iter().filter(alone).count(), 5, "{:?}", world.sent);
+    assert_eq!(
+        world.sent.iter().filter(alone).count(),
+        5,
+        "{:?}",
+        world.sent
+    );
     assert!(world.sent.len() <= 20, "{:?}", world.sent);
 }
 
@@ -134,7 +139,11 @@ fn a_detach_is_not_believed_because_others_of_its_request_are_gone_already() {
         world.ends(&format!("a-{number}"));
     }
     world.run(Millis::seconds(300));
-    let free = world.kube.ips.values().filter(|ip| ip.status.claim.is_none());
+    let free = world
+        .kube
+        .ips
+        .values()
+        .filter(|ip| ip.status.claim.is_none());
     assert_eq!(free.count(), 4);
     assert_eq!(world.places(4), [None, None, None, None]);
     assert!(world.sent.iter().any(|sent| sent.addresses.len() > 1));

@@ -111,3 +111,36 @@ async fn the_ip_that_the_mutating_review_read_is_not_read_again() {
     }
     assert_eq!(reads, [0, 1, 1]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_review_of_a_pod_looks_only_at_the_ips_that_its_annotation_can_mean() {
+    let (client, _) = api_server();
+    let ((ips, mut writer), (blocks, _)) = (store(), store());
+    let first = partner_a();
+    let mut second = partner_a();
+    second.metadata.name = Some("partner-b".to_owned());
+    second.spec.address = Some("203.0.113.77".to_owned());
+    second.status = None;
+    writer.apply_watcher_event(&Event::Apply(first));
+    writer.apply_watcher_event(&Event::Apply(second));
+    let live = KubeReader::new(client, Caches { ips, blocks });
+    for (annotation, expected) in [
+        (Some("partner-b"), vec!["partner-b"]),
+        (Some("203.0.113.77"), vec!["partner-b"]),
+        (Some("nobody"), vec![]),
+        (None, vec!["partner-a", "partner-b"]),
+    ] {
+        let dependencies = Dependencies {
+            annotation: annotation.map(str::to_owned),
+            // As if the mutating review had read it: nothing is read here.
+            given: Some("uid-a".to_owned()),
+            ..Dependencies::default()
+        };
+        let snapshot = live.cached(&dependencies).await;
+        let seen: Vec<_> = snapshot
+            .ips()
+            .filter_map(|ip| ip.metadata.name.clone())
+            .collect();
+        assert_eq!(seen, expected, "{annotation:?}");
+    }
+}

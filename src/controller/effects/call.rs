@@ -1,8 +1,8 @@
 //! Calls to EC2: the mutating ones of IPs, and the inventory of a subnet.
 
+use mooring_plan::address::Address;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::address::Address;
 use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::outcome::Action;
 use mooring_plan::step::CallGroup;

@@ -85,7 +85,10 @@ impl<'a> Bench<'a> {
             })
             .collect();
         let objects = made.iter().map(|ip| {
-            ip_named(&ip.name, &json!({"address": ip.address, "reassign": reassign}))
+            ip_named(
+                &ip.name,
+                &json!({"address": ip.address, "reassign": reassign}),
+            )
         });
         self.create("IP", objects.collect()).await;
         for ip in &made {
@@ -99,7 +102,12 @@ impl<'a> Bench<'a> {
     }
 
     /// A pod for each of these IPs, on the nodes from `first` on in turn.
-    pub async fn pods(&self, prefix: &str, ips: std::ops::Range<usize>, on: std::ops::Range<usize>) {
+    pub async fn pods(
+        &self,
+        prefix: &str,
+        ips: std::ops::Range<usize>,
+        on: std::ops::Range<usize>,
+    ) {
         let pods = ips.map(|number| {
             let node = &self.nodes[on.start + number % on.len()];
             let pod = json!({"apiVersion": "v1", "kind": "Pod",
@@ -127,13 +135,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Waits until all of these objects are as they are to be.
-    pub async fn all(
-        &self,
-        kind: &str,
-        names: &[String],
-        what: &str,
-        is: impl Fn(&Value) -> bool,
-    ) {
+    pub async fn all(&self, kind: &str, names: &[String], what: &str, is: impl Fn(&Value) -> bool) {
         let sentence = format!("{} {kind}s are {what}", names.len());
         self.scene
             .eventually(&sentence, LONG, async || {

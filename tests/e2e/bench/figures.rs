@@ -27,7 +27,7 @@ static MEMORY: Mutex<Vec<(usize, f64)>> = Mutex::new(Vec::new());
 /// A figure.
 pub fn figure(what: &str, value: impl Into<String>, goal: &'static str, others: Others) {
     let value = value.into();
-    println!("bench: {what}: {value} (goal: {goal})");
+    println!("verified: {what}: {value}");
     ROWS.lock().unwrap().push(Row {
         what: what.to_owned(),
         value,
@@ -39,6 +39,11 @@ pub fn figure(what: &str, value: impl Into<String>, goal: &'static str, others: 
 /// The memory with this number of IPs.
 pub fn memory(ips: usize, mebibytes: f64) {
     MEMORY.lock().unwrap().push((ips, mebibytes));
+}
+
+/// A count, for a share or a rate of it.
+pub fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// The median and the 99th percentile, of milliseconds.
@@ -57,7 +62,8 @@ pub fn report() {
     }
     let folder = mooring_cluster::repository().join("target/bench");
     std::fs::create_dir_all(&folder).expect("target can be written");
-    let mut table = String::from("| what | CNCC | eip-operator | Mooring | goal |\n|---|---|---|---|---|\n");
+    let mut table =
+        String::from("| what | CNCC | eip-operator | Mooring | goal |\n|---|---|---|---|---|\n");
     for row in &*rows {
         writeln!(
             table,
@@ -85,9 +91,14 @@ pub fn report() {
 /// Memory over the number of IPs, both from 0.
 fn plot(points: &[(usize, f64)]) -> String {
     let (width, height, margin) = (640.0, 360.0, 50.0);
-    let number = |ips: usize| f64::from(u32::try_from(ips).unwrap_or(u32::MAX));
-    let most = points.iter().map(|(ips, _)| number(*ips)).fold(1.0, f64::max);
-    let largest = points.iter().map(|(_, mebibytes)| *mebibytes).fold(1.0, f64::max);
+    let most = points
+        .iter()
+        .map(|(ips, _)| number(*ips))
+        .fold(1.0, f64::max);
+    let largest = points
+        .iter()
+        .map(|(_, mebibytes)| *mebibytes)
+        .fold(1.0, f64::max);
     let x = |ips: usize| margin + number(ips) / most * (width - 2.0 * margin);
     let y = |mebibytes: f64| height - margin - mebibytes / largest * (height - 2.0 * margin);
     let mut marks = String::new();

@@ -7,8 +7,8 @@ use kube::api::DeleteParams;
 use mooring_cluster::{AuditEvent, MooringOptions};
 
 use super::cluster::{Bench, ROOM, options};
-use super::figures::{Others, figure, memory, percentiles};
-use super::timeline::Attach;
+use super::figures::{Others, figure, memory, number, percentiles};
+use super::timeline::{Attach, millis};
 use crate::harness::scene::SOON;
 
 const SINGLE: usize = 20;
@@ -31,7 +31,12 @@ pub async fn memory_without_ips(bench: &mut Bench<'_>) {
     let used = bench.memory();
     memory(0, used);
     let peers = others("75 MiB", "24 MiB");
-    figure("memory without IPs", format!("{used:.0} MiB"), "18 MiB", peers);
+    figure(
+        "memory without IPs",
+        format!("{used:.0} MiB"),
+        "18 MiB",
+        peers,
+    );
 }
 
 /// One after the other, so that no two of them meet.
@@ -50,11 +55,16 @@ pub async fn single_attaches(bench: &mut Bench<'_>) {
     let counts = begin.until_now(scene).await;
     let reads = reads(&scene.cluster().audit_since(mark).0);
     assert_eq!(counts.mutations.len(), SINGLE, "{:?}", counts.mutations);
-    let per = |count: usize| count as f64 / SINGLE as f64;
+    let per = |count: usize| number(count) / number(SINGLE);
     let (writes, events) = (per(counts.writes.len()), per(counts.events));
     let each = format!("1 / {writes:.1} and {events:.1} Events / {:.1}", per(reads));
     let peers = others("3 / 3 / 2", "7 / 8 / 8");
-    figure("attach: EC2 calls / writes / reads", each, "1 / 5 / 0", peers);
+    figure(
+        "attach: EC2 calls / writes / reads",
+        each,
+        "1 / 5 / 0",
+        peers,
+    );
     let (record, gate) = (percentiles(record).0, percentiles(gate).0);
     figure(
         "attach: p50 to the record / the gate",
@@ -102,11 +112,16 @@ pub async fn drain(bench: &mut Bench<'_>) {
     bench.pods("new", all.clone(), new).await;
     let names: Vec<String> = all.clone().map(|number| format!("new-{number}")).collect();
     bench
-        .all("Pod", &names, "bound", |pod| pod["spec"]["nodeName"].is_string())
+        .all("Pod", &names, "bound", |pod| {
+            pod["spec"]["nodeName"].is_string()
+        })
         .await;
     let now = DeleteParams::default().grace_period(0);
     for number in all.clone() {
-        let deleted = scene.api("Pod").delete(&format!("old-{number}"), &now).await;
+        let deleted = scene
+            .api("Pod")
+            .delete(&format!("old-{number}"), &now)
+            .await;
         deleted.expect("it is there");
     }
     bench.full_buckets().await;
@@ -133,7 +148,11 @@ pub async fn at_rest(bench: &mut Bench<'_>) {
             let begin = scene.count_requests().await;
             tokio::time::sleep(Duration::from_secs(2)).await;
             let writes = begin.until_now(scene).await.writes;
-            if writes.is_empty() { Ok(()) } else { Err(writes) }
+            if writes.is_empty() {
+                Ok(())
+            } else {
+                Err(writes)
+            }
         })
         .await;
     let length = Duration::from_secs(30);
@@ -146,11 +165,7 @@ pub async fn at_rest(bench: &mut Bench<'_>) {
     assert_eq!(counts.writes, Vec::<String>::new());
     figure(
         "at rest for 30 s: writes / reads / describes, CPU of a core",
-        format!(
-            "0 / {} / {}, {share:.2} %",
-            reads(&audit),
-            counts.describes
-        ),
+        format!("0 / {} / {}, {share:.2} %", reads(&audit), counts.describes),
         "0 / 0, 0.3 %",
         others("0", "60 calls a minute"),
     );
@@ -177,14 +192,26 @@ pub async fn grown(bench: &mut Bench<'_>, ips: usize) {
     figure(
         &format!("memory with {ips} IPs, and after a restart"),
         format!("{used:.0} / {again:.0} MiB"),
-        if ips == 500 { "22 / 22 MiB" } else { "25 MiB at 1,000" },
-        if ips == 500 { others("73 / 72 MiB", "58 / 225 MiB") } else { Others::default() },
+        if ips == 500 {
+            "22 / 22 MiB"
+        } else {
+            "25 MiB at 1,000"
+        },
+        if ips == 500 {
+            others("73 / 72 MiB", "58 / 225 MiB")
+        } else {
+            Others::default()
+        },
     );
     figure(
         &format!("restart with {ips} IPs: describes / writes"),
         format!("{} / {}", counts.describes, counts.writes.len()),
         "3 / 0",
-        if ips == 500 { others("30 / 11", "1,504 / 1,501") } else { Others::default() },
+        if ips == 500 {
+            others("30 / 11", "1,504 / 1,501")
+        } else {
+            Others::default()
+        },
     );
 }
 
@@ -203,8 +230,16 @@ async fn at_rest_now(bench: &Bench<'_>) {
 /// The leader goes, killed or asked to, and a standby attaches what comes then.
 pub async fn successor(bench: &mut Bench<'_>) {
     for (what, goal, peers) in [
-        ("kill -9 of the leader to the next EC2 call", "16 s", others("159 s", "")),
-        ("SIGTERM of the leader to the next EC2 call", "0.7 s", Others::default()),
+        (
+            "kill -9 of the leader to the next EC2 call",
+            "16 s",
+            others("159 s", ""),
+        ),
+        (
+            "SIGTERM of the leader to the next EC2 call",
+            "0.7 s",
+            Others::default(),
+        ),
     ] {
         let first = bench.more_ips(1, false).await;
         let standby = bench.scene.mooring_with(options()).await;
@@ -220,9 +255,15 @@ pub async fn successor(bench: &mut Bench<'_>) {
         bench.pods("after", first..first + 1, 0..1).await;
         bench.attached("after", first..first + 1).await;
         let call = bench.scene.ec2().history().await.pop().expect("an Assign");
-        let took = i64::try_from(call.unix_ms).expect("a time") - gone.as_millisecond();
-        let took = format!("{:.1} s", took as f64 / 1e3);
-        figure(&format!("{what}, {} IPs", bench.ips.len()), took, goal, peers);
+        let call = jiff::Timestamp::from_millisecond(i64::try_from(call.unix_ms).expect("a time"));
+        let took = millis(gone, call.expect("a time")) / 1e3;
+        let took = format!("{took:.1} s");
+        figure(
+            &format!("{what}, {} IPs", bench.ips.len()),
+            took,
+            goal,
+            peers,
+        );
     }
 }
 

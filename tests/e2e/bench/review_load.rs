@@ -14,22 +14,25 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::cluster::Bench;
-use super::figures::{Others, figure, percentiles};
+use super::figures::{Others, figure, number, percentiles};
 
 const LENGTH: Duration = Duration::from_secs(5);
 
 pub async fn webhook(bench: &mut Bench<'_>) {
     let scene = bench.scene;
     let filler = json!({"metadata": {"annotations": {"example.com/filler": "x".repeat(6000)}}});
-    let pod = scene.pod_asking("web", &bench.ips[0].name, &filler);
-    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "1", "operation": "CREATE", "namespace": scene.name, "name": "web",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "userInfo": {"username": "somebody"}, "object": pod,
-    }})
-    .to_string();
-    for path in ["/mutate/pod", "/validate/pod"] {
+    let asking = scene.pod_asking("web", &bench.ips[0].name, &filler);
+    // As the mutating review has left it.
+    let given = scene.would_create(&asking).await.accepted();
+    for (path, pod) in [("/mutate/pod", asking), ("/validate/pod", given)] {
+        let review =
+            json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+                "uid": "1", "operation": "CREATE", "namespace": scene.name, "name": "web",
+                "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                "resource": {"group": "", "version": "v1", "resource": "pods"},
+                "userInfo": {"username": "somebody"}, "object": pod,
+            }})
+            .to_string();
         let request: Arc<str> = format!(
             "POST {path} HTTP/1.1\r\nHost: webhook\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{review}",
             review.len()
@@ -39,10 +42,13 @@ pub async fn webhook(bench: &mut Bench<'_>) {
             let asking = (0..connections).map(|_| ask(bench, Arc::clone(&request)));
             let begun = Instant::now();
             let times = futures::future::join_all(asking).await.concat();
-            let rate = times.len() as f64 / begun.elapsed().as_secs_f64();
+            let rate = number(times.len()) / begun.elapsed().as_secs_f64();
             let (median, most) = percentiles(times);
             figure(
-                &format!("webhook {path}, {} KB, {connections} connections: p50, p99, rate", review.len() / 1000),
+                &format!(
+                    "webhook {path}, {} KB, {connections} connections: p50, p99, rate",
+                    review.len() / 1000
+                ),
                 format!("{median:.2} ms, {most:.1} ms, {rate:.0}/s"),
                 "6,000/s",
                 Others::default(),
@@ -58,11 +64,17 @@ async fn ask(bench: &Bench<'_>, request: Arc<str>) -> Vec<f64> {
     let mut answer = vec![0; 1 << 16];
     while begun.elapsed() < LENGTH {
         let asked = Instant::now();
-        stream.write_all(request.as_bytes()).await.expect("it listens");
+        stream
+            .write_all(request.as_bytes())
+            .await
+            .expect("it listens");
         stream.flush().await.expect("it listens");
         let mut length = 0;
         while !is_whole(&answer[..length]) {
-            let read = stream.read(&mut answer[length..]).await.expect("it answers");
+            let read = stream
+                .read(&mut answer[length..])
+                .await
+                .expect("it answers");
             assert!(read > 0, "{}", String::from_utf8_lossy(&answer[..length]));
             length += read;
         }

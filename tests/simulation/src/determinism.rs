@@ -28,6 +28,8 @@ pub struct Outcome {
     pub manual_changes: u64,
     /// The number of requests.
     pub requests: u64,
+    /// The number of calls with several addresses.
+    pub together: u64,
     /// The number of completed moves.
     pub moves: u64,
     /// The failure.
@@ -44,6 +46,7 @@ impl From<&Report> for Outcome {
             crashes: report.crashes,
             manual_changes: report.manual_changes,
             requests: report.requests,
+            together: report.together,
             moves: report.seen.moves,
             failed: report.failed.as_ref().map(|(_, why)| why.clone()),
             failed_at: report

@@ -1,5 +1,6 @@
 //! The calls of EC2, and their executions.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -43,8 +44,8 @@ pub struct Execution {
     pub moment: Moment,
     /// Did its sender still wait for the answer?
     pub awaited: bool,
-    /// The other interface that had the address.
-    pub found_on: Option<String>,
+    /// The other interfaces that had its addresses.
+    pub found_on: BTreeMap<Ipv4Addr, String>,
     /// The execution has moved an address.
     pub effective: bool,
     /// The code of a refusal.

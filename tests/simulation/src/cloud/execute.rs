@@ -1,6 +1,7 @@
 //! The way of a call, from where it is sent to where its answer arrives. Whoever sent it may be gone by
 //! then: what is on its way still lands.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -277,22 +278,24 @@ impl Incoming {
     }
 }
 
-/// The other interface that has an address of an Assign.
-fn found_on(ec2: &ec2_emulator::state::Ec2, change: &Change) -> Option<String> {
+/// The other interfaces that have the addresses of an Assign.
+fn found_on(ec2: &ec2_emulator::state::Ec2, change: &Change) -> BTreeMap<Ipv4Addr, String> {
     let Change::AssignPrivateIpAddresses {
-        interface, wanted, ..
+        interface,
+        wanted: Wanted::Addresses(addresses),
+        ..
     } = change
     else {
-        return None;
+        return BTreeMap::new();
     };
-    let Wanted::Addresses(addresses) = wanted else {
-        return None;
+    let Ok(to) = ec2.interface(*interface) else {
+        return BTreeMap::new();
     };
-    let subnet = ec2.interface(*interface).ok()?.subnet;
-    addresses.iter().find_map(|address| {
-        let holder = ec2.holder(subnet, *address)?;
-        (holder.id != *interface).then(|| holder.id.to_string())
-    })
+    let elsewhere = addresses.iter().filter_map(|address| {
+        let holder = ec2.holder(to.subnet, *address)?;
+        (holder.id != *interface).then(|| (*address, holder.id.to_string()))
+    });
+    elsewhere.collect()
 }
 
 /// So that an answer that differs shows, however long it is.

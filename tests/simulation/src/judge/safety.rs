@@ -247,7 +247,7 @@ pub(super) fn executed(
         if case.one_at_a_time && execution.awaited && !paused {
             silent(replay, *address, call, "executed")?;
         }
-        if let Some(from) = &execution.found_on
+        if let Some(from) = execution.found_on.get(address)
             && !explained(replay, *address, from)
             && !was_put_there(case, *address, from, call)
         {

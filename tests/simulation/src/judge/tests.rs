@@ -103,7 +103,10 @@ fn assign(after: u64, interface: &str, found_on: Option<&str>) -> Call {
         executed: vec![Execution {
             moment: moment(after),
             awaited: true,
-            found_on: found_on.map(str::to_owned),
+            found_on: found_on
+                .map(|on| (ADDRESS.parse().unwrap(), on.to_owned()))
+                .into_iter()
+                .collect(),
             effective: true,
             refused: None,
         }],

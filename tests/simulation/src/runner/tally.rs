@@ -17,6 +17,7 @@ pub struct Tally {
     crashes: u64,
     manual_changes: u64,
     requests: u64,
+    together: u64,
     simulated: u64,
 }
 
@@ -34,6 +35,7 @@ impl Tally {
         self.crashes += outcome.crashes;
         self.manual_changes += outcome.manual_changes;
         self.requests += outcome.requests;
+        self.together += outcome.together;
         self.simulated += outcome.simulated;
     }
 
@@ -48,6 +50,7 @@ impl Tally {
             crashes,
             manual_changes,
             requests,
+            together,
             simulated,
         } = self;
         let hours = simulated / 3_600_000;
@@ -58,7 +61,7 @@ impl Tally {
         );
         format!(
             "verified: {seeds} seeds of {scenario}, {counting} of them with 10 simulated minutes, 5 faults and a move; \
-             {hours} simulated hours, {requests} requests, {faults} faults that took effect, {moves} moves, \
+             {hours} simulated hours, {requests} requests, {together} calls with several addresses, {faults} faults that took effect, {moves} moves, \
              {crashes} crashes, {manual_changes} manual corrections; {twice} seeds that ran twice were equal; {a_minute:.0} seeds a minute, {each:.3} s of \
              CPU each"
         )

@@ -80,6 +80,8 @@ pub struct Report {
     pub manual_changes: u64,
     /// The number of requests and calls.
     pub requests: u64,
+    /// The number of calls with several addresses.
+    pub together: u64,
     /// The counts of the judge.
     pub seen: Seen,
     /// The failure, and its time.
@@ -213,12 +215,15 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
     } else {
         Vec::new()
     };
+    let calls = simulation.cloud.calls();
+    let together = calls.iter().filter(|call| call.addresses.len() > 1);
     Report {
         simulated,
         faults: simulation.log.faults(),
         crashes: simulation.log.crashes(),
         manual_changes: simulation.log.manual_changes(),
         requests: history.len() as u64,
+        together: together.count() as u64,
         seen: judged.unwrap_or_default(),
         failed,
         trace,
