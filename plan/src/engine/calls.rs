@@ -106,11 +106,7 @@ impl Engine {
             if self.is_paced() {
                 self.repeats.began(ip, Step::Call(call.clone()), now);
             }
-            let concerns = if self.is_paced() {
-                self.next_interfaces(ip, &group)
-            } else {
-                Vec::new()
-            };
+            let concerns = self.next_interfaces(ip, &group);
             self.apply_fact(Fact::CallBegun(ip.clone(), call), now, now);
             let flight = InFlight {
                 begun: now,
@@ -132,9 +128,8 @@ impl Engine {
         result: Result<(), CallError>,
         now: Millis,
     ) {
-        let flights = ips.iter().map(|(ip, _)| self.in_flight.remove(ip));
-        let flights: Option<Vec<InFlight>> = flights.collect();
-        let Some(begun) = flights.and_then(|flights| Some(flights.first()?.begun)) else {
+        let flights = ips.iter().filter_map(|(ip, _)| self.in_flight.remove(ip));
+        let Some(begun) = flights.map(|flight| flight.begun).min() else {
             return;
         };
         if let Err(error) = &result
@@ -208,8 +203,10 @@ impl Engine {
 
     /// The same after this call: an Unassign is followed by an Assign to the target.
     fn next_interfaces(&self, ip: &IpName, group: &CallGroup) -> Vec<InterfaceId> {
+        if !self.is_paced() || group.action() != Action::Unassign {
+            return Vec::new();
+        }
         let target = self.facts.ip(ip).and_then(Ip::unfinished_for);
-        let target = target.filter(|_| group.action() == Action::Unassign);
         target.cloned().into_iter().collect()
     }
 }

@@ -167,8 +167,11 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
                     "a person confirmed that the pods are gone, and {kept:?} is still attached"
                 ));
             }
-            if simulation.cloud.sent() != held.sent + usize::from(IPS) {
-                return Err("a release must take one call".to_owned());
+            let calls = simulation.cloud.calls();
+            let released = calls.iter().skip(held.sent);
+            let addresses: usize = released.map(|call| call.addresses.len()).sum();
+            if addresses != usize::from(IPS) {
+                return Err("each address must be released by one call".to_owned());
             }
             simulation.world.frozen = false;
         }
