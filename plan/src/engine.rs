@@ -287,7 +287,8 @@ impl Engine {
         }
         let moments = [
             self.leadership.ends(),
-            self.queue.next_timer(),
+            // No step begins before the list of all IPs has ended.
+            self.queue.next_timer().filter(|_| self.listing.is_none()),
             self.calls.next(),
             Some(self.blocks.next()),
             self.inventories.next(&self.facts),

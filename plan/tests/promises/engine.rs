@@ -82,7 +82,7 @@ impl Driven {
     }
 
     /// Every IP is read first; the read fails.
-    fn read_fails(&mut self, ip: &IpName) {
+    pub fn read_fails(&mut self, ip: &IpName) {
         let failed = Fact::ReadFailed(ip.clone(), Read::Ip(ip.clone()), None);
         self.completed(ip, failed);
     }

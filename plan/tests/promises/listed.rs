@@ -112,6 +112,25 @@ fn a_list_from_before_another_led_says_nothing_and_is_made_anew() {
 }
 
 #[test]
+fn while_the_list_is_awaited_nothing_wakes_for_a_step() {
+    let mut driven = waiting(2);
+    begun(&mut driven);
+    driven.listed(Vec::new());
+    begun(&mut driven);
+    // Both reads fail, so that timers run; then it leads anew.
+    driven.read_fails(&name(0));
+    driven.read_fails(&name(1));
+    begun(&mut driven);
+    driven.lead(Leadership::default());
+    driven.lead(Leadership::ALWAYS);
+    assert_eq!(begun(&mut driven).0, 1);
+    driven.now = driven.now.plus(Millis::seconds(30));
+    begun(&mut driven);
+    let wake = driven.engine.wake_at(driven.now);
+    assert!(wake > driven.now.plus(Millis(20)), "{wake:?}");
+}
+
+#[test]
 fn a_list_that_ends_when_another_leads_begins_nothing() {
     let mut driven = waiting(2);
     begun(&mut driven);

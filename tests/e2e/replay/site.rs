@@ -1,4 +1,4 @@
-//! Where replays are played: two nodes and a foreign one, a block with room for many, and a proxy between Mooring
+//! Where replays are played: pairs of nodes, a block with room for many, and a proxy between Mooring
 //! and the API server. Every replay gets an IP and pods of its own, and a block of its own where blocks are the
 //! story.
 
@@ -31,16 +31,14 @@ pub struct Site<'a> {
     subnet: Subnet,
     /// The first address of the subnet.
     base: u32,
-    pub here: Node,
-    pub there: Node,
-    /// A node of somebody else: in the subnet, and no pod of ours goes there.
-    pub foreign: Node,
+    /// Each replay of a round has two nodes of its own: addresses on one interface would share a call, and one fault.
+    pairs: Vec<(Node, Node)>,
     lots: AtomicU32,
 }
 
 impl<'a> Site<'a> {
     /// Makes the nodes, and starts Mooring behind a proxy.
-    pub async fn open(scene: &'a Scene) -> Self {
+    pub async fn open(scene: &'a Scene, pairs: usize) -> Self {
         let number = scene.cluster().next_number();
         let (second, third) = (200 + number / 16 % 50, number % 16 * 16);
         let subnet = scene
@@ -49,18 +47,27 @@ impl<'a> Site<'a> {
             .await;
         let prefixes = (third..third + 16).map(|third| format!("10.{second}.{third}."));
         scene.prefixes.lock().unwrap().extend(prefixes);
-        // Every replay of a round has its address on the same interface.
-        let node = |name: &str| {
+        let node = async |name: &str| {
             let spec = NodeSpec::new(name).instance_type("c5.24xlarge");
-            scene.node_of(spec.interface(&subnet))
+            scene.node_of(spec.interface(&subnet)).await
         };
-        let (here, there, foreign) = tokio::join!(node("here"), node("there"), node("foreign"));
+        let pairs = (0..pairs).map(async |number| {
+            // Of a block's own story there is one pair, and its writes bear these names.
+            let name = |name: &str| match number {
+                0 => name.to_owned(),
+                number => format!("{name}{number}"),
+            };
+            let (here, there) = (name("here"), name("there"));
+            tokio::join!(node(&here), node(&there))
+        });
+        let pairs = join_all(pairs).await;
         let proxy = Proxy::start(scene.cluster()).await;
         let mooring = start(scene, &proxy).await;
         let cidr = json!({"cidr": format!("10.{second}.{third}.0/21")});
         let block = scene.block_in("shared", &subnet, &cidr).await;
-        for node in [&here, &there, &foreign] {
-            scene.expect_labelled(&node.name, &block).await;
+        for (here, there) in &pairs {
+            scene.expect_labelled(&here.name, &block).await;
+            scene.expect_labelled(&there.name, &block).await;
         }
         Self {
             base: (10 << 24) + (second << 16) + (third << 8),
@@ -68,9 +75,7 @@ impl<'a> Site<'a> {
             proxy,
             mooring: Mutex::new(mooring),
             subnet,
-            here,
-            there,
-            foreign,
+            pairs,
             lots: AtomicU32::new(0),
         }
     }
@@ -108,8 +113,11 @@ impl<'a> Site<'a> {
             addresses: [first, first + 1].map(|address| Ipv4Addr::from(address).to_string()),
             app,
         };
+        let (here, there) = &self.pairs[number as usize % self.pairs.len()];
         Lot {
             site: self,
+            here,
+            there,
             story,
             cidr: format!("{own}/29"),
             old: OnceCell::new(),
@@ -178,6 +186,8 @@ impl Names {
 /// What one replay plays with.
 pub struct Lot<'a> {
     pub site: &'a Site<'a>,
+    pub here: &'a Node,
+    pub there: &'a Node,
     pub story: Story,
     pub names: Names,
     cidr: String,
@@ -211,11 +221,11 @@ impl Lot<'_> {
 
     /// The block is of use on every node.
     pub async fn expect_block(&self) {
-        let (scene, site) = (self.scene(), self.site);
+        let scene = self.scene();
         scene
             .expect_condition("IPBlock", &self.names.block, "Ready", "True")
             .await;
-        for node in [&site.here, &site.there, &site.foreign] {
+        for node in [self.here, self.there] {
             scene.expect_labelled(&node.name, &self.names.block).await;
         }
     }

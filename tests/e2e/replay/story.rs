@@ -44,7 +44,7 @@ const HEIR: &str = "-heir";
 impl Story {
     /// Makes what is there before.
     pub async fn prepare(self, lot: &Lot<'_>) {
-        let (site, scene, ip) = (lot.site, lot.scene(), lot.ip());
+        let (scene, ip) = (lot.scene(), lot.ip());
         let app = &lot.names.app;
         match self {
             Self::Attach | Self::BlockMade => {}
@@ -56,7 +56,7 @@ impl Story {
                 make_ip(lot, reassign).await;
                 attached_pod(lot, &ip).await;
                 let heir = format!("{app}{HEIR}");
-                let placed = merged(labelled(app), &on(&site.there));
+                let placed = merged(labelled(app), &on(lot.there));
                 scene.pod_with(&heir, &ip, &placed).await;
                 scene
                     .eventually("the heir is bound", SOON, async || {
@@ -83,9 +83,10 @@ impl Story {
             }
             Self::TakeFrom => {
                 make_ip(lot, false).await;
-                let foreign = &site.foreign.interfaces[0];
+                // No pod of this replay goes there.
+                let foreign = &lot.there.interfaces[0];
                 scene.foreign_assign(foreign, &ip.address).await;
-                let placed = merged(labelled(app), &on(&site.here));
+                let placed = merged(labelled(app), &on(lot.here));
                 scene.pod_with(app, &ip, &placed).await;
                 scene.expect_event("AddressInUse", &ip.name).await;
             }
@@ -94,12 +95,12 @@ impl Story {
 
     /// What happens.
     pub async fn begin(self, lot: &Lot<'_>) {
-        let (site, scene, ip, app) = (lot.site, lot.scene(), lot.ip(), &lot.names.app);
+        let (scene, ip, app) = (lot.scene(), lot.ip(), &lot.names.app);
         match self {
             Self::Attach => {
                 let spec = json!({"address": ip.address});
                 scene.ip_unreserved(app, &spec).await;
-                let placed = merged(labelled(app), &on(&site.here));
+                let placed = merged(labelled(app), &on(lot.here));
                 scene.pod_with(app, &ip, &placed).await;
             }
             Self::Move { .. } | Self::PodDeleted => {
@@ -108,8 +109,8 @@ impl Story {
                     .await
                     .success();
             }
-            Self::Handover { .. } => scene.roll_out(app, &on(&site.there)).await,
-            Self::HandoverInPlace => scene.roll_out(app, &on(&site.here)).await,
+            Self::Handover { .. } => scene.roll_out(app, &on(lot.there)).await,
+            Self::HandoverInPlace => scene.roll_out(app, &on(lot.here)).await,
             Self::Edit => {
                 let change = json!({"spec": {"address": lot.names.addresses[1]}});
                 scene.patch("IP", &ip.name, &change).await;
@@ -120,7 +121,8 @@ impl Story {
             }
             Self::IpDeleted => scene.delete("IP", &ip.name).await,
             Self::TakeFrom => {
-                let foreign = &site.foreign.interfaces[0];
+                // No pod of this replay goes there.
+                let foreign = &lot.there.interfaces[0];
                 let change = json!({"metadata": {"annotations": {TAKE_FROM: foreign}}});
                 scene.patch("IP", &ip.name, &change).await;
             }
@@ -135,21 +137,21 @@ impl Story {
 
     /// How it ends.
     pub async fn end(self, lot: &Lot<'_>) {
-        let (site, scene, ip, app) = (lot.site, lot.scene(), lot.ip(), &lot.names.app);
+        let (scene, ip, app) = (lot.scene(), lot.ip(), &lot.names.app);
         match self {
-            Self::Attach => expect_on(lot, &ip, app, &site.here.interfaces[0]).await,
+            Self::Attach => expect_on(lot, &ip, app, &lot.here.interfaces[0]).await,
             Self::Move { .. } => {
-                expect_on(lot, &ip, &format!("{app}{HEIR}"), &site.there.interfaces[0]).await;
+                expect_on(lot, &ip, &format!("{app}{HEIR}"), &lot.there.interfaces[0]).await;
             }
-            Self::Handover { .. } => expect_rolled_out(lot, &ip, &site.there.interfaces[0]).await,
-            Self::HandoverInPlace => expect_rolled_out(lot, &ip, &site.here.interfaces[0]).await,
+            Self::Handover { .. } => expect_rolled_out(lot, &ip, &lot.there.interfaces[0]).await,
+            Self::HandoverInPlace => expect_rolled_out(lot, &ip, &lot.here.interfaces[0]).await,
             Self::Edit => {
                 let address = lot.names.addresses[1].clone();
                 let new = Ip {
                     address,
                     ..ip.clone()
                 };
-                expect_on(lot, &new, app, &site.here.interfaces[0]).await;
+                expect_on(lot, &new, app, &lot.here.interfaces[0]).await;
                 expect_free(lot, &ip.address).await;
             }
             Self::AnnotationRemoved => {
@@ -168,7 +170,7 @@ impl Story {
                 scene.expect_gate_closed(app, "IPDeleted").await;
             }
             Self::TakeFrom => {
-                expect_on(lot, &ip, app, &site.here.interfaces[0]).await;
+                expect_on(lot, &ip, app, &lot.here.interfaces[0]).await;
                 scene
                     .eventually("the word was good for once", SOON, async || {
                         let object = scene.get("IP", &ip.name).await?;
@@ -188,7 +190,7 @@ impl Story {
                         mended.then_some(())
                     })
                     .await;
-                expect_on(lot, &ip, app, &site.here.interfaces[0]).await;
+                expect_on(lot, &ip, app, &lot.here.interfaces[0]).await;
             }
             Self::BlockMade => lot.expect_block().await,
             Self::BlockDeleted => expect_no_block(lot).await,
@@ -212,7 +214,7 @@ async fn make_ip(lot: &Lot<'_>, reassign: bool) {
 /// A pod that has the address, on the first node.
 async fn attached_pod(lot: &Lot<'_>, ip: &Ip) {
     let app = &lot.names.app;
-    let placed = merged(labelled(app), &on(&lot.site.here));
+    let placed = merged(labelled(app), &on(lot.here));
     lot.scene().pod_with(app, ip, &placed).await;
     lot.scene().expect_attached(ip, app).await;
 }
@@ -220,7 +222,7 @@ async fn attached_pod(lot: &Lot<'_>, ip: &Ip) {
 /// A Deployment whose pod has the address, on the first node.
 async fn deployment(lot: &Lot<'_>, ip: &Ip) {
     let (scene, app) = (lot.scene(), &lot.names.app);
-    let template = json!({"template": on(&lot.site.here)});
+    let template = json!({"template": on(lot.here)});
     scene.deployment_with(app, ip, &template).await;
     let old = scene.only_pod(app).await;
     scene.expect_attached(ip, &old).await;
@@ -305,7 +307,7 @@ async fn expect_let_go(lot: &Lot<'_>) {
 }
 
 async fn expect_no_block(lot: &Lot<'_>) {
-    let (scene, site) = (lot.scene(), lot.site);
+    let scene = lot.scene();
     let label = format!(
         "ip.wgtwo.com.node-restriction.kubernetes.io/{}",
         lot.names.block
@@ -315,7 +317,7 @@ async fn expect_no_block(lot: &Lot<'_>) {
             if let Some(block) = scene.get("IPBlock", &lot.names.block).await {
                 return Err(block.to_string());
             }
-            for node in [&site.here, &site.there, &site.foreign] {
+            for node in [lot.here, lot.there] {
                 let node = scene.get("Node", &node.name).await.ok_or("no node")?;
                 if node["metadata"]["labels"].get(&label).is_some() {
                     return Err(node["metadata"].to_string());
