@@ -111,16 +111,7 @@ impl Metrics {
             "From the claim of a free address to the record of its place",
             attaches.clone(),
         );
-        let ec2_requests = family(
-            &mut registry,
-            "ec2_requests",
-            "Calls of EC2, by what it answered",
-        );
-        let ec2_tokens = family(
-            &mut registry,
-            "ec2_tokens",
-            "Calls of an action that the leader may make at once; more come with time",
-        );
+        let (ec2_requests, ec2_tokens) = ec2_calls(&mut registry);
         registry.register(
             "ec2_request_duration_seconds",
             "How long EC2 took to answer",
@@ -328,6 +319,21 @@ fn build(registry: &mut Registry) {
         "What is running",
         Info::new([("version", version)]),
     );
+}
+
+/// Calls of EC2 by action and answer, and how many may be made.
+fn ec2_calls(registry: &mut Registry) -> (Family<Labels<2>, Counter>, Family<Labels<1>, Gauge>) {
+    let requests = family(
+        registry,
+        "ec2_requests",
+        "Calls of EC2, by what it answered",
+    );
+    let tokens = family(
+        registry,
+        "ec2_tokens",
+        "Calls of an action that the leader may make at once; more come with time",
+    );
+    (requests, tokens)
 }
 
 /// One counter, from the start.

@@ -258,7 +258,7 @@ impl Engine {
         match event {
             Event::Fact(fact) => self.apply_fact(fact, now, now),
             Event::Completed(work, completion) => self.completed(work, completion, now),
-            Event::Called(group, ips, result) => self.called(&group, &ips, result, now),
+            Event::Called(group, ips, result) => self.called(&group, &ips, &result, now),
             Event::Leadership(leadership) => self.leadership = leadership,
         }
         self.follow_leadership(now);

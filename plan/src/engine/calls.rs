@@ -125,20 +125,20 @@ impl Engine {
         &mut self,
         group: &CallGroup,
         ips: &[(IpName, Address)],
-        result: Result<(), CallError>,
+        result: &Result<(), CallError>,
         now: Millis,
     ) {
         let flights = ips.iter().filter_map(|(ip, _)| self.in_flight.remove(ip));
         let Some(begun) = flights.map(|flight| flight.begun).min() else {
             return;
         };
-        if let Err(error) = &result
+        if let Err(error) = result
             && error.outcome == Outcome::Throttled
         {
             self.buckets.throttled(group.action(), now);
         }
         self.together = self.together.saturating_sub(ips.len().saturating_sub(1));
-        match &result {
+        match result {
             Err(error) if ips.len() > 1 && error.outcome.is_of_one_address() => {
                 self.calls.refused(group, ips, &error.message);
             }

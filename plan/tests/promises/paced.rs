@@ -49,8 +49,8 @@ pub struct Paced {
 
 /// What is carried out when a request ends.
 enum Ends {
-    Done(Event),
-    Effect(Effect),
+    Done(Box<Event>),
+    Effect(Box<Effect>),
 }
 
 fn engine() -> Engine {
@@ -207,13 +207,14 @@ impl Paced {
             Effect::Calls(..) | Effect::Inventory(_) | Effect::BlockSteps(..) => EC2,
         };
         let ends = match effect {
-            Effect::Calls(group, ips) => Ends::Done(self.call(group, ips)),
+            Effect::Calls(group, ips) => Ends::Done(Box::new(self.call(group, ips))),
             // What it lists is as it was when it was begun.
             Effect::Inventory(subnet) => {
                 let listed = Fact::InventoryDone(subnet.clone(), self.cloud.describe());
-                Ends::Done(Event::Completed(Work::Inventory(subnet), listed.into()))
+                let completed = Event::Completed(Work::Inventory(subnet), listed.into());
+                Ends::Done(Box::new(completed))
             }
-            effect => Ends::Effect(effect),
+            effect => Ends::Effect(Box::new(effect)),
         };
         self.begun += 1;
         self.in_flight
@@ -237,8 +238,8 @@ impl Paced {
 
     fn end(&mut self, ended: Ends) {
         let event = match ended {
-            Ends::Done(event) => Some(event),
-            Ends::Effect(effect) => self.carry_out(effect),
+            Ends::Done(event) => Some(*event),
+            Ends::Effect(effect) => self.carry_out(*effect),
         };
         if let Some(event) = event {
             self.engine.handle(event, self.now);

@@ -140,11 +140,11 @@ impl<'a> Bench<'a> {
         self.scene
             .eventually(&sentence, LONG, async || {
                 let objects = self.scene.list(kind).await;
-                let named = objects.iter().filter(|object| {
+                let meant = objects.iter().filter(|object| {
                     let name = object["metadata"]["name"].as_str().unwrap_or_default();
                     names.iter().any(|of| of == name)
                 });
-                let ready = named.filter(|object| is(object)).count();
+                let ready = meant.filter(|object| is(object)).count();
                 if ready == names.len() {
                     Ok(())
                 } else {

@@ -48,7 +48,7 @@ async fn figures_of_a_cluster(scene: &Scene) {
     };
     let largest = sizes.last().copied().unwrap_or_default();
     let mut bench = Bench::new(scene, phases::nodes(largest)).await;
-    phases::memory_without_ips(&mut bench).await;
+    phases::memory_without_ips(&bench);
     phases::single_attaches(&mut bench).await;
     phases::attaches_at_once(&mut bench).await;
     phases::drain(&mut bench).await;

@@ -27,7 +27,7 @@ fn others(cncc: &'static str, eip_operator: &'static str) -> Others {
     Others { cncc, eip_operator }
 }
 
-pub async fn memory_without_ips(bench: &mut Bench<'_>) {
+pub fn memory_without_ips(bench: &Bench<'_>) {
     let used = bench.memory();
     memory(0, used);
     let peers = others("75 MiB", "24 MiB");

@@ -89,10 +89,8 @@ fn is_whole(answer: &[u8]) -> bool {
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
     };
-    let lines = head.lines().map(str::to_ascii_lowercase);
-    let length = lines
-        .filter_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok())
-        .next();
+    let mut lines = head.lines().map(str::to_ascii_lowercase);
+    let length = lines.find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
     assert!(text.starts_with("HTTP/1.1 200"), "{head}");
     length.is_some_and(|length: usize| body.len() >= length)
 }
