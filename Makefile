@@ -24,7 +24,7 @@ help:
 	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo webhook"'
 	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
 	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
-	@echo 'make bench     measures the release binary: about 15 minutes, once it is built; QUICK=1: 3 minutes'
+	@echo 'make bench     measures the release binary; once it is built, QUICK=1 takes 3 minutes'
 	@echo 'make release   builds the static release binary, and tries it in an empty root'
 	@echo 'make sbom      writes target/mooring.cdx.json, what the binary is made of'
 	@echo 'make advisories  asks the RustSec database about every library (needs the network)'
