@@ -76,6 +76,12 @@ impl Bucket {
         Err(self.counted.plus(Millis(wait)).max(now.plus(Millis(1))))
     }
 
+    /// Whole tokens that it holds.
+    fn held(&mut self, now: Millis) -> u64 {
+        self.count(now);
+        self.held / TOKEN
+    }
+
     /// Whole tokens that are missing.
     fn used(&mut self, now: Millis) -> u64 {
         self.count(now);
@@ -145,9 +151,7 @@ impl Buckets {
 
     /// How many calls of `action` may be made at once.
     pub fn held(&mut self, action: Action, now: Millis) -> u64 {
-        let bucket = self.bucket(action);
-        bucket.count(now);
-        bucket.held / TOKEN
+        self.bucket(action).held(now)
     }
 
     /// EC2 throttled a call of `action`: its bucket is empty, whatever ours held.

@@ -69,7 +69,7 @@ pub struct Args {
     /// How often EC2's interfaces are listed
     #[arg(long, env = "MOORING_INVENTORY_INTERVAL", default_value = "60s", value_parser = duration)]
     inventory_interval: Duration,
-    /// The most calls of one action that change EC2, after a pause. EC2 allows an account 100, whoever makes them
+    /// The most calls of one action that change EC2, after a pause. EC2 allows 100 for all programs of an account
     #[arg(long, env = "MOORING_EC2_BURST", default_value_t = 100, value_parser = value_parser!(u64).range(1..))]
     ec2_burst: u64,
     /// The same each second. EC2 allows an account 5

@@ -1,4 +1,4 @@
-//! Whoever only wants to be in the way takes nothing from honest callers of the webhook.
+//! Clients that misuse the webhook do not slow other reviews, and do not exhaust its memory.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -8,57 +8,56 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
 use mooring_cluster::Mooring;
 
 use crate::harness::scene::Scene;
+use crate::harness::webhook_client::{WebhookClient, ask, last_request, request, review};
 
 scenes![
-    alone a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_who_asks,
-    alone small_reviews_that_cause_reads_take_nothing_from_who_asks_nor_from_the_controller,
-    alone reviews_made_to_swell_when_they_are_read_take_less_memory_than_a_pod_of_mooring_has,
+    alone idle_slow_and_malformed_connections_do_not_slow_reviews,
+    alone reviews_that_cause_reads_slow_neither_other_reviews_nor_the_controller,
+    alone reviews_that_grow_when_parsed_stay_below_the_memory_limit,
 ];
 
 /// `config/default` gives it 256 MiB.
-const MEMORY: usize = 256 << 20;
+const MEMORY_LIMIT: usize = 256 << 20;
 
-/// A client that dawdles says one byte so often.
-const DAWDLE: Duration = Duration::from_millis(500);
+/// A slow client sends one byte in this time.
+const SLOW: Duration = Duration::from_millis(500);
 
-/// How much is played: `make verify` plays all of it on a machine of its own, and says how long honest callers
-/// waited. Among other scenes the crowd is just large enough to want every seat.
+const PATH: &str = "/mutate/pod";
+
+/// The size of the load. `make verify` plays the full load on a machine of its own, and compares latencies. Among
+/// other scenes the load is just large enough to use up every connection that the webhook keeps.
 #[derive(Clone, Copy)]
-struct Size {
+struct Load {
     reviews: usize,
-    /// An honest caller asks so often; 10 ms is an API server that creates 100 pods a second.
+    /// The time between two reviews. 10 ms is an API server that creates 100 pods a second.
     pause: Duration,
     idle: usize,
-    dawdling: usize,
-    nonsense_every: Duration,
-    /// So many ask for what is not there, one review after the other.
+    slow: usize,
+    /// The time between two connections that send no TLS.
+    malformed_every: Duration,
+    /// The number of clients that ask for IPs that do not exist, one review after the other.
     asking: usize,
     timed: bool,
 }
 
-impl Size {
-    fn asked() -> Self {
+impl Load {
+    fn from_environment() -> Self {
         if std::env::var_os("MOORING_ABUSE").is_some() {
             return Self {
                 reviews: 3000,
                 pause: Duration::from_millis(10),
                 idle: 10_000,
-                dawdling: 200,
-                nonsense_every: Duration::from_millis(4),
+                slow: 200,
+                malformed_every: Duration::from_millis(4),
                 asking: 64,
                 timed: true,
             };
@@ -67,117 +66,61 @@ impl Size {
             reviews: 100,
             pause: Duration::from_millis(100),
             idle: 1500,
-            dawdling: 20,
-            nonsense_every: Duration::from_millis(50),
+            slow: 20,
+            malformed_every: Duration::from_millis(50),
             asking: 8,
             timed: false,
         }
     }
 }
 
-/// Where the webhook is, and whom a caller believes.
+/// A webhook under load.
 #[derive(Clone)]
-struct Door {
-    address: SocketAddr,
-    tls: TlsConnector,
+struct Target {
+    client: WebhookClient,
+    /// A review that is allowed.
     request: Arc<str>,
     mooring: Arc<Mooring>,
 }
 
-/// A review of a pod "web" that is to be created.
-fn review(namespace: &str, pod: &Value) -> String {
-    json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "1", "operation": "CREATE", "namespace": namespace, "name": "web",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "userInfo": {"username": "somebody"}, "object": pod,
-    }})
-    .to_string()
-}
-
-/// As the API server sends it.
-fn posted(review: &str) -> String {
-    format!(
-        "POST /mutate/pod HTTP/1.1\r\nHost: webhook\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{review}",
-        review.len()
-    )
-}
-
-/// As of a client that wants one answer: the webhook closes the connection after it.
-fn posted_once(review: &str) -> String {
-    posted(review).replace("\r\nHost", "\r\nConnection: close\r\nHost")
-}
-
-impl Door {
-    async fn of(scene: &Scene) -> Self {
+impl Target {
+    async fn start(scene: &Scene) -> Self {
         let mooring = scene.mooring().await;
         scene.block().await;
         let ip = scene.ip("web", 10).await;
         let pod = scene.pod_asking("web", &ip.name, &json!({}));
-        let review = review(&scene.name, &pod);
-        // A container may have so few files open as this, wherever the tests run.
-        allow_files(mooring.process().pid(), "1024:1024");
-        let ca = scene.cluster().webhook_authority().certificate();
-        let mut roots = RootCertStore::empty();
-        roots
-            .add(CertificateDer::from_pem_slice(ca.as_bytes()).unwrap())
-            .unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let (_, address) = mooring.webhook_url().rsplit_once('/').unwrap();
+        // Some container runtimes allow no more open files than this.
+        limit_open_files(mooring.process().pid(), "1024:1024");
         Self {
-            address: address.parse().unwrap(),
-            tls: TlsConnector::from(Arc::new(config)),
-            request: posted(&review).into(),
+            client: WebhookClient::new(scene, &mooring),
+            request: request(PATH, &review(&scene.name, &pod)).into(),
             mooring,
         }
     }
 
-    async fn connect(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
-        stream.set_nodelay(true)?;
-        let name = ServerName::try_from("mooring-webhook.mooring-system.svc").unwrap();
-        self.tls.connect(name, stream).await
-    }
-
-    /// One honest review, from the connection to the answer.
-    async fn ask(&self) -> Duration {
+    /// One review over a connection of its own. Returns the time from connecting to the answer.
+    async fn measure(&self) -> Duration {
         let begun = Instant::now();
-        let stream = TcpStream::connect(self.address).await;
-        let stream = self.connect(stream.expect("there is a webhook")).await;
-        let mut stream = stream.expect("an honest caller is let in");
-        stream.write_all(self.request.as_bytes()).await.unwrap();
-        stream.flush().await.unwrap();
-        let mut answer = Vec::new();
-        while !is_whole(&answer) {
-            let read = stream.read_buf(&mut answer).await;
-            let text = String::from_utf8_lossy(&answer);
-            assert!(
-                matches!(read, Ok(1..)),
-                "{read:?} after {:?}: {text}",
-                begun.elapsed()
-            );
-        }
+        let stream = self.client.connect().await;
+        let mut stream = stream.expect("the webhook accepts connections");
+        let answer = ask(&mut stream, &self.request).await;
         let took = begun.elapsed();
-        let answer = String::from_utf8_lossy(&answer);
+        let answer = answer.unwrap_or_else(|error| panic!("{error} after {took:?}"));
         assert!(answer.contains("\"allowed\":true"), "{answer}");
         took
     }
 
-    /// So many honest reviews; the time that 99 of 100 were answered in.
-    async fn p99(&self, size: &Size) -> Duration {
-        let reviews = size.reviews;
-        let mut due = tokio::time::interval(size.pause);
+    /// The 99th percentile of the latency of reviews.
+    async fn p99(&self, load: &Load) -> Duration {
+        let reviews = load.reviews;
+        let mut due = tokio::time::interval(load.pause);
         let (mut running, mut times) = (FuturesUnordered::new(), Vec::new());
         let mut begun = 0;
         while times.len() < reviews {
             tokio::select! {
                 _ = due.tick(), if begun < reviews => {
                     begun += 1;
-                    running.push(self.ask());
+                    running.push(self.measure());
                 }
                 Some(time) = running.next() => times.push(time),
             }
@@ -186,215 +129,196 @@ impl Door {
         times[reviews * 99 / 100]
     }
 
-    /// One of the crowd comes to the door. Their machine is not the honest callers'.
-    async fn come(&self) -> std::io::Result<TcpStream> {
+    /// Connects from another address than the clients whose reviews are measured.
+    async fn connect_as_other(&self) -> std::io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         socket.bind(SocketAddr::from(([127, 0, 0, 2], 0)))?;
-        socket.connect(self.address).await
+        socket.connect(self.client.address).await
     }
 
-    /// Connections that say nothing, all at once.
-    async fn gather(&self, count: usize) -> VecDeque<TcpStream> {
+    /// Opens connections that send nothing.
+    async fn open_idle(&self, count: usize) -> VecDeque<TcpStream> {
         let mut open = VecDeque::new();
         for number in 0..count {
-            let come = self.come().await;
-            open.push_back(come.unwrap_or_else(|error| panic!("the crowd's {number}: {error}")));
+            let stream = self.connect_as_other().await;
+            open.push_back(stream.unwrap_or_else(|error| panic!("connection {number}: {error}")));
         }
         open
     }
 
-    /// They sit there, and are joined by others: the webhook closes those that do not come to a handshake (5 s).
-    async fn sit(&self, mut open: VecDeque<TcpStream>) {
+    /// Keeps idle connections open, and replaces old ones: the webhook closes a connection without a handshake
+    /// after 5 s.
+    async fn keep_idle(&self, mut open: VecDeque<TcpStream>) {
         let mut due = paced(Duration::from_millis(5));
         loop {
             due.tick().await;
-            if let Ok(another) = self.come().await {
+            if let Ok(another) = self.connect_as_other().await {
                 open.pop_front();
                 open.push_back(another);
             }
         }
     }
 
-    /// Something that begins like a request and never ends.
-    async fn dawdle(&self, beginning: &str) {
+    /// Sends a request that begins like this and never ends.
+    async fn send_slowly(&self, beginning: &str) {
         loop {
-            let connected = async { self.connect(self.come().await?).await };
+            let connected = async { self.client.handshake(self.connect_as_other().await?).await };
             if let Ok(mut stream) = connected.await {
-                let mut said = stream.write_all(beginning.as_bytes()).await;
-                while said.is_ok() {
-                    tokio::time::sleep(DAWDLE).await;
-                    said = stream.write_all(b"x").await;
+                let mut sent = stream.write_all(beginning.as_bytes()).await;
+                while sent.is_ok() {
+                    tokio::time::sleep(SLOW).await;
+                    sent = stream.write_all(b"x").await;
                 }
             }
-            tokio::time::sleep(DAWDLE).await;
+            tokio::time::sleep(SLOW).await;
         }
     }
 
-    /// A request of somebody who does not care what is answered, as long as something is.
-    async fn burden(&self, request: &str) {
-        let Ok(mut stream) = self.connect(self.come().await.unwrap()).await else {
+    /// Sends a request, and reads until the connection is closed. Any answer will do.
+    async fn send(&self, request: &str) {
+        let stream = self.connect_as_other().await.unwrap();
+        let Ok(mut stream) = self.client.handshake(stream).await else {
             return;
         };
-        // It may be turned away in the middle.
+        // The webhook can close the connection before it has read all.
         let _ = stream.write_all(request.as_bytes()).await;
-        // What is still on this side of TLS is not sent by a read.
         let _ = stream.flush().await;
         let _ = stream.read_to_end(&mut Vec::new()).await;
     }
 
-    /// What is no TLS.
-    async fn talk_nonsense(&self, every: Duration) {
+    /// Sends bytes that are not TLS.
+    async fn send_malformed(&self, every: Duration) {
         let mut due = paced(every);
         loop {
             due.tick().await;
-            if let Ok(mut stream) = self.come().await {
-                // It may be closed before all of it is said.
+            if let Ok(mut stream) = self.connect_as_other().await {
+                // The webhook can close the connection before it has read all.
                 let _ = stream.write_all(&[0x16; 512]).await;
             }
         }
     }
-    /// Reviews of pods that are bound to Nodes and ask for addresses that are not there, each another: small, valid,
-    /// and each looked for at the API server. How many were answered is counted.
-    async fn ask_for_nothing(&self, nth: usize, answered: Arc<AtomicUsize>) {
+
+    /// Sends reviews of pods that have a Node and ask for an IP that does not exist, each for another one. Each review
+    /// is small and valid, and makes the webhook read from the API server. Counts the answers.
+    async fn ask_for_missing_ips(&self, nth: usize, answered: Arc<AtomicUsize>) {
         for number in 0.. {
             let address = format!("10.{}.{}.{}", 150 + nth, number / 250 % 250, number % 250);
             let pod = json!({"apiVersion": "v1", "kind": "Pod",
                 "metadata": {"name": "web", "annotations": {"ip.wgtwo.com/ip": address}},
                 "spec": {"nodeName": format!("node-{nth}-{number}"), "containers": []}});
-            let request = posted_once(&review("default", &pod));
-            self.burden(&request).await;
+            self.send(&last_request(PATH, &review("default", &pod)))
+                .await;
             answered.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-/// How many files a process may have open, wherever the tests run.
-fn allow_files(process: u32, limit: &str) {
+/// Limits the number of open files of a process.
+fn limit_open_files(process: u32, limit: &str) {
     let (process, limit) = (process.to_string(), format!("--nofile={limit}"));
-    let told = std::process::Command::new("prlimit")
+    let ended = std::process::Command::new("prlimit")
         .args(["--pid", &process, &limit])
         .status();
-    assert!(told.expect("prlimit can be run").success());
+    assert!(ended.expect("prlimit can be run").success());
 }
 
-/// How many files this process may have open at most: where it begins with few, it may have more.
-fn most_files() -> String {
-    let limits = std::fs::read_to_string("/proc/self/limits").expect("Linux tells");
+/// The hard limit of open files of this process, which becomes its soft limit.
+fn most_open_files() -> String {
+    let limits = std::fs::read_to_string("/proc/self/limits").expect("proc(5)");
     let line = limits
         .lines()
         .find(|line| line.starts_with("Max open files"));
-    let hard = line.expect("it is limited").split_whitespace().nth(4);
+    let hard = line.expect("a limit").split_whitespace().nth(4);
     format!("{}:", hard.expect("proc(5): soft limit, hard limit, unit"))
 }
 
-/// The most memory that it ever had, in bytes (proc(5), `VmHWM`).
-fn most_memory(mooring: &Mooring) -> usize {
+/// The peak of the resident memory, in bytes (proc(5), `VmHWM`).
+fn peak_memory(mooring: &Mooring) -> usize {
     let status = format!("/proc/{}/status", mooring.process().pid());
     let status = std::fs::read_to_string(status).expect("Mooring runs");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line
-        .expect("Linux counts it")
-        .trim()
-        .trim_end_matches(" kB");
+    let kilobytes = line.expect("proc(5)").trim().trim_end_matches(" kB");
     kilobytes.parse::<usize>().expect("a number") << 10
 }
 
-/// A crowd that was held up does not hurry afterwards.
+/// Ticks that are missed are not made up for.
 fn paced(every: Duration) -> Interval {
     let mut due = tokio::time::interval(every);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
     due
 }
 
-/// Is this an answer with all of its body?
-fn is_whole(answer: &[u8]) -> bool {
-    let answer = String::from_utf8_lossy(answer).to_lowercase();
-    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
-        return false;
-    };
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
-    length.is_some_and(|length| length.trim().parse() == Ok(body.len()))
-}
-
-async fn a_crowd_that_sits_there_dawdles_or_talks_nonsense_takes_nothing_from_who_asks(
-    scene: &Scene,
-) {
-    let size = Size::asked();
-    let door = Door::of(scene).await;
-    let quiet = door.p99(&size).await;
-    // In tasks of their own: honest callers are not kept waiting by this side of the door.
-    let mut crowd = JoinSet::new();
-    let (sitting, talking) = (door.clone(), door.clone());
-    allow_files(std::process::id(), &most_files());
-    let open = door.gather(size.idle).await;
-    crowd.spawn(async move { sitting.sit(open).await });
-    crowd.spawn(async move { talking.talk_nonsense(size.nonsense_every).await });
-    for nth in 0..size.dawdling {
-        let dawdling = door.clone();
-        let head = "POST /mutate/pod HTTP/1.1\r\nX-Patience: ";
+async fn idle_slow_and_malformed_connections_do_not_slow_reviews(scene: &Scene) {
+    let load = Load::from_environment();
+    let target = Target::start(scene).await;
+    let alone = target.p99(&load).await;
+    // In tasks of their own, so that they do not delay the measured reviews on this side.
+    let mut others = JoinSet::new();
+    let (idle, malformed) = (target.clone(), target.clone());
+    limit_open_files(std::process::id(), &most_open_files());
+    let open = target.open_idle(load.idle).await;
+    others.spawn(async move { idle.keep_idle(open).await });
+    others.spawn(async move { malformed.send_malformed(load.malformed_every).await });
+    for nth in 0..load.slow {
+        let slow = target.clone();
+        let head = "POST /mutate/pod HTTP/1.1\r\nX-Slow: ";
         let body = "POST /mutate/pod HTTP/1.1\r\nHost: webhook\r\nContent-Length: 999\r\n\r\n{";
         let beginning = if nth % 2 == 0 { head } else { body };
-        crowd.spawn(async move { dawdling.dawdle(beginning).await });
+        others.spawn(async move { slow.send_slowly(beginning).await });
     }
-    let loud = door.p99(&size).await;
-    crowd.shutdown().await;
+    let loaded = target.p99(&load).await;
+    others.shutdown().await;
     println!(
-        "verified: {} honest reviews answered among {} idle connections, {} slow ones and {} of nonsense a second: \
-         p99 {:.1} ms, {:.1} ms when it is quiet",
-        size.reviews,
-        size.idle,
-        size.dawdling,
-        1000 / size.nonsense_every.as_millis(),
-        loud.as_secs_f64() * 1e3,
-        quiet.as_secs_f64() * 1e3
+        "verified: {} reviews answered beside {} idle connections, {} slow ones and {} malformed ones a second: \
+         p99 {:.1} ms, {:.1} ms without them",
+        load.reviews,
+        load.idle,
+        load.slow,
+        1000 / load.malformed_every.as_millis(),
+        loaded.as_secs_f64() * 1e3,
+        alone.as_secs_f64() * 1e3
     );
     assert!(
-        !size.timed || loud <= 3 * quiet,
+        !load.timed || loaded <= 3 * alone,
         "more than three times as long"
     );
 }
 
-async fn small_reviews_that_cause_reads_take_nothing_from_who_asks_nor_from_the_controller(
-    scene: &Scene,
-) {
-    let size = Size::asked();
-    let door = Door::of(scene).await;
-    let quiet = door.p99(&size).await;
-    let mut crowd = JoinSet::new();
+async fn reviews_that_cause_reads_slow_neither_other_reviews_nor_the_controller(scene: &Scene) {
+    let load = Load::from_environment();
+    let target = Target::start(scene).await;
+    let alone = target.p99(&load).await;
+    let mut others = JoinSet::new();
     let answered = Arc::<AtomicUsize>::default();
-    for nth in 0..size.asking {
-        let (asking, answered) = (door.clone(), Arc::clone(&answered));
-        crowd.spawn(async move { asking.ask_for_nothing(nth, answered).await });
+    for nth in 0..load.asking {
+        let (asking, answered) = (target.clone(), Arc::clone(&answered));
+        others.spawn(async move { asking.ask_for_missing_ips(nth, answered).await });
     }
     let begun = Instant::now();
-    // Each is granted: `ask` says so.
-    let loud = door.p99(&size).await;
+    // `measure` asserts that each is allowed.
+    let loaded = target.p99(&load).await;
     scene.node("a").await;
     let ip = scene.ip("meanwhile", 11).await;
     scene.pod("meanwhile", &ip).await;
     scene.expect_attached(&ip, "meanwhile").await;
-    let others = answered.load(Ordering::Relaxed);
+    let count = answered.load(Ordering::Relaxed);
     let seconds = begun.elapsed().as_secs_f64();
-    crowd.shutdown().await;
-    assert!(others > size.asking, "{others} were answered");
+    others.shutdown().await;
+    assert!(count > load.asking, "{count} were answered");
     println!(
-        "verified: {} honest reviews granted and an address attached among {} who ask for what is not there ({:.0} \
-         reviews a second): p99 {:.1} ms, {:.1} ms when it is quiet",
-        size.reviews,
-        size.asking,
-        f64::from(u32::try_from(others).unwrap_or(u32::MAX)) / seconds,
-        loud.as_secs_f64() * 1e3,
-        quiet.as_secs_f64() * 1e3
+        "verified: {} reviews allowed and an address attached beside {} clients that ask for IPs that do not exist \
+         ({:.0} reviews a second): p99 {:.1} ms, {:.1} ms without them",
+        load.reviews,
+        load.asking,
+        f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / seconds,
+        loaded.as_secs_f64() * 1e3,
+        alone.as_secs_f64() * 1e3
     );
 }
 
-async fn reviews_made_to_swell_when_they_are_read_take_less_memory_than_a_pod_of_mooring_has(
-    scene: &Scene,
-) {
-    let door = Door::of(scene).await;
-    let before = most_memory(&door.mooring);
+async fn reviews_that_grow_when_parsed_stay_below_the_memory_limit(scene: &Scene) {
+    let target = Target::start(scene).await;
+    let before = peak_memory(&target.mooring);
     let largest = 3 << 20;
     let pod = |spec: &str| {
         format!(
@@ -414,17 +338,17 @@ async fn reviews_made_to_swell_when_they_are_read_take_less_memory_than_a_pod_of
     ];
     for review in &reviews {
         assert!(review.len() <= largest, "{}", review.len());
-        let request = posted_once(review);
-        let crowd = (0..64).map(|_| door.burden(&request));
-        futures::future::join_all(crowd).await;
-        // Whatever it was told, it lives, and answers.
-        door.ask().await;
+        let request = last_request(PATH, review);
+        let requests = (0..64).map(|_| target.send(&request));
+        futures::future::join_all(requests).await;
+        // It still answers.
+        target.measure().await;
     }
-    let most = most_memory(&door.mooring);
+    let peak = peak_memory(&target.mooring);
     println!(
-        "verified: 64 reviews at a time, made to swell, take {} MiB besides the {} MiB of a Mooring at work",
-        (most - before) >> 20,
+        "verified: 64 reviews at a time that grow when parsed take {} MiB above the {} MiB of a Mooring at work",
+        (peak - before) >> 20,
         before >> 20
     );
-    assert!(most < MEMORY, "{most} bytes");
+    assert!(peak < MEMORY_LIMIT, "{peak} bytes");
 }

@@ -88,11 +88,6 @@ impl CallQueue {
         self.named.remove(ip);
     }
 
-    /// Nothing waits.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// The groups that calls wait for.
     pub(super) fn groups(&self) -> Vec<CallGroup> {
         self.waiting.keys().cloned().collect()

@@ -36,7 +36,9 @@ impl Engine {
             let used = self.buckets.used(group.action(), now);
             let due = self.calls.due(&group, used, self.others_come(&group));
             if due <= now {
-                let (gain, block) = (self.gain(&group), self.block_of_group(&group));
+                let members = self.calls.members(&group);
+                let gain = self.gain(&group, &members);
+                let block = members.first().and_then(|(ip, _)| self.facts.block_of(ip));
                 groups.push((gain, block, self.calls.since(&group), group));
             } else {
                 later(due);
@@ -167,11 +169,10 @@ impl Engine {
         flights.any(|flight| flight.concerns.contains(interface))
     }
 
-    fn gain(&self, group: &CallGroup) -> Gain {
+    fn gain(&self, group: &CallGroup, members: &[(IpName, Address)]) -> Gain {
         if group.action() == Action::Assign {
             return Gain::Pod;
         }
-        let members = self.calls.members(group);
         let mut ips = members.iter().filter_map(|(ip, _)| self.facts.ip(ip));
         if ips.any(|ip| ip.unfinished_for().is_some()) {
             Gain::Pod
@@ -180,11 +181,6 @@ impl Engine {
         } else {
             Gain::Room
         }
-    }
-
-    fn block_of_group(&self, group: &CallGroup) -> Option<BlockName> {
-        let members = self.calls.members(group);
-        self.facts.block_of(&members.first()?.0)
     }
 
     /// The interfaces that an IP may call for after this step.

@@ -25,7 +25,6 @@ impl Engine {
             self.queue.extend(self.facts.ip_names());
             self.touch_block(None);
         } else {
-            self.calls.clear();
             self.blocks.stop_counting();
             self.inventories.stop_showing();
         }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Report, Work};
+use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
 use mooring_plan::facts::{CallError, Fact, Settings};
 use mooring_plan::names::{InterfaceId, IpName, Millis, NodeName};
 use mooring_plan::objects::{Block, DesiredIp};
-use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::{BlockStep, CallGroup};
+use mooring_plan::outcome::Outcome;
+use mooring_plan::step::CallGroup;
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::{answer, leadership};
 use mooring_world::kube::Kube;
@@ -37,7 +37,6 @@ pub struct Paced {
     pub cloud: Cloud,
     pub now: Millis,
     pub sent: Vec<Sent>,
-    pub tokens: BTreeMap<Action, u64>,
     /// What is in flight, by when it ends.
     in_flight: BTreeMap<(Millis, u64), Ends>,
     begun: u64,
@@ -82,7 +81,6 @@ impl Paced {
             cloud: Cloud::with_limit(50),
             now: Millis::seconds(1000),
             sent: Vec::new(),
-            tokens: BTreeMap::new(),
             in_flight: BTreeMap::new(),
             begun: 0,
             shown: Kube::default(),
@@ -195,13 +193,7 @@ impl Paced {
 
     fn begin(&mut self, effect: Effect) {
         let takes = match &effect {
-            Effect::Post(_) => return,
-            Effect::Report(report) => {
-                if let Report::Tokens(action, count) = report {
-                    self.tokens.insert(*action, *count);
-                }
-                return;
-            }
+            Effect::Post(_) | Effect::Report(_) => return,
             Effect::Read(..) | Effect::ListIps => READ,
             Effect::Write(..) => WRITE,
             Effect::Calls(..) | Effect::Inventory(_) | Effect::BlockSteps(..) => EC2,
@@ -263,17 +255,14 @@ impl Paced {
                 (Work::Ips, Fact::IpsRead(ips).into())
             }
             Effect::BlockSteps(block, steps) => {
-                let steps = steps.into_iter();
-                let facts: Vec<Fact> = steps.filter_map(|step| self.block_step(step)).collect();
-                (Work::Block(block), facts.into())
+                let limit = self.cloud.limit();
+                let answers = steps.into_iter();
+                let answers = answers.filter_map(|step| answer(step, RANGE, limit));
+                (Work::Block(block), answers.collect::<Vec<Fact>>().into())
             }
             _ => return None,
         };
         Some(Event::Completed(work, completion))
-    }
-
-    fn block_step(&mut self, step: BlockStep) -> Option<Fact> {
-        answer(step, RANGE, self.cloud.limit())
     }
 
     /// The watches show what has changed.

@@ -127,7 +127,7 @@ async fn a_review_of_a_pod_looks_only_at_the_ips_that_its_annotation_can_mean() 
     for (annotation, expected) in [
         (Some("partner-b"), vec!["partner-b"]),
         (Some("203.0.113.77"), vec!["partner-b"]),
-        (Some("nobody"), vec![]),
+        (Some("missing"), vec![]),
         (None, vec!["partner-a", "partner-b"]),
     ] {
         let dependencies = Dependencies {

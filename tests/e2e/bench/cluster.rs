@@ -74,8 +74,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// So many more IPs, reserved. Returns the index of the first.
-    pub async fn more_ips(&mut self, count: usize, reassign: bool) -> usize {
+    /// Creates this number of IPs, and waits until they are reserved. Returns the index of the first.
+    pub async fn more_ips(&mut self, count: usize) -> usize {
         let first = self.ips.len();
         let made: Vec<Ip> = (first..first + count)
             .map(|number| Ip {
@@ -84,12 +84,9 @@ impl<'a> Bench<'a> {
                 address: format!("10.200.{}.{}", 4 + number / 200, 10 + number % 200),
             })
             .collect();
-        let objects = made.iter().map(|ip| {
-            ip_named(
-                &ip.name,
-                &json!({"address": ip.address, "reassign": reassign}),
-            )
-        });
+        let objects = made
+            .iter()
+            .map(|ip| ip_named(&ip.name, &json!({"address": ip.address})));
         self.create("IP", objects.collect()).await;
         for ip in &made {
             self.scene.remember_ip(&ip.name);

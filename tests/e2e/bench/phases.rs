@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::api::DeleteParams;
-use mooring_cluster::{AuditEvent, MooringOptions};
+use mooring_cluster::{AuditEvent, Mooring, MooringOptions};
 
 use super::cluster::{Bench, ROOM, options};
 use super::figures::{Others, figure, memory, number, percentiles};
@@ -18,7 +18,7 @@ const SIDE: usize = 8;
 /// The first node of [`grown`].
 pub const GROWN_ON: usize = 3 * SIDE;
 
-/// So many nodes take so many IPs, with those of the drain apart.
+/// The number of nodes for this number of IPs, with the nodes of the drain.
 pub const fn nodes(ips: usize) -> usize {
     GROWN_ON + ips / ROOM + 3
 }
@@ -41,7 +41,7 @@ pub fn memory_without_ips(bench: &Bench<'_>) {
 
 /// One after the other, so that no two of them meet.
 pub async fn single_attaches(bench: &mut Bench<'_>) {
-    let first = bench.more_ips(SINGLE, false).await;
+    let first = bench.more_ips(SINGLE).await;
     let scene = bench.scene;
     let (begin, mark) = (
         scene.count_requests().await,
@@ -75,7 +75,7 @@ pub async fn single_attaches(bench: &mut Bench<'_>) {
 }
 
 pub async fn attaches_at_once(bench: &mut Bench<'_>) {
-    let first = bench.more_ips(BURST, false).await;
+    let first = bench.more_ips(BURST).await;
     bench.full_buckets().await;
     let mark = bench.scene.cluster().audit_since(u64::MAX).1;
     let begin = bench.scene.count_requests().await;
@@ -95,7 +95,7 @@ pub async fn attaches_at_once(bench: &mut Bench<'_>) {
 /// 256 moves from 8 nodes to 8 others, all of which wait when the leader starts.
 pub async fn drain(bench: &mut Bench<'_>) {
     let scene = bench.scene;
-    let first = bench.more_ips(DRAINED, false).await;
+    let first = bench.more_ips(DRAINED).await;
     let all = first..first + DRAINED;
     let (old, new) = (SIDE..2 * SIDE, 2 * SIDE..3 * SIDE);
     bench.pods("old", all.clone(), old).await;
@@ -143,18 +143,7 @@ pub async fn drain(bench: &mut Bench<'_>) {
 /// Nothing changes for half a minute.
 pub async fn at_rest(bench: &mut Bench<'_>) {
     let scene = bench.scene;
-    scene
-        .eventually("nothing is written for two seconds", SOON, async || {
-            let begin = scene.count_requests().await;
-            tokio::time::sleep(Duration::from_secs(2)).await;
-            let writes = begin.until_now(scene).await.writes;
-            if writes.is_empty() {
-                Ok(())
-            } else {
-                Err(writes)
-            }
-        })
-        .await;
+    at_rest_now(bench).await;
     let length = Duration::from_secs(30);
     let mark = scene.cluster().audit_since(u64::MAX).1;
     let (begin, cpu) = (scene.count_requests().await, bench.cpu());
@@ -171,13 +160,13 @@ pub async fn at_rest(bench: &mut Bench<'_>) {
     );
 }
 
-/// Memory with so many IPs that are attached; and what a successor needs.
+/// The memory with this number of attached IPs, and what a restart costs.
 pub async fn grown(bench: &mut Bench<'_>, ips: usize) {
     let first = bench.ips.len();
     let more = ips - first;
     let on = bench.grown_on..bench.grown_on + more.div_ceil(ROOM);
     bench.grown_on = on.end;
-    bench.more_ips(more, false).await;
+    bench.more_ips(more).await;
     bench.pods("grown", first..first + more, on).await;
     bench.attached("grown", first..first + more).await;
     at_rest_now(bench).await;
@@ -221,7 +210,7 @@ async fn at_rest_now(bench: &Bench<'_>) {
         .eventually("a leader that has nothing to write", SOON, async || {
             let leads = bench.mooring.metric("mooring_leader", &[]).await > 0.5;
             let begin = scene.count_requests().await;
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
             leads && begin.until_now(scene).await.writes.is_empty()
         })
         .await;
@@ -229,29 +218,28 @@ async fn at_rest_now(bench: &Bench<'_>) {
 
 /// The leader goes, killed or asked to, and a standby attaches what comes then.
 pub async fn successor(bench: &mut Bench<'_>) {
-    for (what, goal, peers) in [
+    let ends: [(_, fn(&Mooring), _, _); 2] = [
         (
             "kill -9 of the leader to the next EC2 call",
+            Mooring::kill9,
             "16 s",
             others("159 s", ""),
         ),
         (
             "SIGTERM of the leader to the next EC2 call",
+            |leader| leader.process().signal("TERM"),
             "0.7 s",
             Others::default(),
         ),
-    ] {
-        let first = bench.more_ips(1, false).await;
+    ];
+    for (what, end, goal, peers) in ends {
+        let first = bench.more_ips(1).await;
         let standby = bench.scene.mooring_with(options()).await;
         bench.scene.cluster().register_webhooks(&[&standby]).await;
         at_rest_now(bench).await;
         let leader = std::mem::replace(&mut bench.mooring, Arc::clone(&standby));
         let gone = jiff::Timestamp::now();
-        if goal == "16 s" {
-            leader.kill9();
-        } else {
-            leader.process().signal("TERM");
-        }
+        end(&leader);
         bench.pods("after", first..first + 1, 0..1).await;
         bench.attached("after", first..first + 1).await;
         let call = bench.scene.ec2().history().await.pop().expect("an Assign");

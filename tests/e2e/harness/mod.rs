@@ -10,3 +10,4 @@ pub mod objects;
 pub mod request_counts;
 pub mod requests;
 pub mod scene;
+pub mod webhook_client;

@@ -191,13 +191,7 @@ static FAILURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 const FAILED: &str = "failed: ";
 
 fn failed(name: &str, text: &str) {
-    let line: String = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(400)
-        .collect();
+    let line: String = text.replace('\n', " | ").chars().take(800).collect();
     let mut failures = FAILURES.lock().expect("nobody panics with it");
     failures.push(format!("{name}: {line}"));
 }

@@ -7,12 +7,19 @@ pub mod rules;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use futures::StreamExt as _;
+use futures::future::ready;
+use futures::stream::iter;
 use kube::api::DeleteParams;
 use mooring_cluster::{AuditEvent, Mutation};
 
 use crate::harness::judge::explained::{explained, may_steal};
 use crate::harness::judge::rules::{claimed_before, gate_false_before, not_empty, one_holder};
 use crate::harness::scene::{SOON, Scene};
+
+/// Objects are deleted with this number of requests at a time: the review of a block that is deleted lists all IPs, and
+/// the API server answers such a list after up to 100 ms.
+const SIDE_BY_SIDE: usize = 8;
 
 impl Scene {
     /// The calls with the addresses of the scene, refused or not.
@@ -70,19 +77,14 @@ impl Scene {
                 &format!("no {kind} of the scene is left"),
                 SOON,
                 async || {
-                    let mut left = Ok(());
-                    for name in &names {
-                        let Some(object) = self.get(kind, name).await else {
-                            continue;
-                        };
-                        // On a busy machine the webhook can say: try again in a moment.
-                        if object["metadata"]["deletionTimestamp"].is_null() {
-                            let now = DeleteParams::default();
-                            let _ = self.api(kind).delete(name, &now).await;
-                        }
-                        left = Err(object.to_string());
+                    let deletions = names.iter().map(|name| self.delete_left(kind, name));
+                    let left = iter(deletions).buffer_unordered(SIDE_BY_SIDE);
+                    let left: Vec<String> = left.filter_map(ready).collect().await;
+                    if left.is_empty() {
+                        Ok(())
+                    } else {
+                        Err(left.join("\n"))
                     }
-                    left
                 },
             )
             .await;
@@ -116,6 +118,18 @@ impl Scene {
         let _ = self
             .kubectl(&format!("delete namespace {} --wait=false", self.name))
             .await;
+    }
+
+    /// Deletes an object that is left, and returns what is known of it. None: there is none of this name.
+    async fn delete_left(&self, kind: &str, name: &str) -> Option<String> {
+        let object = self.get(kind, name).await?;
+        if !object["metadata"]["deletionTimestamp"].is_null() {
+            return Some(format!("being deleted: {object}"));
+        }
+        // On a busy machine the webhook can answer that the request is to be tried again.
+        let deleted = self.api(kind).delete(name, &DeleteParams::default()).await;
+        let answer = deleted.map_or_else(|error| error.to_string(), |_| "deleted".to_owned());
+        Some(format!("{answer}: {object}"))
     }
 
     /// Addresses that the scene assigned as a foreign client: they may stay.
