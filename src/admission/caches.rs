@@ -9,17 +9,14 @@ use kube::api::Api;
 use kube::core::DeserializeGuard;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store, store};
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use kube::{Client, Resource, ResourceExt as _};
 use mooring_plan::address::Address;
 use serde::de::DeserializeOwned;
 
 use crate::api::read::desired_address;
-use crate::api::{Ip, IpBlock};
-
-/// The server ends a watch after this time: a half-open connection is noticed soon after.
-const WATCH_SECONDS: u32 = 45;
+use crate::api::{Ip, IpBlock, watching};
 
 /// What the webhook keeps of IPs and blocks.
 #[derive(Clone)]
@@ -71,8 +68,7 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Default,
 {
-    let config = watcher::Config::default().timeout(WATCH_SECONDS);
-    let events = watch(api, config).default_backoff();
+    let events = watch(api, watching::watch()).default_backoff();
     pin_mut!(events);
     while let Some(event) = events.next().await {
         match event {

@@ -11,7 +11,7 @@ use k8s_openapi::api::authorization::v1::{
 };
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::networking::v1::IPAddress;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::core::DeserializeGuard;
 use kube::{Client, Resource};
 use mooring_plan::address::Address;
@@ -26,7 +26,7 @@ use super::cluster_reader::LIMIT;
 use super::single_flight::{SingleFlight, SingleFlightBy};
 use super::{ClusterReader, Dependencies, NodeSeen, Right, Rights, Snapshot, Unreadable};
 use crate::api::read::reservation;
-use crate::api::{Ip, IpBlock, names};
+use crate::api::{Ip, IpBlock, names, watching};
 
 /// The most reads of the API server at a time: more would not be answered sooner, and would delay the controller's.
 const READS: usize = 32;
@@ -157,18 +157,18 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
     let api: Api<DeserializeGuard<K>> = Api::all(client.clone());
-    // Without a resourceVersion the answer is the most recent there is.
-    let objects = api.list(&ListParams::default()).await;
-    let objects = objects.map_err(|error| Unreadable {
-        what,
-        source: error.into(),
-    })?;
-    Ok(objects
-        .items
-        .into_iter()
-        .filter_map(whole)
-        .map(Arc::new)
-        .collect())
+    let (mut objects, mut params) = (Vec::new(), watching::list());
+    loop {
+        let page = api.list(&params).await.map_err(|error| Unreadable {
+            what,
+            source: error.into(),
+        })?;
+        objects.extend(page.items.into_iter().filter_map(whole).map(Arc::new));
+        match watching::next_page(page.metadata.continue_) {
+            Some(next) => params = next,
+            None => return Ok(objects),
+        }
+    }
 }
 
 impl Rights for KubeReader {

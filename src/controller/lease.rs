@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PostParams};
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, watcher};
+use kube::runtime::watcher::watcher;
 use kube::{Api, Client};
 use mooring_plan::lease::{Answer, Election, Identity, Leadership, Record, Spec, Step, Timings};
 use mooring_plan::names::Millis;
@@ -18,8 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::clock::Clock;
 use super::effects::with_timeout;
 use super::error::Failure;
-use super::watch::WATCH_SECONDS;
-use crate::api::read;
+use crate::api::{read, watching};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
@@ -204,9 +203,7 @@ impl LeaderElector {
 
 /// The `Lease` as the watch shows it. An interruption is not told: the lease is read as well.
 fn watched(leases: Api<Lease>) -> BoxStream<'static, Lease> {
-    let config = watcher::Config::default()
-        .fields(&format!("metadata.name={NAME}"))
-        .timeout(WATCH_SECONDS);
+    let config = watching::watch().fields(&format!("metadata.name={NAME}"));
     watcher(leases, config)
         .default_backoff()
         .applied_objects()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Pod as KubePod;
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{Config, Event, watcher};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, watch};
@@ -14,11 +14,9 @@ use tokio::task::JoinSet;
 
 use super::objects::Objects;
 use super::read;
-use crate::api::{Ip, IpBlock, names};
+use crate::api::{Ip, IpBlock, names, watching};
 use crate::telemetry::chain;
 
-/// The server ends a watch after this time, in seconds.
-const WATCH_SECONDS: u32 = 45;
 /// How often IPs that pods ask for, and that are not of this node, are read.
 const LOOK: Duration = Duration::from_secs(5);
 
@@ -60,7 +58,7 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
         out,
     };
     let known = Arc::new(Mutex::new(known));
-    let config = watcher::Config::default().timeout(WATCH_SECONDS);
+    let config = watching::watch();
     let its_ips = config.clone().fields(&format!("status.node={node}"));
     let its_pods = config
         .clone()
@@ -99,7 +97,7 @@ enum Change<'a, K> {
     All(&'a [K]),
 }
 
-async fn follow<K>(api: Api<K>, config: watcher::Config, known: Shared, take_in: TakeIn<K>)
+async fn follow<K>(api: Api<K>, config: Config, known: Shared, take_in: TakeIn<K>)
 where
     K: Resource + Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static,
 {

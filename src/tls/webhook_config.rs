@@ -10,19 +10,17 @@ use k8s_openapi::api::admissionregistration::v1::{
 use kube::api::{Patch, PatchParams};
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{Event, watcher};
 use kube::{Api, Client, Resource};
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::pair::certificates;
-use crate::api::names;
+use crate::api::{names, watching};
 
 /// Name of both configurations (`config/webhook`).
 const CONFIGURATION: &str = "mooring";
-/// The API server ends a watch after this time. The client closes a connection that is silent for longer.
-const WATCH_SECONDS: u32 = 45;
 
 /// One of our webhooks, as its configuration describes it.
 #[derive(Clone, Debug)]
@@ -120,9 +118,7 @@ fn watch_one<K>(api: Api<K>, kind: Kind) -> impl Stream<Item = (Kind, bool)> + S
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let config = watcher::Config::default()
-        .fields(&format!("metadata.name={CONFIGURATION}"))
-        .timeout(WATCH_SECONDS);
+    let config = watching::watch().fields(&format!("metadata.name={CONFIGURATION}"));
     let events = watcher(api, config).default_backoff();
     events.filter_map(move |event| {
         let said = match event {

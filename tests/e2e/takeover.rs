@@ -75,6 +75,13 @@ async fn a_successor_lists_all_ips_at_once_and_writes_nothing(scene: &Scene) {
         .map(|event| &event.name)
         .collect();
     assert!(read.is_empty(), "IPs that were read one by one: {read:?}");
+    let whole: Vec<_> = audit
+        .iter()
+        .filter(|event| event.by_mooring() && event.verb == "list")
+        .map(|event| &event.uri)
+        .filter(|uri| !uri.contains("limit="))
+        .collect();
+    assert!(whole.is_empty(), "lists without pages: {whole:?}");
 
     // It decides.
     scene.pod("second", &reserved[0]).await;

@@ -11,12 +11,9 @@ use mooring_plan::step::Read;
 
 use super::Effects;
 use super::timeout::with_timeout;
-use crate::api::names;
 use crate::api::read::{self, Unreadable};
+use crate::api::{names, watching};
 use crate::controller::error::Failure;
-
-/// IPs in one page of a list: some 2 KiB each.
-const PAGE: u32 = 500;
 
 impl Effects {
     pub(in crate::controller) async fn read(&self, ip: &IpName, wanted: Read) -> Completion {
@@ -53,7 +50,7 @@ impl Effects {
     /// All IPs, page by page: each is as it was when the first page was made, or newer. What cannot be listed or read is
     /// left out.
     pub(in crate::controller) async fn list_ips(&self) -> Completion {
-        let (apis, mut params) = (self.apis.ips(), ListParams::default().limit(PAGE));
+        let (apis, mut params) = (self.apis.ips(), watching::list());
         let mut ips = Vec::new();
         loop {
             let page = match with_timeout(|| "listing the IPs".to_owned(), apis.list(&params)).await
@@ -68,8 +65,8 @@ impl Effects {
                 self.apis.latest().see(object);
                 ips.extend(read::ip(object).ok());
             }
-            match page.metadata.continue_.filter(|next| !next.is_empty()) {
-                Some(next) => params.continue_token = Some(next),
+            match watching::next_page(page.metadata.continue_) {
+                Some(next) => params = next,
                 None => break,
             }
         }

@@ -13,19 +13,17 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{Event, watcher};
 use mooring_plan::facts::{Fact, Kind};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use super::apis::Apis;
+use crate::api::watching;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 use relist_diff::RelistDiff;
 use watched_kind::WatchedKind;
-
-/// The server ends a watch after this time; a connection that is silent for a little longer is dead.
-pub(super) const WATCH_SECONDS: u32 = 45;
 
 /// Starts the watches. They run until they are aborted, or their receiver is gone.
 pub(super) fn spawn(
@@ -66,7 +64,7 @@ async fn watch(
     set_back: Arc<Notify>,
     metrics: Metrics,
 ) {
-    let mut config = watcher::Config::default().timeout(WATCH_SECONDS);
+    let mut config = watching::watch();
     if let Some(selector) = shown.selector {
         config = config.labels(selector);
     }
