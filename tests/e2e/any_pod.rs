@@ -12,7 +12,7 @@ use crate::harness::scene::Scene;
 use crate::pod_additions::{UID, anonymous};
 
 scenes![
-    shared a_pod_of_any_kind_is_accepted_and_what_its_user_wrote_stays,
+    shared a_pod_of_any_kind_is_accepted_and_keeps_its_fields,
 ];
 
 const PODS: usize = 60;
@@ -230,7 +230,7 @@ fn how_many() -> usize {
     asked.and_then(|count| count.parse().ok()).unwrap_or(PODS)
 }
 
-async fn a_pod_of_any_kind_is_accepted_and_what_its_user_wrote_stays(scene: &Scene) {
+async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
     let block = scene.block_with(&json!({"failoverAfter": "45s"})).await;
     let ip = scene.ip("web", 10).await;
     let object = scene.get("IP", &ip.name).await.expect("the IP is there");

@@ -16,9 +16,9 @@ scenes![
     alone a_user_needs_the_right_himself,
     alone a_deployment_runs_once_its_service_account_has_the_right,
     alone a_job_runs_once_its_service_account_has_the_right,
-    alone a_forged_owner_gives_nobody_the_right,
-    alone a_trusted_controllers_pods_are_judged_by_their_service_account,
-    alone while_nobody_can_be_asked_nobody_passes,
+    alone a_forged_owner_gives_no_right,
+    alone pods_of_a_trusted_controller_need_the_right_of_their_service_account,
+    alone pods_are_refused_while_rights_cannot_be_checked,
 ];
 
 const MOORING: &str = "system:serviceaccount:mooring-system:mooring";
@@ -245,7 +245,7 @@ async fn expect_running(scene: &Scene, ip: &Ip) {
     scene.expect_attached(ip, &pod).await;
 }
 
-async fn a_forged_owner_gives_nobody_the_right(scene: &Scene) {
+async fn a_forged_owner_gives_no_right(scene: &Scene) {
     let ip = shop(scene).await;
     grant(scene, &ip).await;
     let template = json!({"template": as_gateway("web", &ip)});
@@ -263,7 +263,7 @@ async fn a_forged_owner_gives_nobody_the_right(scene: &Scene) {
     expect_refused(scene, forged, &ip, "bob");
 }
 
-async fn a_trusted_controllers_pods_are_judged_by_their_service_account(scene: &Scene) {
+async fn pods_of_a_trusted_controller_need_the_right_of_their_service_account(scene: &Scene) {
     let ip = shop(scene).await;
     grant(scene, &ip).await;
     let create =
@@ -278,7 +278,7 @@ async fn a_trusted_controllers_pods_are_judged_by_their_service_account(scene: &
     expect_refused(scene, create(other, "gateway").await, &ip, other);
 }
 
-async fn while_nobody_can_be_asked_nobody_passes(scene: &Scene) {
+async fn pods_are_refused_while_rights_cannot_be_checked(scene: &Scene) {
     let ip = shop(scene).await;
     grant(scene, &ip).await;
     let unbound = scene.kubectl("delete clusterrolebinding mooring-authorize-use");

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use crate::harness::scene::Scene;
 use crate::self_managed::ask_on;
 
-scenes![alone cert_managers_certificate_is_served_trusted_and_renewed];
+scenes![alone a_cert_manager_certificate_is_served_trusted_and_renewed];
 
 const NAMESPACE: &str = "mooring-system";
 const SERVICE: &str = "mooring-webhook.mooring-system.svc";
@@ -201,7 +201,7 @@ async fn renewed(scene: &Scene, first: &BTreeMap<String, Vec<u8>>) -> BTreeMap<S
         .await
 }
 
-async fn cert_managers_certificate_is_served_trusted_and_renewed(scene: &Scene) {
+async fn a_cert_manager_certificate_is_served_trusted_and_renewed(scene: &Scene) {
     let manager = CertManager::start(scene.cluster()).await;
     for object in kustomized(scene, "webhook-certs").await {
         scene.cluster().apply(&object.to_string()).await;

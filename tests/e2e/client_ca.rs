@@ -15,12 +15,12 @@ use crate::harness::scene::{SOON, Scene};
 pub fn scenes() -> Vec<Trial> {
     let name = concat!(
         module_path!(),
-        "::an_api_server_that_shows_a_certificate_is_answered"
+        "::an_api_server_with_a_client_certificate_is_answered"
     );
     vec![runner::alone_in(
         name,
-        showing_a_certificate,
-        an_api_server_that_shows_a_certificate_is_answered,
+        presenting_a_certificate,
+        an_api_server_with_a_client_certificate_is_answered,
     )]
 }
 
@@ -32,7 +32,7 @@ fn folder() -> PathBuf {
 }
 
 /// An API server with the files of docs/hardening.md.
-fn showing_a_certificate() -> ClusterOptions {
+fn presenting_a_certificate() -> ClusterOptions {
     let folder = folder();
     std::fs::create_dir_all(&folder).unwrap();
     let text = std::fs::read_to_string(repository().join("docs/hardening.md")).unwrap();
@@ -63,7 +63,7 @@ fn showing_a_certificate() -> ClusterOptions {
     }
 }
 
-async fn an_api_server_that_shows_a_certificate_is_answered(scene: &Scene) {
+async fn an_api_server_with_a_client_certificate_is_answered(scene: &Scene) {
     let ca = folder().join("ca.crt");
     let mooring = scene
         .mooring_with(MooringOptions {

@@ -9,8 +9,8 @@ use crate::certificates::{believing, dial, serve_from_here};
 use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
 
 scenes![
-    alone a_cluster_starts_from_cold_without_mooring_and_then_with_it,
-    alone mooring_s_own_pods_are_accepted_under_pod_security_restricted,
+    alone a_cold_cluster_starts_without_mooring_and_then_with_it,
+    alone mooring_pods_are_accepted_under_pod_security_restricted,
 ];
 
 async fn apply(scene: &Scene, folder: &str) {
@@ -35,7 +35,7 @@ fn plain(namespace: &str, name: &str, annotations: &Value) -> Value {
             "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
 }
 
-async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Scene) {
+async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
     let before = scene.mooring().await;
     let block = scene.block().await;
     let ip = scene.ip("web", 10).await;
@@ -105,7 +105,7 @@ async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Sce
     scene.kubectl(delete).await.success();
 }
 
-async fn mooring_s_own_pods_are_accepted_under_pod_security_restricted(scene: &Scene) {
+async fn mooring_pods_are_accepted_under_pod_security_restricted(scene: &Scene) {
     scene.node("a").await;
     apply(scene, "config/default").await;
     let pod = plain("mooring-system", "careless", &json!({}));

@@ -8,10 +8,10 @@ use crate::harness::objects::{annotated, merged, on};
 use crate::harness::scene::{AFTER_NODE_DEATH, Ip, SOON, Scene};
 
 scenes![
-    shared a_dead_nodes_address_follows_the_pod,
-    shared a_deleted_nodes_address_follows_the_pod,
-    shared a_terminated_instances_address_follows_the_pod,
-    shared a_stopped_instances_address_follows_the_pod,
+    shared the_address_of_a_failed_node_follows_the_pod,
+    shared the_address_of_a_deleted_node_follows_the_pod,
+    shared the_address_of_a_terminated_instance_follows_the_pod,
+    shared the_address_of_a_stopped_instance_follows_the_pod,
     shared a_restarting_kubelet_moves_nothing,
     shared a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks,
 ];
@@ -51,7 +51,7 @@ async fn follows(scene: &Scene, ip: &Ip, old: &str, there: &Node) {
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
 
-async fn a_dead_nodes_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_failed_node_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().fail_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
@@ -72,13 +72,13 @@ async fn a_dead_nodes_address_follows_the_pod(scene: &Scene) {
         .await;
 }
 
-async fn a_deleted_nodes_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_deleted_node_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().delete_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
 }
 
-async fn a_terminated_instances_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_terminated_instance_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().terminate_instance(&here.instance_id).await;
     scene.cluster().fail_node(&here.name).await;
@@ -117,7 +117,7 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
     scene.expect_attached(&ip, &heir).await;
 }
 
-async fn a_stopped_instances_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_stopped_instance_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().stop_instance(&here.instance_id).await;
     scene.cluster().fail_node(&here.name).await;

@@ -8,9 +8,9 @@ use mooring_cluster::{Fault, Mooring, MooringOptions};
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone when_the_leader_is_killed_the_other_goes_on,
-    alone on_sigterm_the_lease_is_given_back,
-    alone on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call,
+    alone when_the_leader_is_killed_the_other_replica_takes_over,
+    alone on_sigterm_the_lease_is_released,
+    alone on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call,
 ];
 
 async fn replica(scene: &Scene) -> Arc<Mooring> {
@@ -50,7 +50,7 @@ fn sorted(holder: &str, replicas: [Arc<Mooring>; 2]) -> (Arc<Mooring>, Arc<Moori
     }
 }
 
-async fn when_the_leader_is_killed_the_other_goes_on(scene: &Scene) {
+async fn when_the_leader_is_killed_the_other_replica_takes_over(scene: &Scene) {
     let replicas = [replica(scene).await, replica(scene).await];
     let first = holder(scene, "").await;
     let (leader, other) = sorted(&first, replicas);
@@ -75,7 +75,7 @@ async fn when_the_leader_is_killed_the_other_goes_on(scene: &Scene) {
     );
 }
 
-async fn on_sigterm_the_lease_is_given_back(scene: &Scene) {
+async fn on_sigterm_the_lease_is_released(scene: &Scene) {
     let replica = replica(scene).await;
     holder(scene, "").await;
     let node = scene.node("a").await;
@@ -95,7 +95,7 @@ async fn on_sigterm_the_lease_is_given_back(scene: &Scene) {
     self::replica(scene).await;
 }
 
-async fn on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call(scene: &Scene) {
+async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(scene: &Scene) {
     let first = replica(scene).await;
     let node = scene.node("a").await;
     let block = scene.block().await;

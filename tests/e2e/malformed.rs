@@ -11,7 +11,7 @@ use crate::harness::objects::merged;
 use crate::harness::requests::{block_named, ip_named};
 use crate::harness::scene::{Ip, SOON, Scene};
 
-scenes![alone every_malformed_object_is_refused_alone_and_everything_else_goes_on];
+scenes![alone a_malformed_object_blocks_no_other_object];
 
 /// The CRDs with a schema that takes anything; what they were before.
 async fn take_anything(scene: &Scene) -> Vec<Value> {
@@ -156,7 +156,7 @@ async fn store(scene: &Scene, objects: &[(Value, &str)]) {
 }
 
 /// Each says `Ready=False`, for its own reason and in a sentence. All that do not are told at once.
-async fn each_says_why(scene: &Scene, objects: &[(Value, &str)]) {
+async fn expect_reasons(scene: &Scene, objects: &[(Value, &str)]) {
     scene
         .eventually("each says why it is not ready", SOON, async || {
             let mut missing = Vec::new();
@@ -215,7 +215,7 @@ async fn store_pods(scene: &Scene, good: &Ip) {
     }
 }
 
-async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(scene: &Scene) {
+async fn a_malformed_object_blocks_no_other_object(scene: &Scene) {
     let strict = take_anything(scene).await;
     let first = mooring(scene).await;
     let block = scene.block().await;
@@ -229,7 +229,7 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
         .await;
     let bad = [blocks(scene), ips(scene, &block, &good)].concat();
     store(scene, &bad).await;
-    each_says_why(scene, &bad).await;
+    expect_reasons(scene, &bad).await;
     scene.unguard_marks().await;
     store_pods(scene, &good).await;
     scene.guard_marks().await;
@@ -261,7 +261,7 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
         ),
         "Invalid",
     )];
-    each_says_why(scene, &broken_says).await;
+    expect_reasons(scene, &broken_says).await;
     scene.expect_event("Invalid", &broken.name).await;
 
     // Everything else goes on, for this process and for one that begins with all of it.
@@ -280,8 +280,8 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
     scene.pod("after", &after).await;
     scene.expect_attached(&after, "after").await;
     scene.expect_attached(&good, "good").await;
-    each_says_why(scene, &bad).await;
-    each_says_why(scene, &broken_says).await;
+    expect_reasons(scene, &bad).await;
+    expect_reasons(scene, &broken_says).await;
     scene
         .get("IPAddress", &broken.address)
         .await

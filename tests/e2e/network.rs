@@ -11,10 +11,10 @@ use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    alone a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_is_taken_off,
-    alone a_watch_that_has_expired_lists_again_and_finds_out_what_vanished,
-    alone a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_more,
-    alone while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_afterwards,
+    alone a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach,
+    alone an_expired_watch_lists_again_and_finds_deletions,
+    alone a_rollout_over_a_slow_and_resetting_network_costs_no_extra_call,
+    alone holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards,
 ];
 
 /// A watch that says nothing for longer than the server lets it last is given up after 50 s; this machine may be
@@ -86,9 +86,7 @@ fn said_since(mooring: &Mooring, mark: usize) -> String {
     mooring.log().split_off(mark)
 }
 
-async fn a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_is_taken_off(
-    scene: &Scene,
-) {
+async fn a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach(scene: &Scene) {
     let behind = behind(scene).await;
     let link = Toxiproxy::API_SERVER;
     behind.network.poison(link, Toxic::BlackHole).await;
@@ -132,7 +130,7 @@ async fn a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_
     assert!(read, "the holder was not read before {unassigned}");
 }
 
-async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene: &Scene) {
+async fn an_expired_watch_lists_again_and_finds_deletions(scene: &Scene) {
     let behind = behind(scene).await;
     let spare = scene.node("spare").await;
     scene
@@ -177,7 +175,7 @@ async fn expect_nodes(scene: &Scene, count: u64) {
         .await;
 }
 
-async fn a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_more(scene: &Scene) {
+async fn a_rollout_over_a_slow_and_resetting_network_costs_no_extra_call(scene: &Scene) {
     let behind = behind(scene).await;
     let slow = Toxic::Latency(Duration::from_millis(150));
     for link in [Toxiproxy::API_SERVER, Toxiproxy::EC2] {
@@ -235,9 +233,7 @@ async fn a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_mor
     assert_eq!(done, expected);
 }
 
-async fn while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_afterwards(
-    scene: &Scene,
-) {
+async fn holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards(scene: &Scene) {
     let behind = behind(scene).await;
     let second = scene.ip("second", 11).await;
     let before = scene.get("IP", &behind.ip.name).await.expect("it is there");

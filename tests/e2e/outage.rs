@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use crate::harness::scene::Scene;
 
 scenes![
-    alone an_api_server_that_restarts_detaches_nothing,
+    alone a_restart_of_the_api_server_detaches_nothing,
 ];
 
-async fn an_api_server_that_restarts_detaches_nothing(scene: &Scene) {
+async fn a_restart_of_the_api_server_detaches_nothing(scene: &Scene) {
     let mooring = scene.mooring().await;
     let node = scene.node("a").await;
     let block = scene.block().await;

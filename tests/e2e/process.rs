@@ -10,9 +10,9 @@ use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone without_an_api_server_it_is_healthy_and_not_ready,
-    alone told_to_end_it_is_not_ready_and_answers_until_it_has_drained,
-    alone a_replica_whose_certificate_is_not_trusted_is_not_ready_and_says_so,
-    alone every_promised_metric_is_there_and_well_formed,
+    alone after_sigterm_it_is_not_ready_and_answers_until_it_has_drained,
+    alone a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it,
+    alone every_documented_metric_exists_and_is_well_formed,
 ];
 
 async fn ask(mooring: &Mooring, path: &str) -> Result<HttpAnswer, String> {
@@ -90,7 +90,7 @@ async fn believe(scene: &Scene, bundle: &Value) {
 }
 
 /// Has the API server believe another CA, until the replica has said so; then the right one again.
-pub async fn doubt_for_a_while(scene: &Scene, mooring: &Mooring) {
+pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
     let get = format!("get {CONFIGURATION} -o json");
     let read: Value = serde_json::from_str(&scene.kubectl(&get).await.success()).unwrap();
     let before = read.pointer(BUNDLE).unwrap();
@@ -146,7 +146,7 @@ async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
 }
 
 /// A replica that looks often whether its certificate is trusted, and whose Events are about a pod.
-pub fn looking_often() -> MooringOptions {
+pub fn frequent_checks() -> MooringOptions {
     MooringOptions {
         arguments: vec!["--cert-interval=200ms".to_owned()],
         environment: [("POD_NAME", "mooring-0"), ("POD_UID", UID)]
@@ -156,14 +156,14 @@ pub fn looking_often() -> MooringOptions {
     }
 }
 
-async fn a_replica_whose_certificate_is_not_trusted_is_not_ready_and_says_so(scene: &Scene) {
-    let mooring = scene.mooring_with(looking_often()).await;
+async fn a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it(scene: &Scene) {
+    let mooring = scene.mooring_with(frequent_checks()).await;
     expect_ready(scene, &mooring, 200).await;
-    doubt_for_a_while(scene, &mooring).await;
+    distrust_for_a_while(scene, &mooring).await;
     expect_broken_pair_refused(scene, &mooring).await;
 }
 
-async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {
+async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {
     let options = MooringOptions {
         drain: Duration::from_secs(8),
         ..MooringOptions::default()
@@ -277,7 +277,7 @@ fn sample(line: &str, types: &BTreeMap<String, String>) {
     }
 }
 
-async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
+async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {
     let mooring = scene.mooring().await;
     let block = scene.block().await;
     let node = scene.node("a").await;

@@ -7,13 +7,13 @@ use mooring_cluster::MooringOptions;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_period,
+    alone at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period,
 ];
 
 const PERIOD: Duration = Duration::from_secs(2);
 const DESCRIBE: &str = "DescribeNetworkInterfaces";
 
-async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_period(scene: &Scene) {
+async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scene: &Scene) {
     let options = MooringOptions {
         inventory_interval: PERIOD,
         ..MooringOptions::default()

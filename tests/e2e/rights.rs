@@ -13,8 +13,8 @@ use crate::harness::judge::rules::is_end;
 use crate::harness::scene::Scene;
 
 scenes![
-    shared mooring_has_every_right_it_uses_and_its_gate_is_its_own,
-    shared mooring_is_no_administrator,
+    shared mooring_has_every_right_it_uses_and_only_mooring_writes_its_gate,
+    shared mooring_is_not_a_cluster_administrator,
 ];
 
 impl Scene {
@@ -153,7 +153,7 @@ fn used(audit: &[AuditEvent]) -> BTreeSet<String> {
     .collect()
 }
 
-async fn mooring_has_every_right_it_uses_and_its_gate_is_its_own(scene: &Scene) {
+async fn mooring_has_every_right_it_uses_and_only_mooring_writes_its_gate(scene: &Scene) {
     everything(scene).await;
     // Of all scenes until now, also of what names no scene: Leases, Events, lists.
     let whole = in_order(scene.cluster().audit());
@@ -174,7 +174,7 @@ async fn mooring_has_every_right_it_uses_and_its_gate_is_its_own(scene: &Scene) 
     );
 }
 
-async fn mooring_is_no_administrator(scene: &Scene) {
+async fn mooring_is_not_a_cluster_administrator(scene: &Scene) {
     let can = async |what: &str| {
         let user = "--as=system:serviceaccount:mooring-system:mooring";
         let said = scene.kubectl(&format!("auth can-i {what} {user}")).await;

@@ -11,18 +11,18 @@ use crate::harness::request_counts::RequestCounts;
 use crate::harness::scene::{Ip, Scene};
 
 scenes![
-    alone moving_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes,
+    alone a_move_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes,
     alone moving_with_reassign_costs_one_call,
     alone moving_on_one_interface_costs_no_call,
     shared a_rollout_with_the_default_strategy_completes,
     shared a_rollout_of_a_deployment_that_selects_by_expressions_completes,
-    shared an_undo_half_way_gives_the_address_back,
-    shared an_undo_of_a_revision_that_never_became_ready_moves_nothing,
+    shared an_undo_during_a_rollout_returns_the_address,
+    shared an_undo_of_a_revision_that_was_never_ready_moves_nothing,
     shared a_rollout_onto_the_same_full_interface_completes,
-    shared a_broken_revision_does_not_inherit_from_a_drained_pod,
+    shared a_broken_revision_does_not_get_the_address_of_a_drained_pod,
     shared recreate_detaches_and_attaches,
-    shared a_pod_that_needs_the_address_to_become_ready_is_told_what_to_do,
-    shared with_handover_running_the_address_comes_before_readiness,
+    shared a_pod_that_needs_the_address_to_become_ready_gets_a_hint,
+    shared with_handover_running_the_address_moves_before_readiness,
 ];
 
 /// Two nodes and a block.
@@ -69,7 +69,7 @@ async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> Reque
     costs
 }
 
-async fn moving_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes(scene: &Scene) {
+async fn a_move_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes(scene: &Scene) {
     let costs = cost_of_a_move(scene, false, false).await;
     assert_eq!(
         costs.mutations,
@@ -156,7 +156,7 @@ async fn half_way(scene: &Scene, ip: &Ip, nodes: &(Node, Node)) -> (String, Stri
     (old, new)
 }
 
-async fn an_undo_half_way_gives_the_address_back(scene: &Scene) {
+async fn an_undo_during_a_rollout_returns_the_address(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     let (old, new) = half_way(scene, &ip, &nodes).await;
@@ -179,7 +179,7 @@ async fn an_undo_half_way_gives_the_address_back(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), before);
 }
 
-async fn an_undo_of_a_revision_that_never_became_ready_moves_nothing(scene: &Scene) {
+async fn an_undo_of_a_revision_that_was_never_ready_moves_nothing(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene
@@ -231,7 +231,7 @@ async fn a_rollout_onto_the_same_full_interface_completes(scene: &Scene) {
     );
 }
 
-async fn a_broken_revision_does_not_inherit_from_a_drained_pod(scene: &Scene) {
+async fn a_broken_revision_does_not_get_the_address_of_a_drained_pod(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene
@@ -275,7 +275,7 @@ async fn recreate_detaches_and_attaches(scene: &Scene) {
     );
 }
 
-async fn a_pod_that_needs_the_address_to_become_ready_is_told_what_to_do(scene: &Scene) {
+async fn a_pod_that_needs_the_address_to_become_ready_gets_a_hint(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene
@@ -311,7 +311,7 @@ async fn a_pod_that_needs_the_address_to_become_ready_is_told_what_to_do(scene: 
     expect_rolled_out(scene, "web").await;
 }
 
-async fn with_handover_running_the_address_comes_before_readiness(scene: &Scene) {
+async fn with_handover_running_the_address_moves_before_readiness(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::scene::Scene;
 use crate::self_managed::{kept, ready_in};
 
-scenes![alone nobody_is_told_a_secret];
+scenes![alone no_secret_is_disclosed];
 
 const AWS_SECRET: &str = "wJalrXUtnFEMI-a-key-that-nobody-is-told";
 
@@ -46,7 +46,7 @@ async fn secrets(scene: &Scene) -> Vec<String> {
     secrets
 }
 
-async fn nobody_is_told_a_secret(scene: &Scene) {
+async fn no_secret_is_disclosed(scene: &Scene) {
     let environment = [
         ("RUST_LOG", "debug"),
         ("AWS_SECRET_ACCESS_KEY", AWS_SECRET),

@@ -10,8 +10,8 @@ use crate::harness::scene::{AFTER_NODE_DEATH, Ip, Scene};
 
 scenes![
     shared a_pod_recreated_under_the_same_name_gets_its_address_again,
-    shared on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint,
-    shared on_a_dead_node_the_address_follows_when_the_node_is_deleted,
+    shared on_a_failed_node_the_address_waits_for_the_out_of_service_taint,
+    shared on_a_failed_node_the_address_moves_when_the_node_is_deleted,
 ];
 
 async fn attached(scene: &Scene) -> (Ip, (Node, Node)) {
@@ -26,7 +26,7 @@ async fn attached(scene: &Scene) -> (Ip, (Node, Node)) {
 }
 
 /// The node of `db-0` and the other one.
-async fn here_and_there(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
+async fn node_and_other(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
     let pod = scene.get("Pod", "db-0").await.expect("it is attached");
     if pod["spec"]["nodeName"] == a.name.as_str() {
         (a, b)
@@ -37,7 +37,7 @@ async fn here_and_there(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
 
 async fn a_pod_recreated_under_the_same_name_gets_its_address_again(scene: &Scene) {
     let (ip, nodes) = attached(scene).await;
-    let (_, there) = here_and_there(scene, nodes).await;
+    let (_, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
     scene
         .patch(
@@ -81,9 +81,9 @@ async fn dies(scene: &Scene, here: &Node) {
         .await;
 }
 
-async fn on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint(scene: &Scene) {
+async fn on_a_failed_node_the_address_waits_for_the_out_of_service_taint(scene: &Scene) {
     let (ip, nodes) = attached(scene).await;
-    let (here, there) = here_and_there(scene, nodes).await;
+    let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
     dies(scene, &here).await;
     // Without the taint nobody may take it: the pod may still be talking.
@@ -104,9 +104,9 @@ async fn on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint(s
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
 
-async fn on_a_dead_node_the_address_follows_when_the_node_is_deleted(scene: &Scene) {
+async fn on_a_failed_node_the_address_moves_when_the_node_is_deleted(scene: &Scene) {
     let (ip, nodes) = attached(scene).await;
-    let (here, there) = here_and_there(scene, nodes).await;
+    let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
     dies(scene, &here).await;
     scene.cluster().delete_node(&here.name).await;

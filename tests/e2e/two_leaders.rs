@@ -10,10 +10,10 @@ use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    alone two_that_both_decide_attach_move_and_delete_as_one_would,
-    alone with_two_that_decide_a_late_assign_without_reassignment_steals_nothing,
-    alone with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_back,
-    alone with_two_that_decide_a_late_unassign_is_seen_and_put_back,
+    alone two_active_leaders_attach_move_and_delete_like_one,
+    alone with_two_leaders_a_late_assign_without_reassignment_steals_nothing,
+    alone with_two_leaders_a_late_assign_with_reassignment_is_repaired,
+    alone with_two_leaders_a_late_unassign_is_repaired,
 ];
 
 const ASSIGN: &str = "AssignPrivateIpAddresses";
@@ -101,7 +101,7 @@ impl Two {
     }
 }
 
-async fn two_that_both_decide_attach_move_and_delete_as_one_would(scene: &Scene) {
+async fn two_active_leaders_attach_move_and_delete_like_one(scene: &Scene) {
     let two = two(scene, false).await;
     let mut pod = two.pod.clone();
     for node in [1, 0, 1, 0, 0] {
@@ -122,7 +122,7 @@ async fn two_that_both_decide_attach_move_and_delete_as_one_would(scene: &Scene)
     scene.pass_over_refused().await;
 }
 
-async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(scene: &Scene) {
+async fn with_two_leaders_a_late_assign_without_reassignment_steals_nothing(scene: &Scene) {
     let two = two(scene, false).await;
     let node = &two.nodes[1];
     let call = two.call(ASSIGN, node);
@@ -138,7 +138,7 @@ async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(
     );
 }
 
-async fn with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_back(scene: &Scene) {
+async fn with_two_leaders_a_late_assign_with_reassignment_is_repaired(scene: &Scene) {
     let two = two(scene, true).await;
     let node = &two.nodes[1];
     // A controller that has not seen the address on the first node asks for it without reassignment, and is refused.
@@ -147,7 +147,7 @@ async fn with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_ba
     repaired(scene, &two, &pod).await;
 }
 
-async fn with_two_that_decide_a_late_unassign_is_seen_and_put_back(scene: &Scene) {
+async fn with_two_leaders_a_late_unassign_is_repaired(scene: &Scene) {
     let two = two(scene, false).await;
     let node = &two.nodes[0];
     let pod = two

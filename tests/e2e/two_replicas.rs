@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::requests::ip_named;
 use crate::harness::scene::{SOON, Scene};
 
-scenes![alone of_two_ips_made_at_once_for_one_address_one_is_reserved];
+scenes![alone of_two_concurrent_ips_for_one_address_one_is_reserved];
 
 /// The label that the second replica is chosen by (`Cluster::register_webhooks`).
 const REPLICA: &str = "test.mooring/replica";
@@ -49,7 +49,7 @@ async fn one_is_reserved(scene: &Scene, address: &str, names: &[String]) {
         .await;
 }
 
-async fn of_two_ips_made_at_once_for_one_address_one_is_reserved(scene: &Scene) {
+async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     let start = async || {
         let options = MooringOptions {
             register_webhooks: false,
@@ -107,7 +107,7 @@ async fn of_two_ips_made_at_once_for_one_address_one_is_reserved(scene: &Scene) 
     said.0.accepted();
     said.1.accepted();
     one_is_reserved(scene, &address, &names).await;
-    at_most_one_ever(scene);
+    expect_never_reserved_twice(scene);
     // Once the first is gone, the other has it.
     let holds = scene
         .get("IPAddress", &address)
@@ -124,7 +124,7 @@ async fn of_two_ips_made_at_once_for_one_address_one_is_reserved(scene: &Scene) 
 }
 
 /// From the history: no address was said to be reserved by two IPs before one of them was told to go.
-fn at_most_one_ever(scene: &Scene) {
+fn expect_never_reserved_twice(scene: &Scene) {
     let mut reserved: BTreeSet<(String, String)> = BTreeSet::new();
     for event in scene
         .audit()

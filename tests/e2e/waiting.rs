@@ -6,8 +6,8 @@ use crate::harness::objects::on;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    shared a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given,
-    shared a_pod_whose_address_somebody_else_has_says_so_and_goes_on_when_it_is_free,
+    shared a_pod_waits_for_a_permission_with_a_reason,
+    shared a_pod_waits_for_an_address_in_use_with_a_reason,
 ];
 
 /// The gate is closed for this reason, and a Warning of it is told of the pod; what both say.
@@ -24,7 +24,7 @@ async fn expect_told(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
     [gate, note]
 }
 
-async fn a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given(scene: &Scene) {
+async fn a_pod_waits_for_a_permission_with_a_reason(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -43,7 +43,7 @@ async fn a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given(
     scene.expect_pod_ready("web").await;
 }
 
-async fn a_pod_whose_address_somebody_else_has_says_so_and_goes_on_when_it_is_free(scene: &Scene) {
+async fn a_pod_waits_for_an_address_in_use_with_a_reason(scene: &Scene) {
     let block = scene.block().await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;

@@ -8,9 +8,9 @@ use crate::harness::objects::IP;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone while_the_webhook_is_down_only_annotated_pods_are_held_up,
+    alone while_the_webhook_is_down_only_annotated_pods_are_blocked,
     alone unannotated_pods_never_reach_mooring,
-    alone a_label_taken_off_while_nobody_looks_is_put_back,
+    alone a_label_that_is_removed_unseen_is_restored,
 ];
 
 fn plain(scene: &Scene, name: &str) -> Value {
@@ -53,7 +53,7 @@ async fn start(scene: &Scene) -> std::sync::Arc<Mooring> {
         .await
 }
 
-async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene) {
+async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene) {
     let mooring = start(scene).await;
     let block = scene.block().await;
     let node = scene.node("a").await;
@@ -247,7 +247,7 @@ async fn unannotated_pods_never_reach_mooring(scene: &Scene) {
     assert_eq!(gates.count(), 0);
 }
 
-async fn a_label_taken_off_while_nobody_looks_is_put_back(scene: &Scene) {
+async fn a_label_that_is_removed_unseen_is_restored(scene: &Scene) {
     start(scene).await;
     let block = scene.block().await;
     let node = scene.node("a").await;
