@@ -70,7 +70,7 @@ fn engaged(sim: &Sim) -> bool {
 }
 
 #[test]
-fn a_drain_of_256_moves_is_no_alarm_but_a_restore_without_the_pods_is_and_releases_none() {
+fn a_drain_of_256_moves_engages_no_brake_but_a_restore_without_pods_does() {
     let mut sim = block_of_many();
     pass(&mut sim, 20);
     all_attached(&sim, "old");

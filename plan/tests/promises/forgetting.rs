@@ -54,7 +54,7 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
 }
 
 #[test]
-fn a_model_checker_is_rid_of_reads_that_are_fresh_for_nobody() {
+fn stale_reads_are_dropped_for_the_model() {
     let mut sim = Sim::reserved(&["n1"]);
     let gone = NodeName::from("node-of-old");
     let asked = sim.now.plus(Millis::seconds(1));
@@ -68,7 +68,7 @@ fn a_model_checker_is_rid_of_reads_that_are_fresh_for_nobody() {
 }
 
 #[test]
-fn a_model_checker_tells_two_writes_apart_only_by_a_read_in_between() {
+fn two_writes_differ_for_the_model_only_with_a_read_in_between() {
     let sim = Sim::reserved(&["n1"]);
     let begun = sim.now.plus(Millis::seconds(1));
     let facts = sim.controllers[0].facts();
@@ -87,7 +87,7 @@ fn a_model_checker_tells_two_writes_apart_only_by_a_read_in_between() {
 }
 
 #[test]
-fn a_holder_that_is_gone_is_forgotten_once_no_place_names_it() {
+fn a_deleted_holder_is_forgotten_when_no_place_names_it() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();

@@ -80,7 +80,7 @@ fn a_life(sim: &mut Sim, number: u32) {
 }
 
 #[test]
-fn what_was_known_of_names_that_are_gone_is_forgotten() {
+fn facts_about_deleted_names_are_forgotten() {
     let mut sim = Sim::new();
     sim.settle();
     sim.wait(LONG);
@@ -93,7 +93,7 @@ fn what_was_known_of_names_that_are_gone_is_forgotten() {
 }
 
 #[test]
-fn an_answer_that_comes_after_the_ip_has_gone_leaves_nothing() {
+fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.settle();
@@ -131,7 +131,7 @@ fn an_answer_that_comes_after_the_ip_has_gone_leaves_nothing() {
 }
 
 #[test]
-fn an_answer_about_a_subnet_that_no_block_names_any_more_leaves_nothing() {
+fn an_answer_about_an_unused_subnet_leaves_nothing() {
     let mut sim = Sim::new();
     sim.settle();
     let before = known(&sim);
@@ -151,7 +151,7 @@ fn an_answer_about_a_subnet_that_no_block_names_any_more_leaves_nothing() {
 }
 
 #[test]
-fn an_ip_that_moves_for_ever_remembers_no_place_that_its_status_does_not_name() {
+fn an_ip_with_many_moves_remembers_only_places_of_its_status() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     let round = |sim: &mut Sim, from: u32| {
         for number in from..from + 6 {
@@ -178,7 +178,7 @@ fn an_ip_that_moves_for_ever_remembers_no_place_that_its_status_does_not_name() 
 }
 
 #[test]
-fn an_outage_that_nobody_waits_for_is_forgotten() {
+fn an_outage_without_waiting_calls_is_forgotten() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.settle();

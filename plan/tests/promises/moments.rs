@@ -136,7 +136,7 @@ fn while_nothing_is_answered() {
 }
 
 #[test]
-fn while_an_address_is_somebody_else_s() {
+fn while_an_address_is_foreign() {
     let mut sim = world();
     pass(&mut sim, 3);
     sim.ip("late", "203.0.113.10");

@@ -10,7 +10,7 @@ fn attached() -> Sim {
 }
 
 #[test]
-fn without_reassignment_it_is_taken_off_first() {
+fn without_reassignment_the_address_is_unassigned_first() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.settle();
@@ -56,7 +56,7 @@ fn the_third_holder_costs_no_more_than_the_second() {
 }
 
 #[test]
-fn at_rest_nothing_is_written_and_each_period_costs_one_describe() {
+fn at_rest_each_period_costs_one_describe_and_no_write() {
     let mut sim = attached();
     sim.settle();
     sim.count_from_here();
@@ -112,7 +112,7 @@ fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
 }
 
 #[test]
-fn an_ip_that_has_moved_a_thousand_times_moves_as_one_that_has_moved_once() {
+fn the_cost_of_a_move_does_not_depend_on_earlier_moves() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("p0").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -126,7 +126,7 @@ fn an_ip_that_has_moved_a_thousand_times_moves_as_one_that_has_moved_once() {
 }
 
 #[test]
-fn an_ip_that_has_been_on_many_interfaces_moves_twice_in_a_row_as_fast_as_once() {
+fn a_second_move_in_a_row_is_as_fast_after_many_interfaces() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     for n in 0..18 {

@@ -54,7 +54,7 @@ fn an_hour_of_waiting(sim: &mut Sim) -> Millis {
 }
 
 #[test]
-fn that_somebody_else_has_the_address() {
+fn that_the_address_is_foreign() {
     let mut sim = world();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.wait(Millis::seconds(130));
@@ -95,7 +95,7 @@ fn that_ec2_does_not_answer_and_the_ip_says_so() {
 }
 
 #[test]
-fn that_another_is_the_one_who_finds_out_whether_ec2_serves_again() {
+fn that_another_ip_tests_whether_ec2_serves_again() {
     let mut sim = world();
     sim.ip("other", "203.0.113.20");
     sim.settle();
@@ -107,7 +107,7 @@ fn that_another_is_the_one_who_finds_out_whether_ec2_serves_again() {
 }
 
 #[test]
-fn that_nobody_knows_where_the_address_is() {
+fn that_the_location_of_the_address_is_unknown() {
     for (outcome, reason) in [
         (Outcome::Denied, Reason::AccessDenied),
         (Outcome::Throttled, Reason::Throttled),
@@ -168,7 +168,7 @@ fn that_another_pod_holds_the_address() {
 }
 
 #[test]
-fn that_the_pod_before_has_not_ended_yet() {
+fn that_the_previous_pod_still_runs() {
     let mut sim = world();
     sim.pod("first").on("n2").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -184,7 +184,7 @@ fn that_the_pod_before_has_not_ended_yet() {
 }
 
 #[test]
-fn that_a_rollout_waits_after_a_minute_and_nothing_before() {
+fn that_a_rollout_waits_but_only_after_a_minute() {
     let mut sim = world();
     sim.pod("old").on("n2").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -210,7 +210,7 @@ fn that_the_ip_is_being_deleted() {
 }
 
 #[test]
-fn again_when_the_reason_is_another_and_not_when_it_comes_back_in_other_words() {
+fn again_for_another_reason_but_not_for_another_message() {
     let mut sim = world();
     sim.ec2.befalls = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
@@ -222,7 +222,7 @@ fn again_when_the_reason_is_another_and_not_when_it_comes_back_in_other_words() 
 }
 
 #[test]
-fn of_a_repair_that_is_not_permitted_first_of_the_drift_and_then_of_that() {
+fn of_the_drift_and_then_of_the_forbidden_repair() {
     let mut sim = Sim::attached(&["n1"]);
     sim.ec2.befalls = Some(|_| Fault::Denied);
     sim.found_on("203.0.113.10", None);
@@ -237,7 +237,7 @@ fn of_a_repair_that_is_not_permitted_first_of_the_drift_and_then_of_that() {
 }
 
 #[test]
-fn what_ends_within_two_seconds_is_told_to_nobody() {
+fn nothing_about_a_wait_of_less_than_two_seconds() {
     let mut sim = world();
     sim.count_from_here();
     sim.ec2.faults.push_back(Fault::RequestLost);
@@ -248,7 +248,7 @@ fn what_ends_within_two_seconds_is_told_to_nobody() {
 }
 
 #[test]
-fn a_process_whose_watches_lag_takes_nothing_back_from_the_holder() {
+fn a_process_with_lagging_watches_does_not_deny_the_holder() {
     let mut sim = world();
     sim.second_controller();
     sim.ec2.befalls = Some(|_| Fault::Throttled);
@@ -276,7 +276,7 @@ fn a_process_whose_watches_lag_takes_nothing_back_from_the_holder() {
 }
 
 #[test]
-fn a_pod_that_changes_after_it_was_looked_at_is_told_of_what_is_so_then() {
+fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
     let mut sim = world();
     sim.ec2.befalls = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
@@ -318,7 +318,7 @@ fn that_it_was_admitted_for_an_earlier_ip_of_that_name() {
 }
 
 #[test]
-fn that_no_node_of_the_block_is_there_and_the_label_that_an_autoscaler_needs() {
+fn that_the_block_has_no_node_and_the_label_for_an_autoscaler() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -336,7 +336,7 @@ fn attached(sim: &Sim) -> String {
 }
 
 #[test]
-fn an_ip_names_the_pod_that_asks_for_it_and_has_no_node_yet() {
+fn an_ip_names_the_pending_pod_that_asks_for_it() {
     let mut sim = world();
     assert!(attached(&sim).starts_with("no pod asks for it"));
     sim.count_from_here();
@@ -355,7 +355,7 @@ fn an_ip_names_the_pod_that_asks_for_it_and_has_no_node_yet() {
 }
 
 #[test]
-fn no_number_stands_in_what_a_pod_is_told() {
+fn no_message_to_a_pod_contains_a_number() {
     let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.ended = true);
     sim.settle();
@@ -365,7 +365,7 @@ fn no_number_stands_in_what_a_pod_is_told() {
 }
 
 #[test]
-fn ever_more_seldom_while_the_watch_shows_an_earlier_pod_than_there_is() {
+fn with_backoff_while_the_watch_shows_an_outdated_pod() {
     let mut sim = world();
     sim.node_unreachable("n1");
     sim.pod("a").on("n1");
@@ -383,7 +383,7 @@ fn ever_more_seldom_while_the_watch_shows_an_earlier_pod_than_there_is() {
 }
 
 #[test]
-fn an_ip_names_no_pod_that_asks_for_it_no_more() {
+fn an_ip_names_no_pod_without_the_annotation() {
     let left: [fn(&mut mooring_plan::objects::Pod); 4] = [
         |pod| pod.ended = true,
         |pod| pod.deleting = Some(30),
@@ -401,7 +401,7 @@ fn an_ip_names_no_pod_that_asks_for_it_no_more() {
 }
 
 #[test]
-fn a_pod_without_a_node_is_told_nothing_of_what_stands_in_an_ip_s_way() {
+fn a_pod_without_a_node_gets_no_reason_of_the_ip() {
     let mut sim = world();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.pod("a");
@@ -426,7 +426,7 @@ fn that_another_has_it_after_something_else() {
 }
 
 #[test]
-fn a_word_of_why_is_neither_a_true_nor_a_denial() {
+fn a_reason_is_neither_true_nor_a_denial() {
     let mut gate = GateWrite {
         pod: crate::sim::key("a"),
         uid: "a".into(),
