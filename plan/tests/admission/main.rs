@@ -57,7 +57,7 @@ fn refused<T>(result: Result<T, Denial>, because: Because, words: &[&str]) -> De
 }
 
 #[test]
-fn a_refusal_says_what_is_wrong_and_then_the_way_out() {
+fn a_refusal_has_the_problem_and_then_the_remedy() {
     let own = Denial::new(Because::Invalid, "it is too small", "make it larger");
     assert_eq!(own.to_string(), "it is too small: make it larger");
     assert_eq!(
@@ -73,7 +73,7 @@ fn a_refusal_says_what_is_wrong_and_then_the_way_out() {
 }
 
 #[test]
-fn a_refusal_is_told_in_the_words_of_http_and_of_kubernetes() {
+fn a_refusal_has_the_codes_of_http_and_kubernetes() {
     for (because, code, reason) in [
         (Because::BadRequest, 400, "BadRequest"),
         (Because::Forbidden, 403, "Forbidden"),

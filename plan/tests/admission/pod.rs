@@ -6,7 +6,7 @@ use mooring_plan::admission::pod::check_annotations;
 use super::refused;
 
 #[test]
-fn an_annotation_that_is_meant_for_us_and_not_known_is_refused_with_what_was_meant() {
+fn an_unknown_annotation_of_ours_is_refused_with_the_right_one() {
     let check = |key: &'static str| check_annotations(["example.com/ip", key]);
     for (key, meant) in [
         ("ip.wgtwo.com/IP", "ip"),

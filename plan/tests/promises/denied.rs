@@ -90,7 +90,7 @@ fn an_attach_waits_and_the_condition_names_the_action() {
 }
 
 #[test]
-fn a_rollout_leaves_the_old_pod_its_address_and_asks_ever_more_seldom() {
+fn a_denied_rollout_keeps_the_holder_and_backs_off() {
     for reassign in [false, true] {
         let mut sim = attached();
         if reassign {
@@ -131,7 +131,7 @@ fn a_deletion_waits_and_the_condition_names_the_action() {
 }
 
 #[test]
-fn whatever_changes_no_second_call_is_made_in_a_second() {
+fn at_most_one_call_per_second_whatever_changes() {
     let mut sim = attached();
     let from = sim.now;
     sim.ec2.befalls = Some(|_| Fault::Denied);
@@ -150,7 +150,7 @@ fn whatever_changes_no_second_call_is_made_in_a_second() {
 }
 
 #[test]
-fn one_address_that_is_denied_keeps_no_other_waiting() {
+fn a_denied_address_delays_no_other() {
     let mut sim = world();
     sim.ip("other", "203.0.113.20");
     sim.ec2.befalls = Some(|call| match call.interface().as_str() {
@@ -168,7 +168,7 @@ fn one_address_that_is_denied_keeps_no_other_waiting() {
 }
 
 #[test]
-fn describes_are_asked_within_two_seconds_too_and_nothing_changes_hands() {
+fn denied_describes_are_repeated_within_two_seconds_and_holders_stay() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
     // What was seen last is good for two intervals.
@@ -189,7 +189,7 @@ fn describes_are_asked_within_two_seconds_too_and_nothing_changes_hands() {
 }
 
 #[test]
-fn a_subnet_that_may_not_be_described_is_asked_for_again_within_two_seconds() {
+fn a_denied_describe_of_a_subnet_is_repeated_within_two_seconds() {
     let mut sim = Sim::new();
     sim.describe_fails = Some(Outcome::Denied);
     sim.ip("partner", "203.0.113.10");
@@ -203,7 +203,7 @@ fn a_subnet_that_may_not_be_described_is_asked_for_again_within_two_seconds() {
 }
 
 #[test]
-fn not_permitted_in_a_move_the_holder_before_has_it_again() {
+fn a_move_with_a_denied_assign_returns_the_address() {
     for reassign in [false, true] {
         let mut sim = attached();
         if reassign {
@@ -221,7 +221,7 @@ fn not_permitted_in_a_move_the_holder_before_has_it_again() {
 }
 
 #[test]
-fn not_permitted_once_it_has_left_it_waits_where_it_is() {
+fn a_move_that_is_denied_after_the_unassign_waits() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.ec2.faults.push_back(Fault::None);
@@ -244,7 +244,7 @@ fn not_permitted_once_it_has_left_it_waits_where_it_is() {
 }
 
 #[test]
-fn without_a_look_at_ec2_an_attach_and_a_deletion_wait_and_say_so() {
+fn without_an_inventory_an_attach_and_a_deletion_wait_with_a_reason() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
     sim.wait(Millis::seconds(130));
@@ -267,7 +267,7 @@ fn without_a_look_at_ec2_an_attach_and_a_deletion_wait_and_say_so() {
 }
 
 #[test]
-fn what_changes_on_an_ip_makes_no_refusal_last_longer() {
+fn a_change_of_the_ip_does_not_prolong_a_refusal() {
     let mut sim = attached();
     sim.ec2.befalls = Some(|_| Fault::Denied);
     sim.next_revision("b", "n2", 2);

@@ -50,7 +50,7 @@ fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Millis {
 }
 
 #[test]
-fn no_pod_is_told_of_an_address_that_was_attached_before_another_led() {
+fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(3));
@@ -71,7 +71,7 @@ fn no_pod_is_told_of_an_address_that_was_attached_before_another_led() {
 }
 
 #[test]
-fn nothing_is_let_go_for_what_was_taken_off_before_another_led() {
+fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.settle();
@@ -101,7 +101,7 @@ fn nothing_is_let_go_for_what_was_taken_off_before_another_led() {
 }
 
 /// The first leader's Assign is on its way, its second is recorded, and another begins to lead.
-fn another_leads_while_an_assign_is_on_its_way(shown: bool) -> (Sim, Call) {
+fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
     let mut sim = two();
     sim.tell(1);
     if !shown {
@@ -119,9 +119,9 @@ fn another_leads_while_an_assign_is_on_its_way(shown: bool) -> (Sim, Call) {
 }
 
 #[test]
-fn an_ip_that_an_assign_of_the_former_leader_may_put_back_is_not_gone() {
+fn an_ip_is_not_deleted_while_an_assign_of_the_former_leader_can_land() {
     for shown in [true, false] {
-        let (mut sim, late) = another_leads_while_an_assign_is_on_its_way(shown);
+        let (mut sim, late) = a_change_of_leader_during_an_assign(shown);
         sim.wait(Millis(20));
         sim.controllers[1].stuck.clear();
         sim.pod_goes("a");
@@ -131,7 +131,7 @@ fn an_ip_that_an_assign_of_the_former_leader_may_put_back_is_not_gone() {
 }
 
 #[test]
-fn what_was_asked_before_another_led_says_nothing_when_it_is_answered() {
+fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.settle();
@@ -174,7 +174,7 @@ fn what_was_asked_before_another_led_says_nothing_when_it_is_answered() {
 }
 
 #[test]
-fn a_change_of_leader_and_back_costs_nothing_but_looks() {
+fn a_change_of_leader_and_back_costs_only_reads() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.settle();

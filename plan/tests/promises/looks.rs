@@ -49,7 +49,7 @@ fn assign(node: &str) -> Call {
 const SECOND: Millis = Millis::seconds(2);
 
 #[test]
-fn the_first_look_is_followed_by_a_second_and_then_by_one_an_interval() {
+fn the_first_inventory_is_followed_by_a_second_and_then_one_per_interval() {
     let mut sim = world();
     sim.restart(0);
     sim.tell(0);
@@ -66,7 +66,7 @@ fn look_after(sim: &mut Sim, text: &str, on: Option<&str>) -> Millis {
 }
 
 #[test]
-fn an_address_of_an_ip_that_moved_by_itself_gets_a_second_look() {
+fn an_unexpected_move_gets_a_second_inventory() {
     let mut sim = world();
     sim.ip("wishing", "203.0.113.60");
     sim.tell(0);
@@ -88,7 +88,7 @@ fn an_address_of_an_ip_that_moved_by_itself_gets_a_second_look() {
 }
 
 #[test]
-fn an_address_that_no_ip_has_or_wishes_gets_no_second_look() {
+fn an_unrelated_address_gets_no_second_inventory() {
     let mut sim = world();
     for on in [Some("eni-n1"), Some("eni-n2"), None] {
         let next = look_after(&mut sim, "203.0.113.50", on);
@@ -97,7 +97,7 @@ fn an_address_that_no_ip_has_or_wishes_gets_no_second_look() {
 }
 
 #[test]
-fn an_interface_gets_a_second_look_where_an_ip_names_it_and_else_not() {
+fn only_an_interface_that_an_ip_names_gets_a_second_inventory() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.settle();
@@ -115,7 +115,7 @@ fn an_interface_gets_a_second_look_where_an_ip_names_it_and_else_not() {
 }
 
 #[test]
-fn what_others_change_in_the_subnet_costs_no_look() {
+fn foreign_changes_in_the_subnet_cost_no_inventory() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     let until = sim.now.plus(Millis::seconds(600));
     let others = |number: u32| format!("203.0.113.{}", 100 + number % 7);
@@ -133,14 +133,14 @@ fn what_others_change_in_the_subnet_costs_no_look() {
 }
 
 #[test]
-fn what_we_wrote_and_see_needs_no_second_look() {
+fn a_seen_own_write_needs_no_second_inventory() {
     let mut sim = world();
     answered(&mut sim, assign("n1"), true);
     assert_eq!(look(&mut sim), INTERVAL);
 }
 
 #[test]
-fn what_we_wrote_and_do_not_see_gets_one_when_a_describe_no_longer_lags() {
+fn an_unseen_own_write_gets_an_inventory_after_the_lag() {
     let mut sim = world();
     answered(&mut sim, assign("n1"), false);
     let until = Millis(10_000);
@@ -150,7 +150,7 @@ fn what_we_wrote_and_do_not_see_gets_one_when_a_describe_no_longer_lags() {
 }
 
 #[test]
-fn a_look_of_the_moment_of_a_write_says_nothing_of_it() {
+fn an_inventory_during_a_write_proves_nothing() {
     let mut sim = world();
     let now = sim.now;
     answered(&mut sim, assign("n1"), false);
@@ -168,7 +168,7 @@ fn believed(sim: &Sim) -> Option<Read> {
 }
 
 #[test]
-fn an_interface_of_which_one_of_two_looks_knows_is_not_gone() {
+fn an_interface_in_one_of_two_inventories_exists() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.settle();
@@ -183,7 +183,7 @@ fn an_interface_of_which_one_of_two_looks_knows_is_not_gone() {
 }
 
 #[test]
-fn a_delegated_prefix_takes_a_slot_as_an_address_does() {
+fn a_delegated_prefix_takes_one_slot_like_an_address() {
     for (prefixes, room) in [(7, true), (8, true), (9, false)] {
         let mut sim = world();
         let interface = sim.ec2.interface_mut(&interface_of("n1"));

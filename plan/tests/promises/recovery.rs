@@ -118,7 +118,7 @@ fn ec2_answers_again_to_all() {
 }
 
 #[test]
-fn four_calls_that_fail_cost_five_seconds() {
+fn four_failed_calls_cost_five_seconds() {
     for fault in [Fault::RequestLost, Fault::AnswerLost, Fault::Throttled] {
         let mut sim = world(1);
         sim.ec2.faults.extend([fault; 4]);
@@ -131,7 +131,7 @@ fn four_calls_that_fail_cost_five_seconds() {
 }
 
 #[test]
-fn deletions_go_on_when_throttling_ends() {
+fn deletions_continue_when_throttling_ends() {
     const IPS: u64 = 245;
     let mut sim = world(IPS);
     pods(&mut sim, IPS);
@@ -154,7 +154,7 @@ fn deletions_go_on_when_throttling_ends() {
 }
 
 #[test]
-fn each_takes_its_turn_to_try() {
+fn addresses_try_in_turn() {
     let mut sim = world(5);
     sim.ec2.befalls = Some(|_| Fault::Throttled);
     pods(&mut sim, 5);
@@ -172,7 +172,7 @@ fn each_takes_its_turn_to_try() {
 }
 
 #[test]
-fn one_that_is_denied_alone_slows_nobody_down() {
+fn a_single_denied_address_delays_no_other() {
     const IPS: u64 = 40;
     let mut sim = world(IPS);
     sim.ec2.befalls = Some(|call| match call.interface().as_str() {
@@ -194,7 +194,7 @@ fn one_that_is_denied_alone_slows_nobody_down() {
 }
 
 #[test]
-fn a_rollout_that_was_denied_goes_on_when_another_is_permitted() {
+fn a_denied_rollout_continues_when_another_call_is_permitted() {
     let mut sim = world(2);
     for n in 0..2 {
         let set = format!("old{n}");
@@ -231,7 +231,7 @@ fn a_rollout_that_was_denied_goes_on_when_another_is_permitted() {
 }
 
 #[test]
-fn holders_that_are_to_move_keep_the_address_while_another_is_denied_for_all() {
+fn holders_keep_their_addresses_while_all_moves_are_denied() {
     const IPS: u64 = 20;
     let mut sim = world(IPS);
     for n in 0..IPS {

@@ -17,7 +17,7 @@ fn on_what(on: &Regarding) -> &'static str {
 }
 
 #[test]
-fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_event_on_each() {
+fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.faults.extend([Fault::Denied; 4000]);
     sim.pod("a").on("n1");
@@ -39,7 +39,7 @@ fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_ev
 }
 
 #[test]
-fn the_number_of_a_request_is_not_said() {
+fn the_id_of_a_request_is_not_in_the_message() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     let Step::Call(call) = ({

@@ -31,7 +31,7 @@ fn go_on(sim: &mut Sim) {
 }
 
 #[test]
-fn a_move_whose_own_writes_no_watch_shows_costs_no_call_and_no_write_more() {
+fn a_move_without_watch_events_costs_no_extra_call_or_write() {
     for reassign in [false, true] {
         for kinds in [
             &[Kind::Ip][..],
@@ -54,7 +54,7 @@ fn a_move_whose_own_writes_no_watch_shows_costs_no_call_and_no_write_more() {
 }
 
 #[test]
-fn an_attach_and_a_delete_that_no_watch_shows_are_done_once() {
+fn an_attach_and_a_delete_without_watch_events_are_done_once() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -74,7 +74,7 @@ fn an_attach_and_a_delete_that_no_watch_shows_are_done_once() {
 
 /// A process that begins with a list from before the holder was there.
 #[test]
-fn a_list_from_before_the_holder_came_takes_nothing_from_it() {
+fn a_list_older_than_the_holder_takes_nothing_from_it() {
     for reassign in [false, true] {
         let mut sim = Sim::new();
         for node in ["n1", "n2"] {
@@ -110,7 +110,7 @@ fn a_list_from_before_the_holder_came_takes_nothing_from_it() {
 
 /// The old world still shows the holder alive, or a successor that is gone: both are read before anything is done.
 #[test]
-fn a_successor_that_only_an_old_world_shows_takes_nothing_over() {
+fn a_successor_in_stale_data_takes_nothing_over() {
     for reassign in [false, true] {
         let mut sim = attached(reassign);
         sim.pod("new").on("n2").replica_set("rs2", 2, "dep");

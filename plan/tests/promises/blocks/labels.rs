@@ -15,7 +15,7 @@ fn labelled(sim: &Sim, node: &str) -> bool {
 }
 
 #[test]
-fn nodes_that_can_carry_its_addresses_get_its_label_and_others_do_not() {
+fn only_usable_nodes_get_the_label_of_a_block() {
     let mut sim = world();
     sim.node("far");
     sim.ec2.delete_interface(&interface_of("far"));
@@ -32,7 +32,7 @@ fn nodes_that_can_carry_its_addresses_get_its_label_and_others_do_not() {
 }
 
 #[test]
-fn one_inventory_without_the_interface_takes_no_label_off_but_two_do() {
+fn a_label_is_removed_after_two_inventories_without_the_interface() {
     let mut sim = world();
     mind(&mut sim);
     sim.ec2.shows = |interface| interface.id != interface_of("n2");
@@ -54,7 +54,7 @@ fn one_inventory_without_the_interface_takes_no_label_off_but_two_do() {
 }
 
 #[test]
-fn before_the_first_inventory_no_label_is_touched() {
+fn before_the_first_inventory_no_label_is_changed() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.change_node("n1", |node| {
@@ -73,7 +73,7 @@ fn before_the_first_inventory_no_label_is_touched() {
 }
 
 #[test]
-fn an_administrator_s_labels_are_never_touched() {
+fn labels_of_an_administrator_are_never_changed() {
     let mut sim = world();
     let own = BTreeMap::from([("role".to_owned(), "edge".to_owned())]);
     sim.change_block("block", |block| {
@@ -85,7 +85,7 @@ fn an_administrator_s_labels_are_never_touched() {
 }
 
 #[test]
-fn a_node_that_names_the_instance_of_an_older_one_gets_none_and_loses_it_at_once() {
+fn a_node_with_the_instance_of_an_older_one_has_no_label() {
     let mut sim = world();
     mind(&mut sim);
     sim.node("forged");

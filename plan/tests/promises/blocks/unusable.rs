@@ -49,7 +49,7 @@ fn inventory_done(sim: &mut Sim) {
 }
 
 #[test]
-fn a_subnet_that_ec2_does_not_know_is_said_as_such_with_an_event() {
+fn an_unknown_subnet_is_reported_with_an_event() {
     let mut sim = Sim::new();
     sim.tell(0);
     subnet_failed(&mut sim, Outcome::SubnetNotFound);
@@ -71,7 +71,7 @@ fn a_subnet_that_ec2_does_not_know_is_said_as_such_with_an_event() {
 }
 
 #[test]
-fn a_block_of_which_ec2_does_not_permit_to_look_says_which_permission_is_missing() {
+fn a_block_with_denied_inventories_names_the_missing_permission() {
     let mut sim = Sim::new();
     sim.tell(0);
     subnet_failed(&mut sim, Outcome::Denied);
@@ -99,7 +99,7 @@ fn a_block_of_which_ec2_does_not_permit_to_look_says_which_permission_is_missing
 }
 
 #[test]
-fn a_permission_that_is_withdrawn_makes_a_block_unready() {
+fn a_revoked_permission_makes_a_block_unready() {
     let mut sim = world();
     mind(&mut sim);
     inventory_failed(&mut sim, Outcome::Denied);
@@ -112,7 +112,7 @@ fn a_permission_that_is_withdrawn_makes_a_block_unready() {
 }
 
 #[test]
-fn before_ec2_has_answered_a_block_waits_and_says_what_to_check() {
+fn before_an_answer_of_ec2_a_block_waits_with_a_hint() {
     let mut sim = Sim::new();
     let (said, notices) = ready(&mut sim);
     assert_eq!((said.status, said.reason), (false, Reason::Waiting));
@@ -132,7 +132,7 @@ fn before_ec2_has_answered_a_block_waits_and_says_what_to_check() {
 }
 
 #[test]
-fn a_process_that_has_just_begun_leaves_a_block_ready_until_ec2_says_otherwise() {
+fn a_new_process_keeps_a_block_ready_until_ec2_answers() {
     let mut sim = world();
     mind(&mut sim);
     sim.restart(0);
@@ -157,7 +157,7 @@ fn unlabelled() -> Sim {
 }
 
 #[test]
-fn no_node_gets_the_label_of_a_block_that_is_not_ready() {
+fn no_node_gets_the_label_of_an_unready_block() {
     let mut sim = unlabelled();
     subnet_is(&mut sim, "198.51.100.0/24");
     assert_eq!(ready(&mut sim).0.reason, Reason::SubnetMismatch);
@@ -171,7 +171,7 @@ fn no_node_gets_the_label_of_a_block_that_is_not_ready() {
 }
 
 #[test]
-fn a_label_stays_while_a_block_is_not_ready_and_goes_with_the_interface() {
+fn a_label_stays_on_an_unready_block_until_the_interface_is_gone() {
     let mut sim = unlabelled();
     mind(&mut sim);
     inventory_failed(&mut sim, Outcome::Denied);
