@@ -33,7 +33,7 @@ fn outcomes_have_distinct_names() {
 }
 
 #[test]
-fn only_permanent_refusals_of_an_interface_are_permanent() {
+fn only_refusals_by_an_interface_are_permanent() {
     for outcome in [
         Outcome::NoRoom,
         Outcome::InterfaceNotFound,

@@ -276,7 +276,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
 }
 
 #[test]
-fn few_calls_are_in_flight_when_ec2_becomes_unreachable() {
+fn few_calls_are_made_while_ec2_is_unreachable() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(_)));

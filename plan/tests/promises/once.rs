@@ -118,7 +118,7 @@ fn an_edit_resolves_an_address_in_foreign_use() {
 }
 
 #[test]
-fn an_ineligible_pod_gets_no_unreserved_address() {
+fn a_pod_gets_no_address_with_a_foreign_reservation() {
     let mut sim = world();
     let version = sim.kube.bump();
     let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
