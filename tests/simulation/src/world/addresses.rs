@@ -313,7 +313,7 @@ impl World {
     }
 
     /// Foreign clients remove all their addresses.
-    pub fn strangers_leave(&mut self) {
+    pub fn foreign_clients_leave(&mut self) {
         for (interface, address) in std::mem::take(&mut self.foreign) {
             if let Ok(interface) = interface.parse() {
                 let _ = self.cloud.change(Change::UnassignPrivateIpAddresses {

@@ -76,7 +76,7 @@ fn etcd(cluster: &Cluster) -> String {
 }
 
 /// Has the conversation with both, and compares what was said.
-pub fn both_answer_alike(script: &impl AsyncFn(&mut Talk)) {
+pub fn both_give_the_same_answers(script: &impl AsyncFn(&mut Talk)) {
     let real = run(async {
         let cluster = cluster().await;
         let mut talk = Talk::new(client(cluster).await, Server::Real(etcd(cluster)));
