@@ -10,7 +10,7 @@ use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y, eventual
 
 /// Other programs and people damage what the node part made. Each damage is healed within 1 s, and afterwards the
 /// address works.
-pub fn every_damage_is_healed(backend: Backend) {
+pub fn every_damage_is_repaired(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     world.assign(Y, "a");
