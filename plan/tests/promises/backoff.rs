@@ -80,7 +80,7 @@ fn calls_back_off_up_to_thirty_seconds_with_jitter() {
     let mut sim = world();
     sim.node("n3");
     sim.ip("third", "203.0.113.30");
-    sim.ec2.befalls = Some(|call| match call.interface().as_str() {
+    sim.ec2.default_fault = Some(|call| match call.interface().as_str() {
         "eni-n3" => Fault::None,
         _ => Fault::Denied,
     });

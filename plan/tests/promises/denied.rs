@@ -24,12 +24,12 @@ fn attached() -> Sim {
 
 /// Every permission is withdrawn; half an hour goes by.
 fn half_an_hour_without_permissions(sim: &mut Sim) {
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(Millis::seconds(60 * MINUTES));
 }
 
 fn permissions_return(sim: &mut Sim) {
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.describe_fails = None;
     sim.settle();
 }
@@ -107,7 +107,7 @@ fn a_denied_rollout_keeps_the_holder_and_backs_off() {
         sim.expect_event("IP partner", Reason::AccessDenied);
         sim.expect_event("b", Reason::AccessDenied);
         // Another pod is asked for at once: whoever mends the policy may start one.
-        sim.ec2.befalls = None;
+        sim.ec2.default_fault = None;
         sim.pod_goes("b");
         sim.pod("c").on("n2").of_replica_set("rs2", 2, "dep");
         sim.containers_ready("c");
@@ -134,7 +134,7 @@ fn a_deletion_waits_and_the_condition_names_the_action() {
 fn at_most_one_call_per_second_whatever_changes() {
     let mut sim = attached();
     let from = sim.now;
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     for round in 0..60 {
         match round % 4 {
             0 => sim.edit("partner", "203.0.113.20"),
@@ -153,7 +153,7 @@ fn at_most_one_call_per_second_whatever_changes() {
 fn a_denied_address_delays_no_other() {
     let mut sim = world();
     sim.ip("other", "203.0.113.20");
-    sim.ec2.befalls = Some(|call| match call.interface().as_str() {
+    sim.ec2.default_fault = Some(|call| match call.interface().as_str() {
         "eni-n1" => Fault::Denied,
         _ => Fault::None,
     });
@@ -225,7 +225,7 @@ fn a_move_that_is_denied_after_the_unassign_waits() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.ec2.faults.push_back(Fault::None);
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(Millis::seconds(200));
     sim.expect_reason("partner", Reason::AccessDenied);
     assert_eq!(
@@ -238,7 +238,7 @@ fn a_move_that_is_denied_after_the_unassign_waits() {
             .name,
         "b"
     );
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.settle();
     sim.expect_attached("partner", "b");
 }
@@ -269,7 +269,7 @@ fn without_an_inventory_an_attach_and_a_deletion_wait_with_a_reason() {
 #[test]
 fn a_change_of_the_ip_does_not_prolong_a_refusal() {
     let mut sim = attached();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.next_revision("b", "n2", 2);
     let returned = |step: &Step| {
         matches!(

@@ -185,7 +185,7 @@ fn an_outage_without_waiting_calls_is_forgotten() {
     sim.wait(LONG);
     let before = known(&sim);
     sim.ip("partner", "203.0.113.10");
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(30));
     sim.pod_goes("a");

@@ -136,11 +136,11 @@ fn a_proven_detach_leaves_no_previous_place() {
 fn an_unrecorded_claim_keeps_its_previous_places() {
     let mut sim = moved();
     sim.ec2.faults.extend([Fault::None]);
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.next_revision("c", "n1", 3);
     sim.wait(Millis(INTERVAL.0 * 10));
     assert_eq!(places(&sim), ["eni-n2"], "{}", sim.story());
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.settle();
     sim.expect_attached("partner", "c");
     assert!(places(&sim).is_empty(), "{}", sim.story());

@@ -300,7 +300,7 @@ fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
 }
 
 /// Somebody else's, which no watch of ours shows.
-fn somebody_has(sim: &mut Sim, text: &str) {
+fn reserve_for_other(sim: &mut Sim, text: &str) {
     let held = Reservation {
         version: sim.kube.bump(),
         ..reservation_of_others(&format!("service-{text}"), address(text), None)
@@ -311,8 +311,8 @@ fn somebody_has(sim: &mut Sim, text: &str) {
 #[test]
 fn a_read_of_a_reservation_that_is_answered_ends_its_waits() {
     let mut sim = world();
-    somebody_has(&mut sim, "203.0.113.20");
-    somebody_has(&mut sim, "203.0.113.30");
+    reserve_for_other(&mut sim, "203.0.113.20");
+    reserve_for_other(&mut sim, "203.0.113.30");
     sim.edit("partner", "203.0.113.20");
     let sort = |read: &Read| matches!(read, Read::Reservation(_));
     waits_after_an_answer(&mut sim, sort, |sim| {

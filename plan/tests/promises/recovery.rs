@@ -73,12 +73,12 @@ fn expect_recovered(sim: &Sim, from: Millis, ips: u64) {
 /// Every call ends so for a minute; then EC2 serves again.
 fn a_minute_of(fault: fn(&Call) -> Fault, ips: u64) {
     let mut sim = world(ips);
-    sim.ec2.befalls = Some(fault);
+    sim.ec2.default_fault = Some(fault);
     let from = sim.now;
     pods(&mut sim, ips);
     sim.wait(Millis::seconds(60));
     expect_one_at_a_time(&sim, from);
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     let from = sim.now;
     sim.wait(Millis::seconds(6));
     expect_recovered(&sim, from, ips);
@@ -136,7 +136,7 @@ fn deletions_continue_when_throttling_ends() {
     let mut sim = world(IPS);
     pods(&mut sim, IPS);
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     let from = sim.now;
     for n in 0..IPS {
         sim.pod_goes(&format!("pod{n:03}"));
@@ -144,7 +144,7 @@ fn deletions_continue_when_throttling_ends() {
     }
     sim.wait(Millis::seconds(60));
     expect_one_at_a_time(&sim, from);
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     let from = sim.now;
     sim.wait(Millis::seconds(6));
     expect_recovered(&sim, from, IPS);
@@ -156,7 +156,7 @@ fn deletions_continue_when_throttling_ends() {
 #[test]
 fn addresses_try_in_turn() {
     let mut sim = world(5);
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     pods(&mut sim, 5);
     let from = sim.now;
     sim.wait(Millis::seconds(30));
@@ -175,7 +175,7 @@ fn addresses_try_in_turn() {
 fn a_single_denied_address_delays_no_other() {
     const IPS: u64 = 40;
     let mut sim = world(IPS);
-    sim.ec2.befalls = Some(|call| match call.interface().as_str() {
+    sim.ec2.default_fault = Some(|call| match call.interface().as_str() {
         "eni-n2" => Fault::Denied,
         _ => Fault::None,
     });
@@ -204,7 +204,7 @@ fn a_denied_rollout_continues_when_another_call_is_permitted() {
             .replica_set(&set, 1, &format!("dep{n}"));
     }
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.pod("b0")
         .on("n2")
         .asks("ip000")
@@ -212,7 +212,7 @@ fn a_denied_rollout_continues_when_another_call_is_permitted() {
         .ready();
     sim.wait(Millis::seconds(20));
     sim.expect_attached("ip000", "a0");
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.pod_goes("a1");
     let from = sim.now;
     sim.wait(Millis::seconds(8));
@@ -242,7 +242,7 @@ fn holders_keep_their_addresses_while_all_moves_are_denied() {
         );
     }
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     let from = sim.now;
     for n in 0..IPS {
         sim.pod(&format!("b{n}"))

@@ -68,7 +68,7 @@ fn that_the_address_is_foreign() {
 #[test]
 fn that_a_permission_is_missing_and_the_ip_says_so() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     let from = an_hour_of_waiting(&mut sim);
     let words = "ec2:AssignPrivateIpAddresses";
     expect_told(&sim, "a", from, Reason::AccessDenied, words);
@@ -78,7 +78,7 @@ fn that_a_permission_is_missing_and_the_ip_says_so() {
 #[test]
 fn that_ec2_throttles_and_the_ip_says_so() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     let from = an_hour_of_waiting(&mut sim);
     let words = "ec2:AssignPrivateIpAddresses";
     expect_told(&sim, "a", from, Reason::Throttled, words);
@@ -88,7 +88,7 @@ fn that_ec2_throttles_and_the_ip_says_so() {
 #[test]
 fn that_ec2_does_not_answer_and_the_ip_says_so() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::RequestLost);
+    sim.ec2.default_fault = Some(|_| Fault::RequestLost);
     let from = an_hour_of_waiting(&mut sim);
     expect_told(&sim, "a", from, Reason::AttachFailed, "does not answer");
     sim.expect_reason("partner", Reason::AttachFailed);
@@ -99,7 +99,7 @@ fn that_another_ip_tests_whether_ec2_serves_again() {
     let mut sim = world();
     sim.ip("other", "203.0.113.20");
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("b").on("n2").asks("other");
     sim.wait(Millis::seconds(30));
     let from = an_hour_of_waiting(&mut sim);
@@ -203,7 +203,7 @@ fn that_the_ip_is_being_deleted() {
     sim.settle();
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(10));
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.delete_ip("partner");
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::IPDeleted);
@@ -212,10 +212,10 @@ fn that_the_ip_is_being_deleted() {
 #[test]
 fn again_for_another_reason_but_not_for_another_message() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     sim.wait(HOUR);
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::AccessDenied);
     assert_eq!(told(&sim, "a").len(), 2, "{}", sim.story());
@@ -224,7 +224,7 @@ fn again_for_another_reason_but_not_for_another_message() {
 #[test]
 fn of_the_drift_and_then_of_the_forbidden_repair() {
     let mut sim = Sim::attached(&["n1"]);
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.found_on("203.0.113.10", None);
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::AccessDenied);
@@ -251,13 +251,13 @@ fn nothing_about_a_wait_of_less_than_two_seconds() {
 fn a_process_with_lagging_watches_does_not_deny_the_holder() {
     let mut sim = world();
     sim.second_controller();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.leader = Some(0);
     sim.pod("a").on("n1");
     sim.wait(Millis(1_500));
     sim.tell(1);
     sim.controllers[1].stuck = [Kind::Ip, Kind::Pod].into();
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.wait(Millis::seconds(10));
     sim.expect_attached("partner", "a");
     let version = sim.the_pod("a").version;
@@ -278,7 +278,7 @@ fn a_process_with_lagging_watches_does_not_deny_the_holder() {
 #[test]
 fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     let telling = |step: &Step| matches!(step, Step::Write(Write::Gate(_)));
     sim.wait(Millis(1_900));

@@ -11,7 +11,7 @@ use mooring_plan::step::Step;
 use mooring_world::objects::reservation_of_others;
 use proptest::prelude::*;
 
-use super::{mind, name, status, steps, world};
+use super::{name, settle_block, status, steps, world};
 use crate::sim::{INTERVAL, Sim, address, interface_of};
 
 fn by_state(sim: &Sim) -> BTreeMap<&'static str, u64> {
@@ -59,7 +59,7 @@ fn every_reservable_address_is_in_one_state() {
 fn an_empty_block_is_counted_too() {
     let mut sim = Sim::new();
     sim.settle();
-    mind(&mut sim);
+    settle_block(&mut sim);
     let counts = by_state(&sim);
     assert_eq!((counts["free"], counts.values().sum()), (251, 251u64));
 }

@@ -6,7 +6,7 @@ use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{Millis, NodeName, SubnetId};
 
-use super::{LABEL, labels_of, mind, steps, world};
+use super::{LABEL, labels_of, settle_block, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, instance_of, interface_of};
 
 fn labelled(sim: &Sim, node: &str) -> bool {
@@ -20,7 +20,7 @@ fn only_usable_nodes_get_the_label_of_a_block() {
     sim.node("far");
     sim.ec2.delete_interface(&interface_of("far"));
     sim.wait(INTERVAL);
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert!(labelled(&sim, "n1") && labelled(&sim, "n2"));
     assert!(!labelled(&sim, "far"));
     sim.change_node("far", |node| node.instance = None);
@@ -34,7 +34,7 @@ fn only_usable_nodes_get_the_label_of_a_block() {
 #[test]
 fn a_label_is_removed_after_two_inventories_without_the_interface() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.ec2.shows = |interface| interface.id != interface_of("n2");
     let begun = sim.counts.inventories;
     while sim.counts.inventories == begun {
@@ -47,7 +47,7 @@ fn a_label_is_removed_after_two_inventories_without_the_interface() {
         [("n2", false)],
         "after another"
     );
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.ec2.shows = |_| true;
     sim.wait(INTERVAL);
     assert_eq!(labels_of(&steps(&mut sim)), [("n2", true)]);
@@ -87,7 +87,7 @@ fn labels_of_an_administrator_are_never_changed() {
 #[test]
 fn a_node_with_the_instance_of_an_older_one_has_no_label() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.node("forged");
     sim.change_node("forged", |node| {
         node.created += 1;

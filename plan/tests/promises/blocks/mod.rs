@@ -34,7 +34,7 @@ fn steps(sim: &mut Sim) -> Vec<BlockStep> {
 }
 
 /// Does what is to be done for the block, until nothing is.
-fn mind(sim: &mut Sim) {
+fn settle_block(sim: &mut Sim) {
     for _ in 0..5 {
         let steps = steps(sim);
         if steps.is_empty() {
@@ -76,7 +76,7 @@ fn carry_out(sim: &mut Sim, step: BlockStep) {
 }
 
 fn status(sim: &mut Sim) -> BlockStatus {
-    mind(sim);
+    settle_block(sim);
     sim.kube.blocks[&name()].status.clone()
 }
 
@@ -115,16 +115,16 @@ fn the_finalizer_comes_first() {
 #[test]
 fn a_block_in_its_desired_state_is_not_changed() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert_eq!(steps(&mut sim), []);
 }
 
 #[test]
 fn a_block_is_deleted_only_when_empty_and_without_labels() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.change_block("block", |block| block.deleting = true);
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert!(sim.kube.blocks[&name()].finalizer, "an IP lies in it");
     sim.pod_goes("a");
     sim.delete_ip("partner");

@@ -5,7 +5,7 @@ use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use mooring_plan::step::{BlockStep, Read};
 
-use super::{carry_out, mind, steps, world};
+use super::{carry_out, settle_block, steps, world};
 use crate::sim::{INTERVAL, Sim, address};
 
 const LATE: &str = "203.0.113.77";
@@ -33,7 +33,7 @@ fn about_it(sim: &mut Sim) -> Vec<BlockStep> {
 fn in_time(sim: &mut Sim) {
     for _ in 0..4 {
         sim.wait(INTERVAL);
-        mind(sim);
+        settle_block(sim);
     }
 }
 
@@ -44,7 +44,7 @@ fn reserved(sim: &Sim) -> bool {
 #[test]
 fn a_reservation_after_the_deletion_of_its_ip_is_released() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     assert_eq!(about_it(&mut sim), [], "no inventory was begun since");
     sim.wait(INTERVAL);
@@ -69,7 +69,7 @@ fn a_reservation_after_the_deletion_of_its_ip_is_released() {
 #[test]
 fn a_not_found_for_its_ip_expires_soon() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);
@@ -121,7 +121,7 @@ fn an_ip_unknown_to_the_watch_keeps_its_reservation() {
 #[test]
 fn an_unreadable_ip_is_read_again_after_two_inventories() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);
@@ -155,7 +155,7 @@ fn reservations_of_others_or_of_existing_ips_are_kept() {
     ];
     for (what, changed) in changes {
         let mut sim = world();
-        mind(&mut sim);
+        settle_block(&mut sim);
         reserved_late(&mut sim);
         let spare = sim.the_ip("spare").uid.clone();
         change(&mut sim, |held| {
@@ -187,7 +187,7 @@ fn another_ip_of_the_same_name_does_not_keep_the_reservation() {
 #[test]
 fn a_changed_reservation_is_not_released() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);
@@ -206,7 +206,7 @@ fn a_changed_reservation_is_not_released() {
 #[test]
 fn a_recreated_reservation_is_checked_again() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);

@@ -9,7 +9,7 @@ use mooring_plan::objects::{BlockStatus, Condition};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice, Step, Write};
 
-use super::{look, mind, name, status, steps, world};
+use super::{look, name, settle_block, status, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
 
 fn condition(sim: &mut Sim, kind: &str) -> Condition {
@@ -124,7 +124,7 @@ fn an_orphan_is_reported_with_a_remedy() {
 #[test]
 fn a_released_address_is_not_reported_as_an_orphan() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.pod_goes("a");
     sim.delete_ip("partner");
     // The last inventory was begun before it was taken off, and shows it.
@@ -156,7 +156,7 @@ fn orphaned(sim: &mut Sim) -> bool {
 fn inventories_before_the_deletion_of_an_ip_show_no_orphan() {
     let mut sim = world();
     sim.wait(INTERVAL);
-    mind(&mut sim);
+    settle_block(&mut sim);
     // Another process detaches it and lets it go: this one hears only that.
     sim.pod_goes("a");
     sim.kube.ips.remove(&IpName::from("partner"));
@@ -241,7 +241,7 @@ fn the_brake_is_reported_with_a_remedy() {
     sim.settle();
     sim.expect_free("partner");
     assert!(dropped(&mut sim), "none waits");
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert!(!sim.kube.blocks[&name()].release_brake);
     assert!(!dropped(&mut sim), "once");
 }

@@ -8,7 +8,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice};
 
-use super::{LABEL, labels_of, look, mind, name, steps, world};
+use super::{LABEL, labels_of, look, name, settle_block, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim};
 
 /// What Ready says now, or would, and what of it is an Event.
@@ -101,12 +101,12 @@ fn a_block_with_denied_inventories_names_the_missing_permission() {
 #[test]
 fn a_revoked_permission_makes_a_block_unready() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     inventory_failed(&mut sim, Outcome::Denied);
     assert_eq!(ready(&mut sim).0.reason, Reason::AccessDenied);
     // An EC2 that is merely away says nothing of the block.
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     inventory_failed(&mut sim, Outcome::Unknown);
     assert!(ready(&mut sim).0.status);
 }
@@ -134,14 +134,14 @@ fn before_an_answer_of_ec2_a_block_waits_with_a_hint() {
 #[test]
 fn a_new_process_keeps_a_block_ready_until_ec2_answers() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.restart(0);
     assert!(ready(&mut sim).0.status, "nothing was asked yet");
     subnet_failed(&mut sim, Outcome::Unknown);
     assert_eq!(ready(&mut sim).0.reason, Reason::Waiting, "asked in vain");
     // What was said of another spec is no word on this one.
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.change_block("block", |block| block.generation = 2);
     sim.restart(0);
     assert_eq!(ready(&mut sim).0.reason, Reason::Waiting);
@@ -173,9 +173,9 @@ fn no_node_gets_the_label_of_an_unready_block() {
 #[test]
 fn a_label_stays_on_an_unready_block_until_the_interface_is_gone() {
     let mut sim = unlabelled();
-    mind(&mut sim);
+    settle_block(&mut sim);
     inventory_failed(&mut sim, Outcome::Denied);
-    mind(&mut sim);
+    settle_block(&mut sim);
     let labelled = |sim: &Sim| {
         let nodes = sim.kube.nodes.values();
         nodes.filter(|node| node.labels.contains_key(LABEL)).count()
@@ -185,7 +185,7 @@ fn a_label_stays_on_an_unready_block_until_the_interface_is_gone() {
     sim.ec2.delete_interface(&crate::sim::interface_of("n2"));
     inventory_done(&mut sim);
     inventory_done(&mut sim);
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert_eq!(labelled(&sim), 1);
     assert!(
         !sim.kube.nodes[&NodeName::from("n2")]
