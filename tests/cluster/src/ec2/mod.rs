@@ -1,6 +1,6 @@
 //! The EC2 emulator: the API of EC2 (the Query protocol), and the control API of the emulator.
 
-mod door;
+mod control_api;
 mod fault;
 mod records;
 
