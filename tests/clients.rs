@@ -71,7 +71,7 @@ impl Webhook {
         }
     }
 
-    fn believe(&self, pem: &str) {
+    fn set_ca(&self, pem: &str) {
         // As kubelet does: what is read is one whole file or the other.
         let new = self.folder.join("new");
         std::fs::write(&new, pem).unwrap();
@@ -168,14 +168,14 @@ async fn the_ca_can_change_and_a_broken_one_is_ignored() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
     let mut webhook = Webhook::of("change", &old).await;
     let (before, after) = (old.client("api-server"), new.client("api-server"));
-    webhook.believe("nothing that is PEM");
+    webhook.set_ca("nothing that is PEM");
     let error = webhook.refused().await;
     assert!(error.to_string().contains("clients.crt"), "{error}");
     webhook.answers(Some(&before)).await.unwrap();
-    webhook.believe(&format!("{}{}", old.certificate(), new.certificate()));
+    webhook.set_ca(&format!("{}{}", old.certificate(), new.certificate()));
     webhook.eventually_answers(&after).await;
     webhook.answers(Some(&before)).await.unwrap();
-    webhook.believe(&new.certificate());
+    webhook.set_ca(&new.certificate());
     let refused = async {
         while webhook.answers(Some(&before)).await.is_ok() {
             tokio::time::sleep(INTERVAL).await;

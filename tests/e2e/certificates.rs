@@ -33,7 +33,7 @@ pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
 }
 
 /// Has webhook configurations believe the authority of the replicas' certificates, without cert-manager.
-pub fn believe(scene: &Scene, configuration: &mut Value) {
+pub fn trust_ca(scene: &Scene, configuration: &mut Value) {
     let bundle = scene.cluster().webhook_authority().certificate();
     let bundle = k8s_openapi::ByteString(bundle.into_bytes());
     for hook in configuration["webhooks"].as_array_mut().unwrap() {
@@ -43,10 +43,10 @@ pub fn believe(scene: &Scene, configuration: &mut Value) {
 }
 
 /// `config/webhook`, believing the authority of the replicas' certificates.
-pub async fn believing(scene: &Scene) -> Vec<Value> {
+pub async fn kustomized_with_test_ca(scene: &Scene) -> Vec<Value> {
     let mut configurations = kustomized(scene, "config/webhook").await;
     for configuration in &mut configurations {
-        believe(scene, configuration);
+        trust_ca(scene, configuration);
     }
     configurations
 }

@@ -8,7 +8,7 @@ use libtest_mimic::Trial;
 use mooring_cluster::{Authority, ClusterOptions, MooringOptions, free_port, repository};
 use serde_json::json;
 
-use crate::certificates::{believing, dial};
+use crate::certificates::{dial, kustomized_with_test_ca};
 use crate::harness::runner;
 use crate::harness::scene::{SOON, Scene};
 
@@ -74,7 +74,7 @@ async fn an_api_server_with_a_client_certificate_is_answered(scene: &Scene) {
             ..MooringOptions::default()
         })
         .await;
-    let mut configurations = believing(scene).await;
+    let mut configurations = kustomized_with_test_ca(scene).await;
     dial(scene, &mooring, configurations.clone()).await;
     mooring.wait_until_ready(SOON).await;
     scene.block().await;

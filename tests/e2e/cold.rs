@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use mooring_cluster::{MooringOptions, repository};
 use serde_json::{Value, json};
 
-use crate::certificates::{believing, dial, serve_from_here};
+use crate::certificates::{dial, kustomized_with_test_ca, serve_from_here};
 use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
 
 scenes![
@@ -87,7 +87,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
         ..MooringOptions::default()
     };
     let mooring = scene.mooring_with(options).await;
-    dial(scene, &mooring, believing(scene).await).await;
+    dial(scene, &mooring, kustomized_with_test_ca(scene).await).await;
     mooring.wait_until_ready(SOON).await;
     scene.expect_labelled(&node.name, &block).await;
     let pod = scene

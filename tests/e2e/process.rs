@@ -80,7 +80,7 @@ const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
 const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
 
 /// Writes what the API server believes of the first of our webhooks.
-async fn believe(scene: &Scene, bundle: &Value) {
+async fn set_ca_bundle(scene: &Scene, bundle: &Value) {
     let operations = json!([{"op": "replace", "path": BUNDLE, "value": bundle}]).to_string();
     let words = CONFIGURATION.split(' ');
     let words = ["patch"].into_iter().chain(words);
@@ -97,11 +97,11 @@ pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
     // Of the same name.
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
     let other = k8s_openapi::ByteString(other.cert.pem().into_bytes());
-    believe(scene, &serde_json::to_value(other).unwrap()).await;
+    set_ca_bundle(scene, &serde_json::to_value(other).unwrap()).await;
     let body = expect_ready(scene, mooring, 503).await;
     assert!(body.contains("caBundle"), "{body}");
     expect_told(scene, "CertificateNotTrusted").await;
-    believe(scene, before).await;
+    set_ca_bundle(scene, before).await;
     expect_ready(scene, mooring, 200).await;
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
-use crate::certificates::{believe, kustomized};
+use crate::certificates::{kustomized, trust_ca};
 use crate::harness::scene::Scene;
 
 scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
@@ -119,7 +119,7 @@ fn restarts() -> usize {
 async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Scene) {
     let mut replicas = [replica(scene, 1).await, replica(scene, 2).await];
     publish(scene, &[1, 2]).await;
-    register(scene, "config/default", |object| believe(scene, object)).await;
+    register(scene, "config/default", |object| trust_ca(scene, object)).await;
     let pre_stop = pre_stop(scene).await;
     scene.block().await;
     let ip = scene.ip("web", 10).await;

@@ -46,14 +46,14 @@ async fn a_pod_recreated_under_the_same_name_gets_its_address_again(scene: &Scen
             &json!({"spec": {"template": on(&there)}}),
         )
         .await;
-    comes_again(scene, &before).await;
+    expect_recreated(scene, &before).await;
     let status = scene.expect_attached(&ip, "db-0").await;
     assert_ne!(status["status"]["podUID"], before.as_str());
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
 
 /// The `StatefulSet` has made another pod of the name.
-async fn comes_again(scene: &Scene, before: &str) {
+async fn expect_recreated(scene: &Scene, before: &str) {
     scene
         .eventually("a new pod of the same name", AFTER_NODE_DEATH, async || {
             let pod = scene.get("Pod", "db-0").await?;
@@ -63,7 +63,7 @@ async fn comes_again(scene: &Scene, before: &str) {
 }
 
 /// The node of `db-0` dies, and Kubernetes has noticed: the pod is being deleted, for ever.
-async fn dies(scene: &Scene, here: &Node) {
+async fn fail_node_of_pod(scene: &Scene, here: &Node) {
     // A kubelet that is silent ends no pod.
     let stuck = annotated("test.mooring/stuck-terminating", "true");
     scene.patch("Pod", "db-0", &stuck).await;
@@ -85,7 +85,7 @@ async fn on_a_failed_node_the_address_waits_for_the_out_of_service_taint(scene: 
     let (ip, nodes) = attached(scene).await;
     let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
-    dies(scene, &here).await;
+    fail_node_of_pod(scene, &here).await;
     // Without the taint nobody may take it: the pod may still be talking.
     scene
         .remains(
@@ -99,7 +99,7 @@ async fn on_a_failed_node_the_address_waits_for_the_out_of_service_taint(scene: 
     assert_eq!(scene.uid("db-0").await, before);
     let taint = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute";
     scene.cluster().taint(&here.name, taint).await;
-    comes_again(scene, &before).await;
+    expect_recreated(scene, &before).await;
     let status = scene.expect_attached(&ip, "db-0").await;
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
@@ -108,9 +108,9 @@ async fn on_a_failed_node_the_address_moves_when_the_node_is_deleted(scene: &Sce
     let (ip, nodes) = attached(scene).await;
     let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
-    dies(scene, &here).await;
+    fail_node_of_pod(scene, &here).await;
     scene.cluster().delete_node(&here.name).await;
-    comes_again(scene, &before).await;
+    expect_recreated(scene, &before).await;
     let status = scene.expect_attached(&ip, "db-0").await;
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }

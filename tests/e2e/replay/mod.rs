@@ -123,8 +123,8 @@ fn chosen(runs: &[(Story, Vec<Point>)], everything: bool) -> Vec<Replay> {
     for (number, (story, points)) in runs.iter().enumerate() {
         let all = points.iter().flat_map(|point| {
             let faults = Fault::ALL.into_iter();
-            let befalling = faults.filter(|fault| fault.befalls(point));
-            befalling.map(|fault| Replay {
+            let applicable = faults.filter(|fault| fault.applies_to(point));
+            applicable.map(|fault| Replay {
                 story: *story,
                 point: point.clone(),
                 fault,

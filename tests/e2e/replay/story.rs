@@ -155,11 +155,11 @@ impl Story {
                 expect_free(lot, &ip.address).await;
             }
             Self::AnnotationRemoved => {
-                expect_nobody(lot, &ip).await;
+                expect_unheld(lot, &ip).await;
                 expect_let_go(lot).await;
             }
             Self::PodDeleted => {
-                expect_nobody(lot, &ip).await;
+                expect_unheld(lot, &ip).await;
                 scene
                     .expect_condition("IP", &ip.name, "Reserved", "True")
                     .await;
@@ -258,7 +258,7 @@ async fn expect_rolled_out(lot: &Lot<'_>, ip: &Ip, interface: &str) {
 }
 
 /// Nobody holds the IP, and EC2 has its address nowhere.
-async fn expect_nobody(lot: &Lot<'_>, ip: &Ip) {
+async fn expect_unheld(lot: &Lot<'_>, ip: &Ip) {
     let scene = lot.scene();
     let sentence = format!("{} is let go", ip.address);
     scene
