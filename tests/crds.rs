@@ -30,7 +30,7 @@ fn the_files_are_what_mooring_crds_prints() {
         let found = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             found == wanted,
-            "{} is not what the code says: run MOORING_WRITE_CRDS=1 cargo test --test crds",
+            "{} differs from the code: run MOORING_WRITE_CRDS=1 cargo test --test crds",
             path.display()
         );
     }

@@ -53,7 +53,7 @@ impl Running {
         .map(|(key, value)| (key.to_owned(), value));
         let binary = Path::new(env!("CARGO_BIN_EXE_mooring"));
         let process = Process::start("mooring", binary, &arguments, &environment, &folder);
-        let http = eventually("it says where health and metrics are", LIMIT, async || {
+        let http = eventually("the log has the address of health and metrics", LIMIT, async || {
             let log = process.log();
             let line = log
                 .lines()

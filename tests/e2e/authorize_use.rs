@@ -100,7 +100,7 @@ async fn grant(scene: &Scene, ip: &Ip) {
     for question in questions.lines() {
         let question = arguments(&here(question));
         scene
-            .eventually("the page's command says yes", SOON, async || {
+            .eventually("the command of the page answers yes", SOON, async || {
                 let said = scene.cluster().kubectl(question.clone()).await;
                 (said.ok && said.stdout.trim() == "yes")
                     .then_some(())

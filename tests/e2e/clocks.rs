@@ -53,7 +53,7 @@ async fn a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps(scene: &Sc
         })
         .await;
     scene
-        .eventually("what is renewed no more is taken", SOON, async || {
+        .eventually("a lease without renewals is taken", SOON, async || {
             leads(&mooring).await
         })
         .await;

@@ -62,7 +62,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
         &json!({"ip.wgtwo.com/ip": ip.name}),
     );
     let refused = scene.cluster().try_apply(&asking.to_string()).await;
-    let refused = refused.expect_err("nobody asks there").to_string();
+    let refused = refused.expect_err("nothing listens there").to_string();
     assert!(
         refused.contains("no pod of this namespace can have an address"),
         "{refused}"
@@ -70,7 +70,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
     // What asks for an address waits, and is told why.
     scene.deployment("web", &ip).await;
     let told = scene
-        .eventually("the Deployment says what it waits for", SOON, async || {
+        .eventually("the Deployment has the failure event", SOON, async || {
             let events = scene.events().await;
             let mut notes = events.iter().filter_map(|event| event["message"].as_str());
             notes

@@ -136,7 +136,7 @@ async fn an_address_of_another_block_is_refused(scene: &Scene) {
     let refused = scene.try_patch("IP", &ip.name, &change).await;
     if refused.is_ok() {
         scene
-            .eventually("a condition says why it is not done", SOON, async || {
+            .eventually("a condition has the reason", SOON, async || {
                 let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
                 let text = object["status"]["conditions"].to_string();
                 if text.contains("block") {

@@ -151,7 +151,7 @@ async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene
         .await;
     scene.cluster().fail_node(&b.name).await;
     scene
-        .eventually("the node is dead", AFTER_NODE_DEATH, async || {
+        .eventually("the node has failed", AFTER_NODE_DEATH, async || {
             let node = scene.get("Node", &b.name).await.ok_or("no node")?;
             match crate::harness::expectations::condition(&node, "Ready") {
                 Some(("Unknown", ..)) => Ok(()),

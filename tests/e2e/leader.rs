@@ -29,7 +29,7 @@ async fn replica(scene: &Scene) -> Arc<Mooring> {
 /// Who holds the Lease, waited for until somebody does.
 async fn holder(scene: &Scene, not: &str) -> String {
     scene
-        .eventually("somebody else holds the Lease", SOON, async || {
+        .eventually("another replica holds the Lease", SOON, async || {
             let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
             match lease["spec"]["holderIdentity"].as_str() {
                 Some(holder) if !holder.is_empty() && holder != not => Ok(holder.to_owned()),
@@ -130,7 +130,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
 
 async fn expect_given_back(scene: &Scene) {
     scene
-        .eventually("nobody holds the Lease", SOON, async || {
+        .eventually("no replica holds the Lease", SOON, async || {
             let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
             let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
             if holder.is_empty() {

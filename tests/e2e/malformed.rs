@@ -158,7 +158,7 @@ async fn store(scene: &Scene, objects: &[(Value, &str)]) {
 /// Each says `Ready=False`, for its own reason and in a sentence. All that do not are told at once.
 async fn expect_reasons(scene: &Scene, objects: &[(Value, &str)]) {
     scene
-        .eventually("each says why it is not ready", SOON, async || {
+        .eventually("each has a reason why it is not ready", SOON, async || {
             let mut missing = Vec::new();
             for (object, expected) in objects {
                 let (kind, name) = (&object["kind"], &object["metadata"]["name"]);

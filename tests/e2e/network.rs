@@ -147,7 +147,7 @@ async fn an_expired_watch_lists_again_and_finds_deletions(scene: &Scene) {
     scene.cluster().restart_api_server().await;
     behind.network.heal(link).await;
     scene
-        .eventually("a watch is told that it has expired", SOON, async || {
+        .eventually("a watch receives that it has expired", SOON, async || {
             said_since(&behind.mooring, mark).contains("too old resource version")
         })
         .await;

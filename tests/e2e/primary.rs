@@ -40,7 +40,7 @@ fn expect_helpful(message: &str, interface: &str) {
     for part in [interface, "primary address", "choose another address"] {
         assert!(message.contains(part), "{part:?} is not in: {message}");
     }
-    assert!(!message.contains("take-from"), "of no use: {message}");
+    assert!(!message.contains("take-from"), "not useful: {message}");
 }
 
 async fn take_from_does_not_take_a_primary_address_and_the_ip_can_be_deleted(scene: &Scene) {

@@ -34,7 +34,7 @@ async fn without_an_api_server_it_is_healthy_and_not_ready(scene: &Scene) {
     };
     let mooring = scene.mooring_with(options).await;
     let unready = scene
-        .eventually("it says what it waits for", SOON, async || {
+        .eventually("it reports what it waits for", SOON, async || {
             let answer = ask(&mooring, "/readyz").await?;
             let waits = answer.code == 503 && !answer.body.contains("certificate");
             if waits && !answer.body.contains("webhook,") {

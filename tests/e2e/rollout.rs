@@ -298,7 +298,7 @@ async fn a_pod_that_needs_the_address_to_become_ready_gets_a_hint(scene: &Scene)
         for remedy in ["ip.wgtwo.com/handover", "Recreate", "maxSurge"] {
             assert!(
                 note.contains(remedy),
-                "the way out {remedy} is named: {note}"
+                "the remedy {remedy} is named: {note}"
             );
         }
     }

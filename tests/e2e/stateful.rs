@@ -69,7 +69,7 @@ async fn fail_node_of_pod(scene: &Scene, here: &Node) {
     scene.patch("Pod", "db-0", &stuck).await;
     scene.cluster().fail_node(&here.name).await;
     scene
-        .eventually("the pod is told to go", AFTER_NODE_DEATH, async || {
+        .eventually("the pod is being deleted", AFTER_NODE_DEATH, async || {
             let pod = scene.get("Pod", "db-0").await.ok_or("no pod")?;
             let told = pod["metadata"]["deletionTimestamp"].is_string();
             if told {

@@ -86,7 +86,7 @@ async fn a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted(scen
         .await;
     scene.expect_gone(&ip).await;
     scene
-        .eventually("no deletion is counted any more", SOON, async || {
+        .eventually("no stuck deletion is counted", SOON, async || {
             deleting(scene, &block).await < 0.5
         })
         .await;

@@ -164,7 +164,7 @@ async fn repaired(scene: &Scene, two: &Two, pod: &str) {
     let landed = late.unix_ms;
     scene
         .eventually(
-            "the pod is told that it has lost it",
+            "the gate of the pod is closed",
             REPAIRED,
             async || !gate_closings(scene, pod, landed).is_empty(),
         )

@@ -24,7 +24,7 @@ fn asking(scene: &Scene, name: &str, address: &str, replica: usize) -> Value {
 
 /// Of the two, one is reserved; the other was refused or says why not.
 async fn one_is_reserved(scene: &Scene, address: &str, names: &[String]) {
-    let sentence = format!("of {names:?} one has {address}, and the other says so");
+    let sentence = format!("of {names:?} one has {address}, and the other reports it");
     scene
         .eventually(&sentence, SOON, async || {
             let (mut reserved, mut in_use) = (Vec::new(), Vec::new());

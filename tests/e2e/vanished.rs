@@ -54,7 +54,7 @@ async fn pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms(sc
     let told = scene.expect_event("BrakeEngaged", &block).await;
     assert!(
         told.contains("release-brake"),
-        "the way out is named: {told}"
+        "the remedy is named: {told}"
     );
     let label = format!("block=\"{block}\"");
     scene

@@ -126,7 +126,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
             .await
             .accepted_silently();
     }
-    let message = json!({"status": {"message": "said while nobody listened"}});
+    let message = json!({"status": {"message": "written while the webhook was down"}});
     scene
         .changes("Pod", "web/status", &message)
         .await

@@ -135,7 +135,7 @@ pub fn addresses_of_other_programs_stay(backend: Backend) {
     // The address of the pod itself: what is sent to it does not reach the pod any more.
     let own = "10.77.0.20/32 dev lo".to_owned();
     add(&own);
-    eventually("the report says why", evidence, || {
+    eventually("the report has the reason", evidence, || {
         let reports = running.reports.borrow();
         let message = &reports["one"].message;
         (reports["one"].state == State::Failed && message.contains("of the node itself"))

@@ -43,7 +43,7 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
             && entry["claim"] == "7";
         right.then(|| said.clone())
     };
-    let said = eventually("the IPNode says so", evidence, programmed);
+    let said = eventually("the IPNode reports it", evidence, programmed);
     assert_eq!(
         said["metadata"]["ownerReferences"][0]["name"], "a",
         "{said}"
@@ -93,7 +93,7 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
             .is_err()
             .then_some(())
     });
-    eventually("the IPNode says what is missing", evidence, || {
+    eventually("the IPNode reports what is missing", evidence, || {
         let entry = api.get("ipnode a")["status"]["addresses"][0].clone();
         let said = entry["message"]
             .as_str()

@@ -74,7 +74,7 @@ pub fn starting_pods_never_send_from_another_address(backend: Backend) {
             || sender.answered.load(Ordering::Relaxed).then_some(()),
         );
         slowest = slowest.max(begin.elapsed());
-        eventually("the node part says so", evidence, || {
+        eventually("the node part reports it", evidence, || {
             running.reports.borrow().contains_key("one").then_some(())
         });
         drop(sender);

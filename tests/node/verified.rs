@@ -64,7 +64,7 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     // Without the probe, what was made for it goes, and the pod goes on.
     part.show(objects);
     eventually(
-        "nothing is said any more",
+        "the condition is removed",
         || evidence(node, &part),
         || part.outcomes.borrow().is_empty().then_some(()),
     );

@@ -64,7 +64,7 @@ fn a_refusal_has_the_problem_and_then_the_remedy() {
         (own.what(), own.way_out()),
         ("it is too small", "make it larger")
     );
-    assert!(!own.is_hearsay(), "the request alone says so");
+    assert!(!own.is_hearsay(), "the request alone decides");
     let sentences = Denial::new(Because::Invalid, "It is too small.", "Make it larger.");
     assert_eq!(sentences.to_string(), "It is too small. Make it larger.");
     let others = Denial::from_others(Because::Forbidden, "it is taken", "take another");

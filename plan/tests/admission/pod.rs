@@ -19,7 +19,7 @@ fn an_unknown_annotation_of_ours_is_refused_with_the_right_one() {
         let denial = refused(check(key), Invalid, &[]);
         let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
         assert_eq!(denial.to_string(), said);
-        assert!(!denial.is_hearsay(), "the request alone says so");
+        assert!(!denial.is_hearsay(), "the request alone decides");
     }
     for key in [
         "ip.wgtwo.com/address",

@@ -306,7 +306,7 @@ fn after_a_restore_objects_with_lower_versions_are_accepted() {
     let facts = sim.controllers[0].facts_mut();
     for (kind, fact) in shown(ResourceVersion(1)) {
         let told = facts.apply(fact, now, now);
-        assert_eq!(told, Affected::Nothing, "a {kind:?} of before");
+        assert_eq!(told, Affected::Nothing, "an earlier {kind:?}");
     }
     for (kind, fact) in shown(ResourceVersion(2)) {
         facts.apply(Fact::Listed(kind, ResourceVersion(3)), now, now);

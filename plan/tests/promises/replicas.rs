@@ -327,7 +327,7 @@ fn without_the_subnet_a_process_releases_no_address_of_another() {
     }
     sim.describe_fails = None;
     let reserved = sim.kube.reservations.len();
-    assert_eq!(reserved, 1, "it was let go\n{}", sim.story());
+    assert_eq!(reserved, 1, "it was released\n{}", sim.story());
     sim.settle();
     sim.expect_free("partner");
 }

@@ -346,7 +346,7 @@ fn a_node_with_a_silent_kubelet_is_unreachable_and_its_pods_are_deleted() {
         let dead = pods.get(&first).await.unwrap();
         assert!(
             dead.metadata.deletion_timestamp.is_some(),
-            "nobody confirms the end of the pod on the dead node"
+            "no kubelet confirms the end of the pod on the failed node"
         );
 
         cluster.restore_node(&home).await;
@@ -447,7 +447,7 @@ fn a_history_continues_at_its_mark() {
         );
         assert_eq!(event.request["metadata"]["name"], "once");
         let (later, _) = cluster.audit_since(mark);
-        assert!(!later.iter().any(made), "an event is told once");
+        assert!(!later.iter().any(made), "an event is returned once");
     });
 }
 

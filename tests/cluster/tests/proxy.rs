@@ -171,7 +171,7 @@ fn a_write_held_after_its_execution_is_executed_before_its_answer() {
         let held = eventually("it is held", LIMIT, || async { proxy.struck(rule) }).await;
         assert_eq!(held.answers, [201]);
         assert!(objects.get("held-after").await.is_ok());
-        assert!(!waits.is_finished(), "nobody has answered");
+        assert!(!waits.is_finished(), "there is no answer yet");
         proxy.drop_held(rule);
         assert_eq!(code(waits.await.unwrap()), 0);
     });

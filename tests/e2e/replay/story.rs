@@ -182,7 +182,7 @@ impl Story {
             }
             Self::ReservationStripped => {
                 scene
-                    .eventually("the reservation says whose it is", LONG, async || {
+                    .eventually("the reservation has its owner", LONG, async || {
                         let object = scene.get("IPAddress", &ip.address).await?;
                         let meta = &object["metadata"];
                         let mended = meta["labels"]["ip.wgtwo.com/ip-uid"].is_string()
@@ -260,7 +260,7 @@ async fn expect_rolled_out(lot: &Lot<'_>, ip: &Ip, interface: &str) {
 /// Nobody holds the IP, and EC2 has its address nowhere.
 async fn expect_unheld(lot: &Lot<'_>, ip: &Ip) {
     let scene = lot.scene();
-    let sentence = format!("{} is let go", ip.address);
+    let sentence = format!("{} is released", ip.address);
     scene
         .eventually(&sentence, LONG, async || {
             let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
@@ -294,7 +294,7 @@ async fn expect_free(lot: &Lot<'_>, address: &str) {
 async fn expect_let_go(lot: &Lot<'_>) {
     let (scene, app) = (lot.scene(), &lot.names.app);
     scene
-        .eventually("the pod is let go", LONG, async || {
+        .eventually("the pod is released", LONG, async || {
             let pod = scene.get("Pod", app).await.ok_or("no pod")?;
             let labelled = !pod["metadata"]["labels"][IP].is_null()
                 || !pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_null();

@@ -68,7 +68,7 @@ fn replay(name: &str) {
         let file = input.file.display();
         assert!(
             holds(body, &input.bytes),
-            "{file} breaks a promise of {name}: the panic above says which"
+            "{file} violates a property of {name}: see the panic above"
         );
     }
 }

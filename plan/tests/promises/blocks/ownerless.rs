@@ -77,7 +77,7 @@ fn a_not_found_for_its_ip_expires_soon() {
     let asking = about_it(&mut sim);
     carry_out(&mut sim, asking[0].clone());
     sim.now = sim.now.plus(mooring_plan::names::Millis(5_001));
-    assert_eq!(about_it(&mut sim), asking, "asked anew");
+    assert_eq!(about_it(&mut sim), asking, "asked again");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_new_process_keeps_a_block_ready_until_ec2_answers() {
     sim.restart(0);
     assert!(ready(&mut sim).0.status, "nothing was asked yet");
     subnet_failed(&mut sim, Outcome::Unknown);
-    assert_eq!(ready(&mut sim).0.reason, Reason::Waiting, "asked in vain");
+    assert_eq!(ready(&mut sim).0.reason, Reason::Waiting, "no answer");
     // What was said of another spec is no word on this one.
     let mut sim = world();
     settle_block(&mut sim);

@@ -233,7 +233,7 @@ impl Sim {
 
     /// Somebody puts the address there by hand.
     pub fn found_on(&mut self, text: &str, interface: Option<&str>) {
-        self.note(format!("somebody puts {text} on {interface:?}"));
+        self.note(format!("a foreign client puts {text} on {interface:?}"));
         self.rules.put_by_hand(address(text), self.now);
         let on = interface.map(InterfaceId::from);
         self.ec2.remember(self.now);

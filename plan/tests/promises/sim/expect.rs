@@ -37,7 +37,7 @@ impl Sim {
             .status
             .claim
             .as_ref()
-            .unwrap_or_else(|| panic!("nobody holds it\n{}", story()));
+            .unwrap_or_else(|| panic!("there is no holder\n{}", story()));
         let holder = self.the_pod(pod);
         assert_eq!(claim.uid, holder.uid, "another holds it\n{}", story());
         let ClaimPhase::Recorded(target) = &claim.phase else {
@@ -61,7 +61,7 @@ impl Sim {
         let ip = self.the_ip(name);
         assert!(
             ip.status.claim.is_none(),
-            "somebody holds it\n{}",
+            "there is a holder\n{}",
             self.story()
         );
         assert_eq!(self.saying_attached(ip).count(), 0, "{}", self.story());

@@ -38,7 +38,7 @@ impl Sim {
         };
         let Some(next) = after.claim.as_ref().filter(|next| next.uid != claim.uid) else {
             panic!(
-                "{} lives and loses it to nobody\n{}",
+                "{} runs and loses it without a successor\n{}",
                 claim.pod,
                 self.story()
             );

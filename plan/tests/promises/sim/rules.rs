@@ -237,7 +237,7 @@ impl Sim {
             .insert((controller, name.clone()), self.now);
         let mut saying: BTreeMap<&IpUid, Vec<&PodUid>> = BTreeMap::new();
         for pod in self.kube.pods.values().filter(|pod| pod.says_attached()) {
-            let ip = pod.ip.as_ref().expect("only a pod that asks is told True");
+            let ip = pod.ip.as_ref().expect("only an annotated pod gets True");
             saying.entry(ip).or_default().push(&pod.uid);
         }
         for (ip, pods) in saying {

@@ -260,7 +260,7 @@ impl Cloud {
         {
             entry.answered = Some(moment);
         }
-        let heard = if heard { "" } else { ", and nobody waits" };
+        let heard = if heard { "" } else { ", and no client waits" };
         self.log
             .say(format!("cloud    answered {}: {said}{heard}", call.text));
     }

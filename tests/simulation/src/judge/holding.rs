@@ -145,7 +145,7 @@ fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verd
     });
     match last {
         Some((at, true)) if case.within_bounds && now > at + SEEN => Err(format!(
-            "S5: IP {} gives {} up for {new}, which somebody has had since {at:?}",
+            "S5: IP {} gives {} up for {new}, which a foreign client has had since {at:?}",
             text(after, "/metadata/name"),
             address(before)
         )),

@@ -175,7 +175,7 @@ impl World {
         let takes = self.chance.millis(1000, 12_000);
         let end = self.log.now() + takes;
         self.set(uid, |pod| pod.ending = Some(end));
-        self.say(format!("pod {} is told to go", pod.name));
+        self.say(format!("pod {} is being deleted", pod.name));
     }
 
     /// Removes the object.

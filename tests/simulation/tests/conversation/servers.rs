@@ -72,7 +72,7 @@ fn etcd(cluster: &Cluster) -> String {
     let url = started
         .split('\0')
         .find_map(|argument| argument.strip_prefix(flag));
-    url.expect("etcd is told where to listen").to_owned()
+    url.expect("etcd has an address to listen on").to_owned()
 }
 
 /// Has the conversation with both, and compares what was said.

@@ -58,7 +58,7 @@ impl Play {
                 let marks = [mended.label.as_ref(), mended.owner.as_ref()];
                 assert!(
                     marks.contains(&Some(uid)) || mended.parent.as_ref() == Some(of),
-                    "another's reservation is mended: {mended:?}"
+                    "the reservation of another IP is changed: {mended:?}"
                 );
                 mended.version = next(mended.version);
                 (mended.label, mended.owner) = (Some(uid.clone()), Some(uid.clone()));
