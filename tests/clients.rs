@@ -1,4 +1,4 @@
-//! With a CA of clients, the webhook answers those that have a certificate of it, and nobody else; the CA may
+//! With a CA of clients, the webhook answers only clients with a certificate of it; the CA can
 //! change at any time, and one that cannot be used changes nothing.
 #![allow(
     clippy::expect_used,

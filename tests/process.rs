@@ -14,7 +14,7 @@ use mooring_cluster::{Process, eventually, http_get};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// `mooring run` beside an API server that nobody runs.
+/// `mooring run` with the address of an API server that does not run.
 struct Running {
     process: Process,
     folder: PathBuf,
@@ -53,7 +53,7 @@ impl Running {
         .map(|(key, value)| (key.to_owned(), value));
         let binary = Path::new(env!("CARGO_BIN_EXE_mooring"));
         let process = Process::start("mooring", binary, &arguments, &environment, &folder);
-        let http = eventually("the log has the address of health and metrics", LIMIT, async || {
+        let http = eventually("the log has the address of metrics", LIMIT, async || {
             let log = process.log();
             let line = log
                 .lines()

@@ -225,7 +225,7 @@ fn created_pods_are_reviewed_only_with_the_annotation() {
         ] {
             assert!(!asked(json!({other: "partner-a"})), "{other}");
         }
-        // So many that to look at all would hold the API server up; ours is found among them.
+        // Enough that a check of all would delay the API server; ours is found among them.
         let mut many: serde_json::Map<_, _> =
             (0..1000).map(|n| (n.to_string(), json!(""))).collect();
         many.insert("ip.wgtwo.com/IP".to_owned(), json!("partner-a"));

@@ -88,7 +88,7 @@ async fn a_forbidden_call_names_the_permission_and_is_repeated_when_permitted(sc
     scene.delete("Pod", "other").await;
     scene.expect_detached(&other).await;
     scene.ec2().clear_fault(fault).await;
-    // Nobody else makes such a call just now: it is tried for itself, ever more slowly.
+    // No other IP makes such a call now: this one is repeated with backoff.
     scene
         .expect_attached_within(&ip, "web", Duration::from_mins(1))
         .await;
@@ -140,7 +140,7 @@ async fn a_target_that_becomes_full_returns_the_claim(scene: &Scene) {
                 .any(|call| call.fault == fault.0)
         })
         .await;
-    // Somebody takes the last slot.
+    // Another client takes the last slot.
     scene
         .foreign_assign(&b.interfaces[0], &scene.address(99))
         .await;

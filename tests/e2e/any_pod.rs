@@ -74,7 +74,7 @@ fn node_affinity() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Never exactly what Kubernetes adds by itself, which nobody can tell from a user's own.
+/// Never exactly what Kubernetes adds by itself: that cannot be distinguished from the user's own.
 fn tolerations() -> BoxedStrategy<Value> {
     let one = proptest::sample::select(vec![
         json!({"operator": "Exists"}),
@@ -235,7 +235,7 @@ async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
     let ip = scene.ip("web", 10).await;
     let object = scene.get("IP", &ip.name).await.expect("the IP is there");
     let uid = object["metadata"]["uid"].as_str().unwrap();
-    // As many as one run has are always the same; more are drawn anew.
+    // The default number of pods is always the same; more are drawn at random.
     let mut runner = if how_many() == PODS {
         TestRunner::deterministic()
     } else {

@@ -122,7 +122,7 @@ fn account(scene: &Scene, name: &str) -> String {
     format!("system:serviceaccount:{}:{name}", scene.name)
 }
 
-/// The refusal of somebody without the right.
+/// The refusal of a user without the right.
 fn expect_refused(scene: &Scene, said: ApiResponse, ip: &Ip, user: &str) {
     let parts = [
         "pod ",
@@ -254,7 +254,7 @@ async fn a_forged_owner_gives_no_right(scene: &Scene) {
     let pod = scene.get("Pod", &pod).await.expect("it is there");
     let owners = &pod["metadata"]["ownerReferences"];
     assert_eq!(owners[0]["kind"], "ReplicaSet", "{pod:#}");
-    // All that the controller's pod has, by somebody else.
+    // All that the pod of the controller has, from another user.
     let forged = asks(scene, "bob", &ip.name, "gateway", owners).await;
     expect_refused(scene, forged, &ip, "bob");
     let system = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "kube-system", "uid": "1",

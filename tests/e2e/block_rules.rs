@@ -76,7 +76,7 @@ async fn a_block_does_not_shrink_or_go_below_its_ips(scene: &Scene) {
     let said = scene.would_delete("IPBlock", &block).await;
     let message = said.rejected(&[&block, "has IPs", "and 2 more", "delete them first"]);
     assert_eq!(message.matches(&scene.named("ip-")).count(), 5, "{message}");
-    // What loses nobody anything is allowed.
+    // A change without a loss is allowed.
     let shrink = json!({"spec": {"cidr": format!("{}/25", scene.address(128))}});
     scene
         .would_change("IPBlock", &block, &shrink)

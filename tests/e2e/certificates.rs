@@ -32,7 +32,7 @@ pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Has webhook configurations believe the authority of the replicas' certificates, without cert-manager.
+/// Makes webhook configurations trust the CA of the replicas' certificates, without cert-manager.
 pub fn trust_ca(scene: &Scene, configuration: &mut Value) {
     let bundle = scene.cluster().webhook_authority().certificate();
     let bundle = k8s_openapi::ByteString(bundle.into_bytes());
@@ -42,7 +42,7 @@ pub fn trust_ca(scene: &Scene, configuration: &mut Value) {
     configuration["metadata"]["annotations"].take();
 }
 
-/// `config/webhook`, believing the authority of the replicas' certificates.
+/// `config/webhook`, with the CA of the replicas' certificates.
 pub async fn kustomized_with_test_ca(scene: &Scene) -> Vec<Value> {
     let mut configurations = kustomized(scene, "config/webhook").await;
     for configuration in &mut configurations {
@@ -107,7 +107,7 @@ fn mount(mooring: &Mooring, secret: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// The certificate that is served to somebody who trusts this authority and asks for the Service's name.
+/// The certificate that a client gets which trusts this CA and asks for the name of the Service.
 pub async fn served(
     mooring: &Mooring,
     authority: &[u8],
@@ -238,7 +238,7 @@ async fn a_cert_manager_certificate_is_served_trusted_and_renewed(scene: &Scene)
     let pod = scene.would_create(&pod).await.accepted();
     assert!(pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_string());
 
-    // Renewed: another certificate of the same authority, taken without a restart, and nobody is refused meanwhile.
+    // Renewed: another certificate of the same CA, loaded without a restart, and no request fails meanwhile.
     let pid = mooring.process().pid();
     let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
     let renew = async {

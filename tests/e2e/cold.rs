@@ -17,7 +17,7 @@ async fn apply(scene: &Scene, folder: &str) {
     let folder = repository().join(folder).display().to_string();
     let words = ["apply", "--validate=strict", "-k", &folder].map(str::to_owned);
     scene.cluster().kubectl(words).await.success();
-    // Nobody listens there.
+    // Nothing listens there.
     serve_from_here(scene).await;
 }
 

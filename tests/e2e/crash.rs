@@ -32,7 +32,7 @@ async fn held(scene: &Scene, fault: FaultId) {
         .await;
 }
 
-/// SIGKILL, and a new replica; nobody gives the Lease back, so it is let run out soon.
+/// SIGKILL, and a new replica; the Lease is not released, so it expires soon.
 async fn start(scene: &Scene) -> std::sync::Arc<mooring_cluster::Mooring> {
     let arguments = [
         "--lease-duration=3s",

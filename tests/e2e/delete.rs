@@ -68,7 +68,7 @@ async fn a_manually_deleted_reservation_keeps_reserving(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), calls);
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
-    // It still reserves: nobody else could have taken the address in between.
+    // It still reserves: no other IP could have taken the address in between.
     assert!(scene.get("IPAddress", &ip.address).await.is_some());
     scene.pod("next", &ip).await;
     scene.expect_attached(&ip, "next").await;

@@ -48,7 +48,7 @@ async fn an_edit_to_a_free_address_replaces_the_old_one(scene: &Scene) {
         })
         .await;
     scene.expect_pod_ready("web").await;
-    // The holder was never let go: its gate was closed for this reason, and nobody else's claim came between.
+    // The holder was never released: its gate was closed for this reason, and no other claim came between.
     let audit = scene.audit();
     let closed = audit.iter().any(|event| {
         event.resource == "pods" && event.response.to_string().contains("\"AddressChanging\"")
@@ -91,7 +91,7 @@ async fn an_edit_to_an_address_in_use_changes_nothing(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), before);
 }
 
-/// Also on the holder's own interface: there it is the CNI's, or somebody's.
+/// Also on the holder's own interface: there it belongs to the CNI or to another client.
 async fn an_edit_to_an_address_on_an_interface_waits_until_it_is_off(scene: &Scene) {
     let old = attached(scene).await;
     let object = scene.expect_attached(&old, "web").await;

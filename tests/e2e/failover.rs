@@ -132,7 +132,7 @@ async fn the_address_of_a_stopped_instance_follows_the_pod(scene: &Scene) {
 }
 
 async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene) {
-    // Long enough that the dead node's pod is not deleted meanwhile.
+    // Long enough that the pod of the failed node is not deleted meanwhile.
     let block = scene.block_with(&json!({"failoverAfter": "10m"})).await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;

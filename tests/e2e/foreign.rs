@@ -1,4 +1,4 @@
-//! Somebody else's hand in EC2: nothing is taken from it, and what was ours is repaired.
+//! Changes of other clients in EC2: nothing is taken from them, and what was ours is repaired.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Which IPs the webhook lets in: what is wrong is said to whoever writes it, with a way out.
+//! Which IPs the webhook accepts: a refusal has the problem and a remedy.
 
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ async fn a_change_or_deletion_of_an_attached_ip_is_warned_of(scene: &Scene) {
     said.warns(&[&ip.address, "will be taken off pod", &pod, &next]);
     let said = scene.would_delete("IP", &ip.name).await;
     said.warns(&[&ip.name, "held by pod", &pod, &ip.address]);
-    // What moves nothing is not warned of, and one that nobody holds may go silently.
+    // A change that moves nothing has no warning, nor has the deletion of an IP without a holder.
     let change = json!({"spec": {"reassign": true}});
     let said = scene.would_change("IP", &ip.name, &change).await;
     said.accepted_silently();
@@ -182,7 +182,7 @@ async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
     let missing = json!({"block": "nowhere"});
     let said = scene.would_create(&ip_named("asking", &missing)).await;
     said.rejected(&["which does not exist", &listed]);
-    // Two blocks overlap only if the second was made while nobody looked.
+    // Two blocks overlap only if the second was created without the webhook.
     scene.cluster().unregister_webhooks().await;
     let twin = scene.named("twin");
     scene.remember_block(&twin);

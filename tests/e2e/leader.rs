@@ -26,7 +26,7 @@ async fn replica(scene: &Scene) -> Arc<Mooring> {
     scene.mooring_with(options).await
 }
 
-/// Who holds the Lease, waited for until somebody does.
+/// Waits for a holder of the Lease, and returns it.
 async fn holder(scene: &Scene, not: &str) -> String {
     scene
         .eventually("another replica holds the Lease", SOON, async || {

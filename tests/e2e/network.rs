@@ -59,7 +59,7 @@ async fn behind(scene: &Scene) -> Behind {
     }
 }
 
-/// The pod is gone by force, and its successor is on the other node; Mooring hears of neither.
+/// The pod is force-deleted, and its successor is on the other node; Mooring receives no event of either.
 async fn succeeded(scene: &Scene, behind: &Behind) -> String {
     scene.roll_out("web", &on(&behind.nodes[1])).await;
     scene
@@ -159,7 +159,7 @@ async fn an_expired_watch_lists_again_and_finds_deletions(scene: &Scene) {
     expect_nodes(scene, 2).await;
 }
 
-/// The block counts so many nodes.
+/// Waits until the block counts this number of nodes.
 async fn expect_nodes(scene: &Scene, count: u64) {
     let sentence = format!("the block has {count} nodes");
     scene
@@ -266,7 +266,7 @@ async fn holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards(sce
     scene.expect_attached_within(&second, "second", limit).await;
 }
 
-/// Waits until so many more lists of interfaces were asked for in vain.
+/// Waits for this number of further failed lists of interfaces.
 async fn unanswered(scene: &Scene, mooring: &Mooring, count: f64) {
     let failed = async || {
         let name = "mooring_ec2_requests_total";

@@ -11,7 +11,7 @@ scenes![
     shared block_ip_and_pod_in_quick_sequence_are_accepted,
 ];
 
-/// Applied at once, so many files at a time.
+/// The number of files that are applied in parallel.
 const SIDE_BY_SIDE: usize = 2;
 
 /// A block of sixteen addresses in a range `prefix` (a /16 as `10.98.`) that no other scene has, an IP in it, and a

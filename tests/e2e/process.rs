@@ -79,7 +79,7 @@ const UID: &str = "7d9a4a3c-6a53-4c38-8b1d-111111111111";
 const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
 const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
 
-/// Writes what the API server believes of the first of our webhooks.
+/// Writes the CA bundle of the first of our webhooks.
 async fn set_ca_bundle(scene: &Scene, bundle: &Value) {
     let operations = json!([{"op": "replace", "path": BUNDLE, "value": bundle}]).to_string();
     let words = CONFIGURATION.split(' ');
@@ -89,7 +89,7 @@ async fn set_ca_bundle(scene: &Scene, bundle: &Value) {
     scene.cluster().kubectl(words).await.success();
 }
 
-/// Has the API server believe another CA, until the replica has said so; then the right one again.
+/// Makes the API server trust another CA until the replica has reported it; then the right one again.
 pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
     let get = format!("get {CONFIGURATION} -o json");
     let read: Value = serde_json::from_str(&scene.kubectl(&get).await.success()).unwrap();
@@ -186,7 +186,7 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
         })
         .await;
     assert_eq!(ask(&mooring, "/healthz").await.unwrap().code, 200);
-    // The webhook answers on: whoever routes to it has not heard yet.
+    // The webhook still answers: clients that route to it do not know of the end yet.
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
     scene.would_create(&pod).await.accepted();
     // The Lease is given back before the drain is over, so that the other replica need not wait.
@@ -209,7 +209,7 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
         })
         .await;
     assert!(status.success(), "{status}\n{}", mooring.log());
-    // Somebody has to let the IP and the block go.
+    // Mooring is needed to release the IP and the block.
     scene.mooring().await;
 }
 
@@ -300,7 +300,7 @@ async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {
             for state in ["reserved", "claimed", "attached", "deleting"] {
                 seen.push(count("mooring_addresses", state).await);
             }
-            // What interfaces were made with, nobody can reserve; together they are the block's capacity.
+            // Primary addresses cannot be reserved; together they are the capacity of the block.
             let others = count("mooring_addresses", "foreign").await;
             seen.push(others + count("mooring_addresses", "free").await);
             if others > 0.5 && seen == [0.0, 0.0, 1.0, 0.0, 250.0] {

@@ -110,7 +110,7 @@ async fn a_stuck_pod_on_a_healthy_node_keeps_its_address(scene: &Scene) {
     scene.pod_with("web", &ip, &stuck).await;
     scene.expect_attached(&ip, "web").await;
     scene.pod("heir", &ip).await;
-    // Told while the holder lives: of one that is being deleted nobody is told.
+    // Reported while the holder runs: for a holder that is being deleted there is no Event.
     scene.expect_event("ClaimedByOther", "heir").await;
     scene.delete("Pod", "web").await;
     // Longer than the block's failoverAfter and the pod's grace period (2 s).

@@ -1,4 +1,4 @@
-//! Rights: Mooring, under its own `ServiceAccount`, is never refused anything, and nobody else writes what is its.
+//! Rights: Mooring, under its own `ServiceAccount`, is never refused a request, and no other client writes its fields.
 //! Judged after every scene, and shown once here over everything that Mooring does.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ scenes![
 ];
 
 impl Scene {
-    /// Mooring was forbidden nothing, and nobody else wrote its condition.
+    /// No request of Mooring was forbidden, and no other client wrote its condition.
     pub async fn judge_rights(&self, audit: &[AuditEvent]) {
         if self.rights_were_away.load(Ordering::Relaxed) {
             return foreign_gates(audit);

@@ -15,7 +15,7 @@ use crate::harness::scene::Scene;
 scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
 
 const NAMESPACE: &str = "mooring-system";
-/// So many restarts are played; `make verify` asks for more.
+/// The number of restarts; `make verify` sets a higher one.
 const RESTARTS: usize = 5;
 /// How long a replica answers on after SIGTERM: shorter than in `config/default`.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -103,7 +103,7 @@ pub async fn create_on(scene: &Scene, ip: &str, stop: &AtomicBool, created: &Ato
     while futures::StreamExt::next(&mut running).await.is_some() {}
 }
 
-/// So many in a second since then.
+/// The rate per second since then.
 pub fn rate(count: usize, begin: Instant) -> String {
     let seconds = usize::try_from(begin.elapsed().as_secs()).expect("a test ends");
     format!("{} a second,", count / seconds.max(1))

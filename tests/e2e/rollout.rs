@@ -110,7 +110,7 @@ async fn a_rollout_with_the_default_strategy_completes(scene: &Scene) {
     scene.expect_attached(&ip, &new).await;
     scene.expect_event("Moved", &ip.name).await;
     scene.expect_event("Moved", &new).await;
-    // A rollout that goes as it should warns nobody.
+    // A successful rollout causes no warning.
     let events = scene.events().await;
     let warned = events.iter().find(|event| {
         let of = event["involvedObject"]["name"].as_str().unwrap_or_default();
@@ -136,7 +136,7 @@ async fn a_rollout_of_a_deployment_that_selects_by_expressions_completes(scene: 
 }
 
 /// The holder of revision 1 and the pod of a revision 2 that has the address, but is not available for an hour:
-/// neither goes until somebody decides.
+/// both stay until the test continues or undoes the rollout.
 async fn half_way(scene: &Scene, ip: &Ip, nodes: &(Node, Node)) -> (String, String) {
     let spec = json!({"minReadySeconds": 1, "template": on(&nodes.0)});
     scene.deployment_with("web", ip, &spec).await;

@@ -12,7 +12,7 @@ scenes![
 ];
 
 async fn the_lowest_free_address_is_allocated(scene: &Scene) {
-    // .0 to .3 are AWS's own, .5 is excluded, .6 is somebody's.
+    // .0 to .3 are reserved by AWS, .5 is excluded, .6 is in use.
     let spec = json!({"excluded": [scene.address(5)]});
     let node = scene.node("a").await;
     scene

@@ -86,7 +86,7 @@ async fn on_a_failed_node_the_address_waits_for_the_out_of_service_taint(scene: 
     let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
     fail_node_of_pod(scene, &here).await;
-    // Without the taint nobody may take it: the pod may still be talking.
+    // Without the taint no other pod gets it: the pod can still send packets.
     scene
         .remains(
             "the address stays where it is",

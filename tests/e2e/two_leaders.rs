@@ -19,7 +19,7 @@ scenes![
 const ASSIGN: &str = "AssignPrivateIpAddresses";
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
 
-/// What is misplaced right after a write of ours is believed after 10 s, seen twice, and put back.
+/// An address that is misplaced right after a write of ours is accepted after 10 s and two inventories, and repaired.
 const REPAIRED: Duration = Duration::from_mins(1);
 
 /// Two controllers and a Deployment that has its address on the first of two nodes.
@@ -129,7 +129,7 @@ async fn with_two_leaders_a_late_assign_without_reassignment_steals_nothing(scen
     let pod = two.late(scene, ASSIGN, node, call).await;
     let late = scene.mutations().await.pop().expect("it landed");
     assert_ne!(late.result, "Success", "EC2 refuses it: {late}");
-    // Nobody was in doubt.
+    // No gate was closed.
     scene.expect_attached(&two.ip, &pod).await;
     let landed = late.unix_ms;
     assert!(
@@ -163,11 +163,9 @@ async fn repaired(scene: &Scene, two: &Two, pod: &str) {
     assert_eq!(late.result, "Success", "{late}");
     let landed = late.unix_ms;
     scene
-        .eventually(
-            "the gate of the pod is closed",
-            REPAIRED,
-            async || !gate_closings(scene, pod, landed).is_empty(),
-        )
+        .eventually("the gate of the pod is closed", REPAIRED, async || {
+            !gate_closings(scene, pod, landed).is_empty()
+        })
         .await;
     scene.expect_attached_within(&two.ip, pod, REPAIRED).await;
     scene.expect_event("DriftRepaired", &two.ip.name).await;

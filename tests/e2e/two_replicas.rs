@@ -98,7 +98,7 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     );
     eprintln!("both were let in by the webhook in {both_admitted} of {rounds} rounds");
 
-    // Both are let in for certain while nobody looks.
+    // Both are certainly accepted without the webhook.
     scene.cluster().unregister_webhooks().await;
     let address = scene.address(99);
     let names = [0, 1].map(|replica| scene.named(&format!("unseen-{replica}")));

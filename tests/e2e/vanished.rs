@@ -1,4 +1,4 @@
-//! Pods that are gone and that nobody saw go: the brake.
+//! Pods that are gone and whose deletion was not seen: the brake.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ scenes![
     shared a_drained_node_passes_its_addresses_on_and_engages_no_brake,
 ];
 
-/// What is inferred from absence waits for so long, brake or not; then there is one look more.
+/// A conclusion from absence waits for this time, with or without the brake; then there is one more inventory.
 const PENDING: Duration = Duration::from_secs(65);
 
 async fn pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms(scene: &Scene) {

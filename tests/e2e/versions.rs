@@ -87,7 +87,7 @@ async fn unknown_fields_of_a_newer_version_are_kept(scene: &Scene) {
             }
         })
         .await;
-    // A condition of ours in words that we do not know is said anew; what is not ours is left alone.
+    // A condition of ours with an unknown reason is written again; foreign conditions are kept.
     scene
         .expect_reason("IP", &ip.name, "Ready", "True", "Ready")
         .await;

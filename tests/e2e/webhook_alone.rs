@@ -34,7 +34,7 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
         })
         .await;
 
-    // The addresses of Services: one of them is somebody's already.
+    // The addresses of Services: one of them is in use already.
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "shop", "namespace": scene.name},
         "spec": {"clusterIP": "10.0.0.77", "ports": [{"port": 80}]}});
@@ -73,7 +73,7 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
 
     distrust_for_a_while(scene, &mooring).await;
 
-    // Nobody decided anything.
+    // No replica decided anything.
     let written = scene
         .audit()
         .into_iter()

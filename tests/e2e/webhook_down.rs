@@ -19,7 +19,7 @@ fn plain(scene: &Scene, name: &str) -> Value {
             "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
 }
 
-/// So many annotations, none of them ours, that the API server could not look at each within the time of a request: the
+/// Too many annotations, none of them ours, for the API server to check each within the time of a request: the
 /// pod would be refused.
 fn annotated(scene: &Scene) -> Value {
     let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
@@ -37,7 +37,7 @@ fn annotated(scene: &Scene) -> Value {
     pod
 }
 
-/// Starts Mooring with a Lease that is given up soon: nobody gives it back after a SIGKILL.
+/// Starts Mooring with a Lease that expires soon: it is not released after a SIGKILL.
 async fn start(scene: &Scene) -> std::sync::Arc<Mooring> {
     let arguments = [
         "--lease-duration=3s",
@@ -64,7 +64,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
     scene.expect_pod_ready("web").await;
     mooring.kill9();
 
-    // Nobody answers: what the webhook would be asked about is refused.
+    // The webhook does not answer: what it reviews is refused.
     let pod = scene.pod_asking("second", &ip.name, &json!({}));
     let unanswered = "failed calling webhook";
     scene

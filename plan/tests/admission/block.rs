@@ -41,7 +41,7 @@ fn a_shrunk_block_must_contain_the_addresses_of_its_ips() {
     let lost = &["would lose", "partner (203.0.113.200)"];
     refused(shrunk("203.0.113.0/25", &wishes), Forbidden, lost);
     assert!(shrunk("203.0.113.128/25", &wishes).is_ok(), "it keeps it");
-    // What it has counts, and not what it wishes for next.
+    // Its status counts, and not its spec.
     let mut moving = wishing("partner", "203.0.113.7");
     moving.reserved = wishes.desired;
     refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);

@@ -27,7 +27,7 @@ fn block(name: &str, cidr: &str) -> Block {
     }
 }
 
-/// An IP that wishes for nothing yet.
+/// An IP with an empty spec.
 fn ip(name: &str) -> Other {
     Other {
         name: IpName::from(name),

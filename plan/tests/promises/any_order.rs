@@ -1,5 +1,5 @@
 //! Whatever happens, in whatever order: the rules of safety hold at every step; and once faults stop,
-//! what is matches what is wished, and nothing is written or called any more.
+//! the state matches the specs, and there are no more writes or calls.
 
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
@@ -342,7 +342,7 @@ fn a_holder_that_an_edit_denied_is_denied_again_as_loser() {
     );
 }
 
-/// Found by the property: somebody puts an address back on our interface while what keeps it is let go.
+/// Found by the property: a foreign client puts an address back on our interface while its reservation is released.
 #[test]
 fn an_address_that_a_late_inventory_shows_is_not_released() {
     check_promises(

@@ -1,4 +1,4 @@
-//! What fails is tried again: each address for itself, ever more slowly, thirty seconds apart at most,
+//! What fails is repeated: each address for itself, with a growing wait of thirty seconds at most,
 //! and sooner when something has changed.
 
 use mooring_plan::names::{IpName, Millis};

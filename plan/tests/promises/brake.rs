@@ -1,4 +1,4 @@
-//! When many pods vanish and nobody saw them go, it is more likely that the API server lost its
+//! When many pods vanish and their deletion was not seen, it is more likely that the API server lost its
 //! memory: nothing is released.
 
 use mooring_plan::facts::{Affected, Fact, Kind};
@@ -273,7 +273,7 @@ fn a_released_or_succeeded_holder_does_not_count_as_missing() {
 fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
-    // Somebody took its label off, and it cannot be put back.
+    // A foreign client removed its label, and it cannot be restored.
     sim.refuses = |write| matches!(write, Write::Label(..));
     sim.change_pod("p0", |pod| pod.label = None);
     sim.relist(0);

@@ -92,7 +92,7 @@ fn a_deletion_at_any_time_of_a_move_leaves_nothing() {
     }
 }
 
-/// Seen in the simulation: the call of one that believed it led came when the IP was gone.
+/// Found by the simulation: a call of a former leader arrived when the IP was gone.
 #[test]
 fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
     let mut sim = Sim::new();

@@ -106,7 +106,7 @@ fn a_denied_rollout_keeps_the_holder_and_backs_off() {
         sim.expect_attached("partner", "a");
         sim.expect_event("IP partner", Reason::AccessDenied);
         sim.expect_event("b", Reason::AccessDenied);
-        // Another pod is asked for at once: whoever mends the policy may start one.
+        // Another pod asks at once: a person who repairs the policy can start one.
         sim.ec2.default_fault = None;
         sim.pod_goes("b");
         sim.pod("c").on("n2").of_replica_set("rs2", 2, "dep");

@@ -50,7 +50,7 @@ fn all_take_their_steps(sim: &mut Sim) {
     sim.tell(0);
 }
 
-/// So many seconds, a look at every tenth.
+/// Runs this number of seconds, with a check at every tenth.
 fn pass(sim: &mut Sim, seconds: u64) {
     for _ in 0..seconds / 10 {
         sim.now = sim.now.plus(Millis::seconds(10));

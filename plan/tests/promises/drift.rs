@@ -1,4 +1,4 @@
-//! An address that is not where it should be: put back if nobody else has it, never stolen.
+//! An address that is not where it should be: restored if it is free, never stolen.
 
 use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
@@ -207,7 +207,7 @@ fn after_a_restore_the_address_is_adopted_at_the_place_of_the_claim() {
     sim.count_from_here();
     sim.pod("a").on("n1");
     sim.settle();
-    // What is on the pod's own interface needs no call, and is nobody else's to use.
+    // What is on the own interface of the pod needs no call, and is not foreign.
     let on = sim.ec2.holder_of(crate::sim::address("203.0.113.10"));
     assert_eq!(on, Some(interface_of("n1")));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());

@@ -1,4 +1,4 @@
-//! A dead node gives the address up; one that is merely slow does not.
+//! A failed node releases the address; a slow one does not.
 
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::names::{InstanceId, Millis};

@@ -247,7 +247,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
     ec2_is_away(&mut sim, true);
     sim.count_from_here();
     sim.wait(Millis::seconds(130));
-    // A node dies, and a user deletes one IP, while nobody knows where anything is.
+    // A node fails, and a user deletes one IP, while no location is known.
     sim.node_goes("n1");
     for n in 0..IPS {
         sim.delete_pod(&format!("old{n}"));

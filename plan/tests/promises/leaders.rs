@@ -160,7 +160,7 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     facts.apply(same.clone(), later, later);
     assert_ne!(again(facts), first, "a read of now");
 
-    // An Assign that was answered lately may have been undone since, and one Describe may lag.
+    // An Assign that was answered recently can have been undone since, and one Describe can lag.
     let call = Call::Assign(
         interface_of("n2"),
         address("203.0.113.10"),

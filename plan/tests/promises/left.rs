@@ -1,4 +1,4 @@
-//! A place that the address has left for good is like any other: what is there later is somebody else's.
+//! A place that the address has left for good is like any other: what is there later is foreign.
 
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
@@ -29,7 +29,7 @@ fn moved() -> Sim {
     sim
 }
 
-/// Pod "a" had the address on n1, and nobody has it.
+/// Pod "a" had the address on n1, and no pod has it now.
 fn detached() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");

@@ -117,7 +117,7 @@ fn no_step_wakes_during_the_list() {
     begun(&mut driven);
     driven.listed(Vec::new());
     begun(&mut driven);
-    // Both reads fail, so that timers run; then it leads anew.
+    // Both reads fail, so that timers run; then it leads again.
     driven.read_fails(&name(0));
     driven.read_fails(&name(1));
     begun(&mut driven);

@@ -1,4 +1,4 @@
-//! When EC2 is looked at again, and which of two things that contradict each other is believed.
+//! When the next inventory is taken, and which of two contradicting facts counts.
 
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, Millis, SubnetId};
@@ -158,7 +158,7 @@ fn an_inventory_during_a_write_proves_nothing() {
     assert_eq!(look(&mut sim), INTERVAL);
 }
 
-/// Where the address is believed to be: where a call would take it off.
+/// The supposed place of the address: where a call would unassign it.
 fn believed(sim: &Sim) -> Option<Read> {
     let facts = sim.controllers[0].facts();
     match facts.decide(&IpName::from("partner"), sim.now).step {
@@ -299,7 +299,7 @@ fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
     });
 }
 
-/// Somebody else's, which no watch of ours shows.
+/// Foreign, and not shown by a watch of ours.
 fn reserve_for_other(sim: &mut Sim, text: &str) {
     let held = Reservation {
         version: sim.kube.bump(),

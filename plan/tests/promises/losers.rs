@@ -1,4 +1,4 @@
-//! Whoever may still believe that it has the address is named until it was told, and told once.
+//! A pod that can still have a true gate for the address is listed until it was denied, and denied once.
 
 use mooring_plan::names::{InterfaceId, Millis, PodUid};
 use mooring_plan::objects::Claim;
@@ -143,7 +143,7 @@ fn a_change_of_the_ip_during_a_move_repeats_no_denial() {
             |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.pod.name == name);
         sim.taken.iter().filter(|(_, _, step)| of(step)).count()
     };
-    // The winner hears of the throttling, and of its end.
+    // The winner gets the reason of the throttling, and then of its end.
     assert_eq!((told("a"), told("b")), (0, 2), "{}", sim.story());
 }
 

@@ -1,4 +1,4 @@
-//! Two processes that both believe they lead do no harm.
+//! Two processes that both act as the leader do no harm.
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::Kind;
@@ -54,7 +54,7 @@ fn an_attach_a_move_and_a_delete_by_both() {
     }
 }
 
-/// The second one hears nothing of reservations while the first lets 203.0.113.10 go.
+/// The second one receives no events of reservations while the first releases 203.0.113.10.
 fn without_events_for_one_process(goes_to_another: bool) -> Sim {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");

@@ -203,7 +203,7 @@ fn a_manual_deletion_of_a_reservation_detaches_nothing() {
     sim.settle();
     sim.expect_attached("partner", "a");
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
-    // It still reserves when nobody holds the address any more, and goes with its IP.
+    // It still reserves when the address has no holder, and is deleted with its IP.
     sim.delete_pod("a");
     sim.pod_goes("a");
     sim.settle();

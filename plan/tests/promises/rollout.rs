@@ -33,7 +33,7 @@ fn the_new_pod_waits_until_its_containers_are_ready() {
     sim.settle();
     sim.expect_attached("partner", "new");
     sim.expect_denied("old", Reason::MovedTo);
-    // What a rollout leaves behind goes by itself: nobody has to do anything.
+    // What a rollout leaves behind is removed without an action of the user.
     assert!(
         !sim.rules.reported("old", Reason::ClaimedByOther),
         "{}",

@@ -8,7 +8,7 @@ use crate::sim::{Ec2, Sim, interface_of};
 
 const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
-/// Interfaces that carry so many addresses each, with their primary one.
+/// Interfaces that carry this number of addresses each, with their primary one.
 fn with_limit(limit: u32) -> Sim {
     let mut sim = Sim::new();
     sim.ec2 = Ec2::with_limit(limit);

@@ -1,4 +1,4 @@
-//! Of Nodes that name the same instance one is believed, and the others get neither its addresses nor its label.
+//! Of Nodes that name the same instance one counts, and the others get neither its addresses nor its label.
 
 use mooring_plan::reason::Reason;
 

@@ -108,14 +108,14 @@ fn a_list_older_than_the_holder_takes_nothing_from_it() {
     }
 }
 
-/// The old world still shows the holder alive, or a successor that is gone: both are read before anything is done.
+/// The stale data still show the holder, or a successor that is gone: both are read before any step.
 #[test]
 fn a_successor_in_stale_data_takes_nothing_over() {
     for reassign in [false, true] {
         let mut sim = attached(reassign);
         sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
         sim.tell(0);
-        // Ready it becomes in the old world only for a moment; then it is gone, and nobody is told.
+        // In the stale data it is ready only for a moment; then it is gone, without an event.
         sim.containers_ready("new");
         let ready = sim.the_pod("new").clone();
         sim.controllers[0].facts_mut().apply(

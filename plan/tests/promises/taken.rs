@@ -1,4 +1,4 @@
-//! What is done about an address that an `IPAddress` of somebody else may reserve.
+//! How an address is handled that a foreign `IPAddress` can reserve.
 
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, WriteOutcome};
@@ -158,7 +158,7 @@ fn an_own_reservation_causes_no_read_even_if_recreated() {
     assert!(asked(&sim).is_empty(), "{}", sim.story());
 }
 
-/// IPs that wish any address of a block that has two; "a" and "b" have them, and "c" lost the race for both
+/// IPs that want any address of a block that has two; "a" and "b" have them, and "c" lost the race for both
 /// while no watch showed them.
 fn two_of_three() -> Sim {
     let mut sim = Sim::new();

@@ -233,7 +233,7 @@ fn the_spec_of_a_block_affects_its_ips_and_its_status_none() {
     assert_eq!(
         crowd.tell(Fact::Block(other)),
         none(),
-        "they have what they wish"
+        "they have what they want"
     );
     if let Ok(spec) = &mut known.spec {
         spec.failover_after = Millis::seconds(60);

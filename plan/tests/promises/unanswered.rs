@@ -1,11 +1,11 @@
-//! An Assign whose answer nobody had may land late: until it cannot any more, nothing that it needs is let go.
+//! An Assign without an answer can land late: as long as it can, nothing that it needs is released.
 
 use mooring_plan::names::Millis;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim};
 
-/// The Assign of the first address is on its way, nobody knows more of it, and the address is edited.
+/// The Assign of the first address is in flight with an unknown outcome, and the address is edited.
 fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
@@ -49,7 +49,7 @@ fn an_ip_deleted_after_an_edit_waits_for_a_late_assign_of_the_old_address() {
     sim.expect_on("203.0.113.10", None);
 }
 
-/// The first Assign is on its way, nobody knows more of it, and the second was answered and recorded.
+/// The first Assign is in flight with an unknown outcome, and the second was answered and recorded.
 fn recorded_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");

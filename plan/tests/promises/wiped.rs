@@ -11,7 +11,7 @@ use crate::sim::Sim;
 
 const ADDRESS: &str = "203.0.113.10";
 
-/// Somebody replaces the status of "partner", which pod "a" on n1 holds, by an empty one.
+/// A foreign client replaces the status of "partner", which pod "a" on n1 holds, with an empty one.
 fn wiped() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     wipe(&mut sim);

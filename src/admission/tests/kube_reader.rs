@@ -89,7 +89,7 @@ async fn reviews_that_need_the_same_node_share_one_read() {
         "{seen:?}"
     );
     let asked = asked.lock().unwrap();
-    // The first is on its way when the second asks, who may believe only what is begun after that.
+    // The first read runs when the second asks, which can use only a read that starts after that.
     assert!(asked.paths.len() <= 2, "{:?}", asked.paths);
 }
 

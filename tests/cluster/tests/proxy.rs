@@ -44,7 +44,7 @@ fn object(name: &str) -> ConfigMap {
     object
 }
 
-/// Creates an object on a task of its own, as somebody does who may have to wait.
+/// Creates an object in its own task, because the request can block.
 fn create(
     objects: &Api<ConfigMap>,
     name: &str,

@@ -22,7 +22,7 @@ pub enum Fault {
     AnswerLost,
     /// Carried out; watches and inventories tell of it before the answer does.
     AnswerSlow,
-    /// Carried out; answered when nobody waits for the answer any more.
+    /// Executed; answered after the timeout of the client.
     AnswerLate,
     /// Carried out twice, answered as the first time was.
     DoneTwice,
@@ -203,7 +203,7 @@ impl Placed<'_> {
         }
     }
 
-    /// So many inventories later.
+    /// Waits for this number of inventories.
     async fn looks(&self, count: u64) {
         let scene = self.lot.scene();
         let looked = async || scene.ec2().calls().await.of("DescribeNetworkInterfaces");

@@ -169,7 +169,7 @@ impl Totals {
     }
 }
 
-/// What was played, for whoever keeps records.
+/// What was run, for the records.
 pub fn report() {
     let totals = TOTALS.lock().unwrap();
     let Totals {

@@ -33,7 +33,7 @@ pub enum Write {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     pub write: Write,
-    /// So many equal ones come before.
+    /// The number of equal ones before it.
     pub before: usize,
 }
 

@@ -119,7 +119,7 @@ impl Site<'_> {
         failed
     }
 
-    /// The calls of the dead process that EC2 has not executed never are; no fault is left.
+    /// The calls of the killed process that EC2 has not executed are dropped; no fault is left.
     async fn drop_calls(&self) {
         let ec2 = self.scene.ec2();
         ec2.clear_faults().await;

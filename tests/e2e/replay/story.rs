@@ -22,13 +22,13 @@ pub enum Story {
     Edit,
     /// The pod no longer asks.
     AnnotationRemoved,
-    /// The pod goes, and nobody follows.
+    /// The pod is deleted, and has no successor.
     PodDeleted,
     /// The IP goes, and the pod stays.
     IpDeleted,
-    /// Somebody allows an address to be taken from a foreign interface.
+    /// A person allows to take an address from a foreign interface.
     TakeFrom,
-    /// Somebody strips the reservation of what says whose it is.
+    /// A foreign client removes label and owner from the reservation.
     ReservationStripped,
     /// A block comes.
     BlockMade,
@@ -257,7 +257,7 @@ async fn expect_rolled_out(lot: &Lot<'_>, ip: &Ip, interface: &str) {
     lot.scene().expect_pod_gone(old).await;
 }
 
-/// Nobody holds the IP, and EC2 has its address nowhere.
+/// The IP has no holder, and EC2 has its address nowhere.
 async fn expect_unheld(lot: &Lot<'_>, ip: &Ip) {
     let scene = lot.scene();
     let sentence = format!("{} is released", ip.address);

@@ -96,7 +96,7 @@ fn a_world_without_controllers_does_not_reach_its_goal() {
 #[test]
 fn a_violation_ends_the_exploration_and_its_path_is_reported() {
     let mut wrong = configuration("move");
-    // The address of the wish is not reserved, and without controllers it never will be.
+    // The address of the spec is not reserved, and without controllers it never will be.
     wrong.initial.kube.change(|kube| kube.reservations.clear());
     wrong.liveness = Arc::new(Liveness::new());
     wrong.initial.controllers.clear();

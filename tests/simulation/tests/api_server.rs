@@ -266,7 +266,7 @@ async fn a_backup_restores_objects_and_versions_and_uids_stay_unique() {
     );
     assert_ne!(meta(&again, "uid"), meta(&second, "uid"));
 
-    // Who goes on from a version of before hears nothing until versions are there again.
+    // A watch from an earlier version receives nothing until that version exists again.
     let params = WatchParams::default().timeout(30);
     let watch = ips(&server)
         .watch(&params, &ahead.to_string())

@@ -67,10 +67,10 @@ fn an_empty_block_is_counted_too() {
 #[test]
 fn assigned_addresses_are_not_free_and_reserved_ones_not_foreign() {
     let mut sim = world();
-    // Beside two primary addresses: a stranger's, and one that an IP reserves and somebody else has.
+    // Besides two primary addresses: a foreign one, and one that an IP reserves and a foreign client has.
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.found_on("203.0.113.20", Some("eni-n2"));
-    // Never to be reserved, whoever has it.
+    // It can never be reserved.
     sim.found_on("203.0.113.2", Some("eni-n2"));
     sim.wait(INTERVAL);
     let status = status(&mut sim);
@@ -182,7 +182,7 @@ proptest! {
         for node in 0..=nodes {
             sim.node(&format!("n{node}"));
         }
-        // 203.0.113.240 to .255: primary addresses, strangers' and AWS's last one among them.
+        // 203.0.113.240 to .255: with primary addresses, foreign ones and the last one, of AWS.
         narrowed(&mut sim, "203.0.113.240/28");
         for last in strangers {
             let stranger = address(&format!("203.0.113.{}", 240 + u16::from(last)));

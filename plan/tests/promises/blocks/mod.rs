@@ -88,7 +88,7 @@ fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
     labels.collect()
 }
 
-/// Two nodes, one IP that a pod of the first holds, and one that nobody asks for.
+/// Two nodes, one IP that a pod of the first holds, and one without a pod.
 fn world() -> Sim {
     let mut sim = Sim::new();
     sim.node("n1");

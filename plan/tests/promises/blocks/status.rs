@@ -157,7 +157,7 @@ fn inventories_before_the_deletion_of_an_ip_show_no_orphan() {
     let mut sim = world();
     sim.wait(INTERVAL);
     settle_block(&mut sim);
-    // Another process detaches it and lets it go: this one hears only that.
+    // Another process detaches and releases it: this one receives only the release.
     sim.pod_goes("a");
     sim.kube.ips.remove(&IpName::from("partner"));
     sim.kube.bump();

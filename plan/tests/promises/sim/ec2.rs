@@ -108,7 +108,7 @@ impl Ec2 {
         }
     }
 
-    /// Executes a call, as EC2 does whoever sent it and whenever.
+    /// Executes a call, from any client and at any time.
     pub fn execute(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
         self.remember(now);
         self.cloud.execute(call)

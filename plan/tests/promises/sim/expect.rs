@@ -16,7 +16,7 @@ fn said(ip: &Ip, reason: Reason) -> bool {
 }
 
 impl Sim {
-    /// At rest, what is has to be what is wished.
+    /// At rest, the state must equal the specs.
     pub fn expect_the_wish(&self) {
         let by_hand: Vec<Ipv4Addr> = self.rules.ever_by_hand().collect();
         let goal = AtRest {
@@ -56,7 +56,7 @@ impl Sim {
         assert!(said(ip, Reason::Attached), "{}", story());
     }
 
-    /// Reserved, on no interface, held by nobody, and no pod says otherwise.
+    /// Reserved, on no interface, without a holder, and no gate of a pod is true.
     pub fn expect_free(&self, name: &str) {
         let ip = self.the_ip(name);
         assert!(

@@ -26,7 +26,7 @@ impl Sim {
         if keeps || claim.phase == ClaimPhase::Detaching || before.deleting {
             return;
         }
-        // EC2 refused it: nobody had it there.
+        // EC2 refused it: no client had it there.
         if what == StatusWrite::Revert || after.refused != before.status.refused {
             return;
         }
@@ -61,7 +61,7 @@ impl Sim {
         );
     }
 
-    /// The holder was read since the last write, and lately.
+    /// The holder was read since the last write, and recently.
     fn expect_read(&self, controller: usize, ip: &Ip, claim: &Claim) {
         let read = self.rules.reads.get(&(controller, claim.pod.clone()));
         let written = self.rules.written.get(&(controller, ip.name.clone()));

@@ -189,7 +189,7 @@ impl Sim {
         }
     }
 
-    /// Its watches are begun anew: what went in between is not shown going.
+    /// Its watches start again: deletions in between have no event.
     pub fn relist(&mut self, controller: usize) {
         self.note("relist");
         let told = &mut self.controllers[controller];

@@ -104,7 +104,7 @@ impl Sim {
                     let assigned = self.ec2.assigned().into_iter();
                     let on = assigned.filter(|(address, _)| *address == seen.address);
                     let on = on.map(|(_, on)| on).next();
-                    // What somebody put there by hand since the last inventory, or a moment ago, cannot be
+                    // What a foreign client put there since the last inventory, or a moment ago, cannot be
                     // known: Describe lags, and for a while our own write lies over what it shows. It is
                     // reported as an orphan later.
                     let by_hand = self.rules.by_hand.get(&seen.address);

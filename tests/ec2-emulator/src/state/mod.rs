@@ -155,7 +155,7 @@ impl Ec2 {
         self.instances.values()
     }
 
-    /// From now on an interface may have so many addresses, whatever its instance type.
+    /// From now on this is the limit of addresses of each interface, whatever its instance type.
     pub fn limit_addresses(&mut self, limit: usize) {
         self.limit = Some(limit);
     }

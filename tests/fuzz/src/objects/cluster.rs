@@ -189,7 +189,7 @@ impl Cluster {
     }
 }
 
-/// The API server lets no other names pass, whoever writes them.
+/// The API server accepts no other names.
 fn is_named(object: &DynamicObject) -> bool {
     let meta = &object.metadata;
     let mut names = [&meta.name, &meta.namespace].into_iter().flatten();

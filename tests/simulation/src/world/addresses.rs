@@ -1,4 +1,4 @@
-//! The wishes of users, and the changes of addresses by foreign clients.
+//! The objects of users, and the changes of addresses by foreign clients.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

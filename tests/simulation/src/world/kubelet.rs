@@ -1,4 +1,4 @@
-//! The kubelets: pods start, become ready, and end when they are told to. And whoever evicts pods from
+//! The kubelets: pods start, become ready, and end when they are told to. And what evicts pods from
 //! machines that are away.
 
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl World {
             match health {
                 Some(Health::Well) => self.tend(&uid, pod, now),
                 Some(Health::Silent(since) | Health::Stopped(since) | Health::Gone(since)) => {
-                    // Marked after 40 s, and then so much patience as the pod has.
+                    // Marked after 40 s, and evicted after the toleration of the pod.
                     let marked = self
                         .machines
                         .get(&node)

@@ -34,7 +34,7 @@ impl Server {
     }
 }
 
-/// A cluster in which nobody but the API server acts: what a controller does would be heard in the
+/// A cluster in which only the API server acts: what a controller does would be visible in the
 /// conversation.
 async fn cluster() -> &'static Cluster {
     static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();

@@ -81,7 +81,7 @@ fn a_missing_object_is_not_updated_but_a_lease_is_created() {
             .await;
         version(&made);
         talk.delete(&format!("{LEASES}/absent"), json!({})).await;
-        // As its holder renews it after somebody has deleted it.
+        // As its holder renews it after a deletion.
         talk.put(&format!("{LEASES}/absent"), made).await;
         let mut versioned = lease("absent", "a");
         versioned["metadata"]["resourceVersion"] = json!("5");
