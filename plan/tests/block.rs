@@ -112,7 +112,7 @@ fn a_block_has_a_range_and_exclusions() {
 #[test]
 fn a_subnet_with_several_ranges_allocates_each_address_once() {
     let block = block("10.0.0.0/23", &[]);
-    // Each keeps five: the one within another keeps its own beside the other's.
+    // Each reserves five: a range within another has its own besides those of the other.
     assert_eq!(
         block.capacity(&[net("10.0.0.0/24"), net("10.0.1.0/24")]),
         502

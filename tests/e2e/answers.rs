@@ -81,7 +81,7 @@ async fn a_forbidden_call_names_the_permission_and_is_repeated_when_permitted(sc
     scene
         .expect_reason("IP", &ip.name, "Attached", "False", "AccessDenied")
         .await;
-    // Other addresses go on, on the same interface.
+    // Other addresses continue, on the same interface.
     let other = scene.ip("other", 11).await;
     scene.pod("other", &other).await;
     scene.expect_attached(&other, "other").await;
@@ -151,7 +151,7 @@ async fn a_target_that_becomes_full_returns_the_claim(scene: &Scene) {
         refused["status"]["refused"]["networkInterfaceID"],
         b.interfaces[0]
     );
-    // Room again: the rollout goes on.
+    // A free slot again: the rollout continues.
     scene
         .foreign_unassign(&b.interfaces[0], &scene.address(99))
         .await;

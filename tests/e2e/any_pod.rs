@@ -92,7 +92,7 @@ fn tolerations() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// What is said of the object itself, and of where its pod may run.
+/// The metadata, and where the pod can run.
 fn placed() -> Vec<BoxedStrategy<Value>> {
     let anti = json!([{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}]);
     vec![
@@ -181,7 +181,7 @@ fn said() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What stands in a pod by its user's word: what it is by now says the API server.
+/// The fields of a pod that its user wrote; the status comes from the API server.
 fn spoken(mut pod: Value) -> Value {
     pod.as_object_mut().unwrap().remove("status");
     anonymous(pod)

@@ -110,7 +110,7 @@ async fn grant(scene: &Scene, ip: &Ip) {
     }
 }
 
-/// What a user would be told who creates a pod that asks for an IP, runs as an account, and has these owners.
+/// The answer to a user who creates a pod that asks for an IP, runs as an account, and has these owners.
 async fn asks(scene: &Scene, user: &str, ip: &str, account: &str, owners: &Value) -> ApiResponse {
     let changes =
         json!({"metadata": {"ownerReferences": owners}, "spec": {"serviceAccountName": account}});
@@ -193,7 +193,7 @@ fn as_gateway(app: &str, ip: &Ip) -> Value {
     merged(Scene::template(app, ip), &changes)
 }
 
-/// A controller's pod is refused, for want of its account's right: what an Event of such an object says.
+/// The pod of a controller is refused because its account lacks the right: the Event of such an object.
 async fn expect_creation_refused(scene: &Scene, kind: &str, ip: &Ip) {
     let sentence = format!("an Event FailedCreate of a {kind}");
     let told = scene.eventually(&sentence, SOON, async || {
@@ -286,7 +286,7 @@ async fn pods_are_refused_while_rights_cannot_be_checked(scene: &Scene) {
     scene.rights_were_away.store(true, Ordering::Relaxed);
     expect_to_ask(scene, false).await;
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
-    // The client that scenes have would try again for minutes, as it is told to.
+    // The client of the scenes would retry for minutes, as the answer asks for.
     let create = ["create", "--as=alice", "--dry-run=server", "-f", "-"];
     let said = scene.cluster().kubectl_with(create, &pod.to_string()).await;
     let said = said.failure();

@@ -51,7 +51,7 @@ pub async fn kustomized_with_test_ca(scene: &Scene) -> Vec<Value> {
     configurations
 }
 
-/// No kube-proxy runs here: Mooring's Service stands for this machine.
+/// No kube-proxy runs here: the Service of Mooring points to this machine.
 pub async fn serve_from_here(scene: &Scene) {
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},

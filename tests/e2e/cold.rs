@@ -41,7 +41,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
     let ip = scene.ip("web", 10).await;
     assert!(before.terminate().await.success());
 
-    // Everything is away; what stands in etcd says that the webhook is to be asked.
+    // No process runs; the webhook configuration is in etcd.
     scene.cluster().unregister_webhooks().await;
     apply(scene, "config/default").await;
     scene.rights_were_away.store(true, Ordering::Relaxed);
@@ -67,7 +67,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
         refused.contains("no pod of this namespace can have an address"),
         "{refused}"
     );
-    // What asks for an address waits, and is told why.
+    // A workload that asks for an address waits, and its Event has the reason.
     scene.deployment("web", &ip).await;
     let told = scene
         .eventually("the Deployment has the failure event", SOON, async || {
@@ -118,7 +118,7 @@ async fn mooring_pods_are_accepted_under_pod_security_restricted(scene: &Scene) 
         "{refused}"
     );
     expect_own_pods(scene).await;
-    // And the policy for the network is one that the API server takes as it stands.
+    // And the API server accepts the network policy unchanged.
     apply(scene, "config/network-policy").await;
     let delete =
         "-n mooring-system delete deployment/mooring networkpolicy/mooring --cascade=foreground";

@@ -1,4 +1,4 @@
-//! Two pods ask for one IP: one has it, and the other is told.
+//! Two pods ask for one IP: one has it, and the other gets a reason.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The controller is killed in the middle of a step, and another goes on from what is written.
+//! The controller is killed during a step, and another continues from what is written.
 
 use mooring_cluster::{Fault, FaultId, MooringOptions};
 

@@ -55,7 +55,7 @@ async fn the_address_of_a_failed_node_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().fail_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
-    // Its old pod is being deleted for ever, unless its kubelet ends it at the last moment. Its gate was closed.
+    // Its old pod is terminating forever, unless its kubelet ends it at the last moment. Its gate was closed.
     scene
         .eventually("the gate of the old pod is closed", SOON, async || {
             let audit = scene.audit();

@@ -1,4 +1,4 @@
-//! Two replicas: one decides, and the other goes on when it is gone.
+//! Two replicas: one decides, and the other takes over when it is gone.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What a name stands for changes: a node's instance, an instance's interface.
+//! The object behind a name changes: the instance of a node, the interface of an instance.
 
 use mooring_cluster::{InterfaceSpec, Node, NodeSpec};
 use serde_json::json;

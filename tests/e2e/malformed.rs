@@ -155,7 +155,7 @@ async fn store(scene: &Scene, objects: &[(Value, &str)]) {
     }
 }
 
-/// Each says `Ready=False`, for its own reason and in a sentence. All that do not are told at once.
+/// Each has `Ready=False`, with its own reason and a message. All that do not are listed together.
 async fn expect_reasons(scene: &Scene, objects: &[(Value, &str)]) {
     scene
         .eventually("each has a reason why it is not ready", SOON, async || {
@@ -264,7 +264,7 @@ async fn a_malformed_object_blocks_no_other_object(scene: &Scene) {
     expect_reasons(scene, &broken_says).await;
     scene.expect_event("Invalid", &broken.name).await;
 
-    // Everything else goes on, for this process and for one that begins with all of it.
+    // Everything else continues, for this process and for one that starts with all of it.
     scene.cluster().register_webhooks(&[&first]).await;
     scene.pod("good", &good).await;
     scene.expect_attached(&good, "good").await;

@@ -1,4 +1,4 @@
-//! What a user types reaches our kinds, beside core's `IPAddress`, and what is shown reads well.
+//! The names that a user types mean our kinds, besides `IPAddress` of Kubernetes, and the columns are readable.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The network between Mooring and the API server, or EC2, fails: toxiproxy stands in between.
+//! The network between Mooring and the API server, or EC2, fails: toxiproxy is in between.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

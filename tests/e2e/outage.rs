@@ -32,7 +32,7 @@ async fn a_restart_of_the_api_server_detaches_nothing(scene: &Scene) {
         1,
         "cannot list is never gone"
     );
-    // And it goes on. A pod that was deleted without a watch counts as gone only after a minute, so the
+    // And it continues. A pod that was deleted without a watch counts as gone only after a minute, so the
     // watch is seen to work first.
     let second = scene.ip("second", 11).await;
     scene.pod("second", &second).await;

@@ -175,7 +175,7 @@ async fn only_default_tolerations_are_shortened(scene: &Scene) {
         .await;
     let pod = pod.accepted_silently();
     assert_eq!(pod["spec"]["tolerations"], json!([own, away(45)[0]]));
-    // One that tolerates everything for ever is its owner's decision too.
+    // A toleration of everything without a limit is a decision of the user too.
     let every = json!({"operator": "Exists"});
     let pod = json!({"spec": {"tolerations": [every]}});
     let pod = scene

@@ -132,7 +132,7 @@ async fn expect_told(scene: &Scene, reason: &str) {
         .await;
 }
 
-/// What lies in its directory does not go together: it says so, and goes on serving what it served.
+/// The files in its directory do not match: it reports that, and still serves the old pair.
 async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
     let key = mooring.certificates().join("tls.key");
     let before = std::fs::read(&key).unwrap();

@@ -60,7 +60,7 @@ async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scen
     );
 }
 
-/// Until a whole period has passed without a write: the last event of a beginning is told.
+/// Waits until a whole period has passed without a write: the last Event after the start is written.
 async fn quiet_for_a_period(scene: &Scene) {
     scene
         .eventually("a period without a write", SOON, async || {

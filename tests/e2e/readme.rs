@@ -169,7 +169,7 @@ async fn the_example_of_the_readme_is_accepted(scene: &Scene) {
     std::fs::remove_file(&file).unwrap();
     let reserved = scene.expect_condition("IP", &ip, "Reserved", "True");
     reserved.await;
-    // In the order in which nothing is refused: a block goes when no IP lies in it.
+    // In the order in which nothing is refused: a block is deleted when it has no IP.
     let block = scene.named("partners");
     for object in [
         ["deployment", "gateway"],

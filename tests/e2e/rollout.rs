@@ -209,7 +209,7 @@ async fn an_undo_of_a_revision_that_was_never_ready_moves_nothing(scene: &Scene)
 
 async fn a_rollout_onto_the_same_full_interface_completes(scene: &Scene) {
     let block = scene.block().await;
-    // One address beside the primary one: the second pod finds the interface full.
+    // One address besides the primary one: for the second pod the interface is full.
     let spec = NodeSpec::new("small")
         .instance_type("t3.micro")
         .interface(&scene.subnet);

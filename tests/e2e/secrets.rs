@@ -57,7 +57,7 @@ async fn no_secret_is_disclosed(scene: &Scene) {
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
     let ip = scene.ip("web", 10).await;
-    // What goes wrong is told in more words than what goes well.
+    // Failures are logged with more details than successes.
     let fault = Fault::error("UnauthorizedOperation")
         .of("AssignPrivateIpAddresses")
         .address(&ip.address);

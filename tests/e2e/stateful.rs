@@ -62,7 +62,7 @@ async fn expect_recreated(scene: &Scene, before: &str) {
         .await;
 }
 
-/// The node of `db-0` dies, and Kubernetes has noticed: the pod is being deleted, for ever.
+/// The node of `db-0` fails, and Kubernetes has noticed: the pod is terminating, forever.
 async fn fail_node_of_pod(scene: &Scene, here: &Node) {
     // A kubelet that is silent ends no pod.
     let stuck = annotated("test.mooring/stuck-terminating", "true");

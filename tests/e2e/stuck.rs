@@ -66,7 +66,7 @@ async fn a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted(scen
     let fault = forbid(scene, &ip).await;
     scene.delete("IP", &ip.name).await;
     expect_stuck(scene, &ip, &block).await;
-    // Others go on.
+    // Other IPs continue.
     let other = scene.ip("other", 11).await;
     scene.pod("other", &other).await;
     scene.expect_attached(&other, "other").await;

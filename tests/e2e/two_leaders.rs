@@ -93,7 +93,7 @@ impl Two {
                 scene.mutations().await.len() > before
             })
             .await;
-        // It is what no claim stands for any more; what it may do is judged here.
+        // No claim explains it now; its effect is checked here.
         scene
             .pass_over(&node.interfaces[0], &self.ip.address, action)
             .await;
@@ -156,7 +156,7 @@ async fn with_two_leaders_a_late_unassign_is_repaired(scene: &Scene) {
     repaired(scene, &two, &pod).await;
 }
 
-/// The late call was carried out, the pod is told, the address comes back to it, and then it is told that.
+/// The late call was executed: the gate of the pod closes, the address is repaired, and the gate opens again.
 async fn repaired(scene: &Scene, two: &Two, pod: &str) {
     let foreign = scene.late_calls().await;
     let late = foreign.last().expect("it landed");

@@ -11,7 +11,7 @@ scenes![
 ];
 
 async fn expect_nothing_left(scene: &Scene) {
-    // The scene has nothing to clean up any more.
+    // The scene has nothing left to clean up.
     scene.ips.lock().unwrap().clear();
     scene.blocks.lock().unwrap().clear();
     for kind in ["ips", "ipblocks"] {

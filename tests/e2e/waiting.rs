@@ -1,4 +1,4 @@
-//! A pod that waits for EC2 longer than an attach takes is told why, and goes on by itself.
+//! A pod that waits for EC2 longer than an attach takes gets the reason, and continues by itself.
 
 use mooring_cluster::Fault;
 
@@ -10,7 +10,7 @@ scenes![
     shared a_pod_waits_for_an_address_in_use_with_a_reason,
 ];
 
-/// The gate is closed for this reason, and a Warning of it is told of the pod; what both say.
+/// The gate is closed for this reason, and the pod has a Warning of it; returns both messages.
 async fn expect_told(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
     let gate = scene.expect_gate_closed(pod, reason).await;
     let note = scene.expect_event(reason, pod).await;

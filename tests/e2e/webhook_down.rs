@@ -1,4 +1,4 @@
-//! Who is asked and who is not: what does not concern addresses never depends on Mooring.
+//! Which requests are reviewed: what does not concern addresses never depends on Mooring.
 
 use mooring_cluster::{Mooring, MooringOptions, NodeSpec};
 use serde_json::{Value, json};
@@ -155,7 +155,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
     // A pod with an address can be deleted, and is gone.
     scene.deletes("Pod", "web").await.accepted();
     scene.expect_pod_gone("web").await;
-    // An IP too is told to go, though it goes only when Mooring is back.
+    // An IP can be deleted too, but it is gone only when Mooring runs again.
     scene.deletes("IP", &ip.name).await.accepted();
     start(scene).await;
     scene.expect_gone(&ip).await;

@@ -132,7 +132,7 @@ pub fn addresses_of_other_programs_stay(backend: Backend) {
     later.iter().for_each(add);
     works();
 
-    // The address of the pod itself: what is sent to it does not reach the pod any more.
+    // The address of the pod itself: packets to it no longer reach the pod.
     let own = "10.77.0.20/32 dev lo".to_owned();
     add(&own);
     eventually("the report has the reason", evidence, || {

@@ -118,7 +118,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
     world.expect_sources(&[X]);
 }
 
-/// The outcome of the probe is told at the IP.
+/// The outcome of the probe is a condition of the IP.
 fn expect_event(api: &Api<'_>) {
     eventually(
         "an Event has the source address that the partner sees",

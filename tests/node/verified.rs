@@ -61,7 +61,7 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     part.show(with_probe(objects.clone(), ECHO));
     says(node, &part, is_verified);
 
-    // Without the probe, what was made for it goes, and the pod goes on.
+    // Without the probe, its state is removed, and the pod continues.
     part.show(objects);
     eventually(
         "the condition is removed",

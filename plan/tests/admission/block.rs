@@ -1,4 +1,4 @@
-//! Whether a block may be as it is asked to be.
+//! Whether a block is valid.
 
 use mooring_plan::objects::Namespaces;
 
@@ -45,7 +45,7 @@ fn a_shrunk_block_must_contain_the_addresses_of_its_ips() {
     let mut moving = wishing("partner", "203.0.113.7");
     moving.reserved = wishes.desired;
     refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);
-    // Named or reserved in a block of its own, though the address lies in this range as well.
+    // With a block of its own by name or reservation, although the address is in this range as well.
     let mut elsewhere = wishes.clone();
     elsewhere.block = Some(BlockName::from("b"));
     assert!(shrunk("203.0.113.0/25", &elsewhere).is_ok());

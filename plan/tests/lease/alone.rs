@@ -1,4 +1,4 @@
-//! What one replica does with what it is told.
+//! What one replica does with its inputs.
 
 use mooring_plan::lease::{Answer, Election, Identity, Step, Timings};
 use mooring_plan::names::Millis;

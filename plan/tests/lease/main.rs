@@ -46,7 +46,7 @@ impl Server {
             version: ResourceVersion(self.version),
             holder: spec.holder.clone(),
             duration: Some(Millis::seconds(spec.seconds)),
-            // A wall clock that stands still: nothing may depend on it but that writes differ.
+            // A stopped wall clock: it may only make writes differ.
             renewed: self.version.to_string(),
             transitions: spec.transitions,
         };

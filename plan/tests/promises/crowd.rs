@@ -97,7 +97,7 @@ impl Crowd {
         self.tell(Fact::InventoryDone(subnet(), list))
     }
 
-    /// Decides for every IP, and writes what is to be said of it: how many steps there were.
+    /// Decides for every IP, and writes its conditions; returns the number of steps.
     pub fn look_at_all(&mut self) -> usize {
         let names: Vec<IpName> = self.facts.ip_names().cloned().collect();
         let now = self.now;

@@ -10,7 +10,7 @@ use crate::sim::{Sim, address};
 
 const MOVES: u32 = 256;
 
-/// More than any IP needs to come to rest where nothing fails.
+/// More than any IP needs to come to rest without a failure.
 const STEPS: usize = 30;
 
 fn block_of_many() -> Sim {

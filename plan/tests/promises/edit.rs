@@ -1,4 +1,4 @@
-//! An address is changed: the new one is reserved first, only then is the old one let go.
+//! An address is changed: the new one is reserved first, and only then the old one is released.
 
 use mooring_plan::names::{BlockName, Millis};
 use mooring_plan::reason::Reason;

@@ -203,7 +203,7 @@ fn the_address_of_a_force_deleted_pod_is_unassigned_before_the_next_assign() {
     assert_eq!((sim.counts.unassigns, sim.counts.assigns), (1, 1));
 }
 
-/// The node dies under the holder while this is refused, and the waiting pod has the address soon.
+/// The node of the holder fails while this is refused, and the waiting pod has the address soon.
 fn expect_released_despite(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.refuses = refused;

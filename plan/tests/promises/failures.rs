@@ -87,7 +87,7 @@ fn a_throttled_attach_backs_off_and_completes() {
     sim.expect_event("IP partner", Reason::Throttled);
     sim.settle();
     sim.expect_attached("partner", "a");
-    // What passes by itself is said once it has lasted.
+    // A transient failure is reported only if it lasts.
     sim.expect_cost(6, 3, 2);
 }
 

@@ -1,4 +1,4 @@
-//! What no decision needs any more is not kept: a process runs for months.
+//! Facts that no decision needs are not kept: a process runs for months.
 
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, Millis, NodeName, ResourceVersion};

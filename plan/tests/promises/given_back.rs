@@ -1,4 +1,4 @@
-//! What happens to an address that could not be brought where it was to go, and what is said of it.
+//! What happens to an address that could not be assigned to its target, and how it is reported.
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{CallError, Fact};

@@ -35,7 +35,7 @@ fn node_goes(sim: &mut Sim, name: &str) {
     sim.ec2.terminate(&instance_of(name));
 }
 
-/// An address is attached, handed over, lost by failover and let go, of names that are used this once.
+/// An address is attached, handed over, moved by failover and released, with names that are used only here.
 fn a_life(sim: &mut Sim, number: u32) {
     let named = |what: &str| format!("{what}{number}");
     let (ip, block, subnet) = (named("ip"), named("block"), named("subnet-of-block"));

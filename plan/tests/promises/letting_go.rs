@@ -1,4 +1,4 @@
-//! What keeps an address is let go only once it is proven to be on none of our interfaces, and then
+//! A reservation is released only when the address is proven to be on none of our interfaces, and then
 //! without asking more of EC2 than that.
 
 use mooring_plan::cloud::InstanceState;

@@ -70,7 +70,7 @@ fn at_rest_each_period_costs_one_describe_and_no_write() {
     );
 }
 
-/// The milliseconds until the pod is told that it has the address.
+/// The milliseconds until the gate of the pod is true.
 fn until_told(sim: &mut Sim, pod: &str) -> u64 {
     let from = sim.now;
     let late = from.plus(Millis::seconds(10));
@@ -81,7 +81,7 @@ fn until_told(sim: &mut Sim, pod: &str) -> u64 {
     sim.now.since(from).0
 }
 
-/// What a move to the next of two nodes took: the steps, the time until the pod is told, and all writes and
+/// What a move to the next of two nodes took: the steps, the time until the gate is true, and all writes and
 /// calls until it is at rest.
 fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
     let (before, after) = (format!("p{turn}"), format!("p{}", turn + 1));

@@ -1,4 +1,4 @@
-//! What EC2 refuses again and again is said once, although its sentence is another each time.
+//! A repeated refusal of EC2 is reported once, although its message differs each time.
 
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis};

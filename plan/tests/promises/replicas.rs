@@ -227,7 +227,7 @@ fn a_late_true_for_the_winner_is_refused() {
     sim.expect_attached("partner", "b");
 }
 
-/// The address was edited to 203.0.113.20, and the first one's next step is to let 203.0.113.10 go.
+/// The address was edited to 203.0.113.20, and the next step of the first one is to release 203.0.113.10.
 fn about_to_let_go() -> Sim {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");
@@ -289,7 +289,7 @@ fn a_reservation_adopted_for_an_earlier_spec_is_adopted_again() {
     assert_eq!(status.address, Some(address("203.0.113.20")));
 }
 
-/// The watch of IPs of the second says nothing from before the Record on, that of pods goes on.
+/// The watch of IPs of the second stops before the Record, and that of pods continues.
 #[test]
 fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     let mut sim = two();

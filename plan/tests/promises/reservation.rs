@@ -283,7 +283,7 @@ fn the_answer_to_a_release_keeps_a_recreated_reservation() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
-    // A process that ended reserved this one; its Create arrives late, after ours was let go.
+    // A process that ended reserved this one; its Create arrives late, after ours was released.
     let name = IpName::from("partner");
     let ip = sim.the_ip("partner").clone();
     let first = Reservation {

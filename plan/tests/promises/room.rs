@@ -64,7 +64,7 @@ fn a_full_interface_is_reported_and_a_freed_slot_is_used() {
     sim.expect_attached("partner", "b");
 }
 
-/// Where the address goes on a node with a second interface, as `change` makes that one and the first.
+/// The interface that gets the address on a node with two interfaces, which `change` modifies.
 fn chosen(change: impl FnOnce(&mut Sim)) -> Option<String> {
     let mut sim = Sim::new();
     sim.node("n1");

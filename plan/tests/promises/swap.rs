@@ -1,4 +1,4 @@
-//! Deployments that swap their IPs wait for each other for ever: their pods are told so, and the way out.
+//! Deployments that swap their IPs wait for each other forever: their pods get this reason, and the remedy.
 
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
@@ -42,7 +42,7 @@ fn said(sim: &Sim, pod: &str) -> String {
     gates.into_iter().next().unwrap_or_default()
 }
 
-/// What was told stays until another reason comes; a pod of Deployment "x" that comes now is told of no cycle.
+/// A reason stays until there is another one; a new pod of Deployment "x" gets no reason about a cycle.
 fn expect_no_cycle_reported(sim: &mut Sim, ip: &str, x: usize) {
     sim.pod("late")
         .on("n1")

@@ -1,4 +1,4 @@
-//! When a pod is told that it has the address, and in whose words a refusal is passed on.
+//! When the gate of a pod becomes true, and how a refusal of EC2 is quoted.
 
 use mooring_plan::facts::{CallError, Fact, Kind};
 use mooring_plan::names::{IpName, Millis, ResourceVersion};

@@ -111,7 +111,7 @@ fn an_address_that_ec2_refuses_by_name_delays_no_other() {
 fn a_refusal_that_names_no_address_is_bisected() {
     let mut world = Paced::new(1, 12, Reassign::Refuse);
     world.run(Millis::seconds(60));
-    // The interface has less room than its type says: 7 beside its own address.
+    // The interface has fewer slots than its type has: 7 besides its own address.
     world.cloud.limit_addresses(8);
     pods(&mut world, 12, "a", 0, 1);
     world.run(Millis::seconds(5));

@@ -128,7 +128,7 @@ fn a_repaired_ip_continues() {
         &mut sim,
         Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::Nothing)),
     );
-    // An answer that is older than what made it unreadable is no news.
+    // An answer that is older than the change that made it unreadable is ignored.
     let older = Fact::Ip(mooring_plan::objects::Ip {
         version: ResourceVersion(999),
         ..ip.clone()

@@ -1,4 +1,4 @@
-//! What a pod that waits is told, and what is remembered once it waits no more.
+//! The reasons that a waiting pod gets, and what is remembered after the wait.
 
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;

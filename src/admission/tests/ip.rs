@@ -1,4 +1,4 @@
-//! An `IP` has an address that lies in a block and belongs to no other `IP`.
+//! An `IP` has an address that is in a block and belongs to no other `IP`.
 
 use mooring_plan::admission::address::Parent;
 use serde_json::{Value, json};

@@ -144,7 +144,7 @@ fn exactly(
 }
 
 impl Placed<'_> {
-    /// Waits until it has struck, and lets what goes on go on.
+    /// Waits until the fault was applied, and releases what it holds.
     pub async fn strike(&self) {
         let (scene, proxy) = (self.lot.scene(), &self.lot.site.proxy);
         match self.interceptor {

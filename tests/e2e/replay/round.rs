@@ -83,7 +83,7 @@ impl Site<'_> {
         failed
     }
 
-    /// Replays that kill: one process dies for all of them. What has failed.
+    /// Replays that kill: one process is killed for all of them. Returns the failures.
     pub async fn killing_round(&self, replays: &[Replay]) -> Vec<String> {
         let lots: Vec<Lot<'_>> = replays
             .iter()

@@ -290,7 +290,7 @@ async fn expect_free(lot: &Lot<'_>, address: &str) {
         .await;
 }
 
-/// The pod asks for nothing any more, and is not held up by its gate.
+/// The pod does not ask for an IP, and its gate does not block it.
 async fn expect_let_go(lot: &Lot<'_>) {
     let (scene, app) = (lot.scene(), &lot.names.app);
     scene

@@ -39,7 +39,7 @@ fn number(variable: &str) -> Option<u64> {
     )
 }
 
-/// Where an input goes that breaks a promise: `target/fuzz`, beside the profile's folder of this binary.
+/// Where an input is saved that violates a property: `target/fuzz`, beside the profile's folder of this binary.
 fn broken(body: Body, bytes: &[u8]) -> PathBuf {
     let binary = std::env::current_exe().unwrap();
     let target = binary.ancestors().nth(3).unwrap();

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Nothing happens here, so that the clock goes on.
+/// Nothing happens here, so that the clock advances.
 async fn seconds(count: u32) {
     sleep(SECOND * count).await;
 }

@@ -39,7 +39,7 @@ pub struct Ec2 {
     pub lag: Millis,
     /// How a Describe shows an interface; false: not at all.
     pub shows: fn(&mut Interface) -> bool,
-    /// How many calls were refused for want of a permission: EC2's sentence is another each time.
+    /// How many calls were refused without a permission: the message of EC2 differs each time.
     denied: u32,
     past: Vec<(Millis, Vec<Interface>)>,
 }

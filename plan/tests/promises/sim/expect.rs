@@ -141,7 +141,7 @@ impl Sim {
         );
     }
 
-    /// A pod that asks for nothing is told so, and no label holds it.
+    /// A pod without the annotation has the reason for that, and no label.
     pub fn expect_let_go(&self, pod: &str) {
         let pod = self.the_pod(pod);
         let gate = pod.gate.as_ref();

@@ -105,7 +105,7 @@ impl Sim {
                     let on = assigned.filter(|(address, _)| *address == seen.address);
                     let on = on.map(|(_, on)| on).next();
                     // What a foreign client put there since the last inventory, or a moment ago, cannot be
-                    // known: Describe lags, and for a while our own write lies over what it shows. It is
+                    // known: Describe lags, and for a while our own write overrides what it shows. It is
                     // reported as an orphan later.
                     let by_hand = self.rules.by_hand.get(&seen.address);
                     let looked = self.rules.inventories.get(&controller);

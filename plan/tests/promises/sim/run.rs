@@ -140,7 +140,7 @@ impl Sim {
         true
     }
 
-    /// What a controller would do next, in its hands and not done: it is paused there.
+    /// The next step of a controller, pending and not executed: it is paused there.
     pub fn in_hand(&mut self, controller: usize) -> Option<(IpName, Step)> {
         self.tell(controller);
         self.block_steps(controller);

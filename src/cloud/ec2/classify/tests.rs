@@ -2,7 +2,7 @@
 
 use super::{Action, Outcome, classify, code};
 
-/// The table of the EC2 reference, and what lies around it.
+/// The table of the EC2 reference, and related codes.
 const TABLE: &[(Action, &str, &str, Outcome)] = &[
     (
         Action::Assign,

@@ -97,13 +97,13 @@ impl Ec2 {
         self.control_api::<Faults>("faults").await.held
     }
 
-    /// Lets the calls that a fault holds go on.
+    /// Releases the calls that a fault holds.
     pub async fn release(&self, fault: FaultId) {
         self.post_control_api("release", &json!({"fault": fault.0}))
             .await;
     }
 
-    /// Lets every held call go on.
+    /// Releases every held call.
     pub async fn release_all(&self) {
         self.post_control_api("release", &json!({"all": true}))
             .await;

@@ -16,7 +16,7 @@ use crate::ec2::Ec2;
 const LEASE: Duration = Duration::from_secs(30);
 
 impl Cluster {
-    /// The node's kubelet falls silent; its pods go on running, unseen. After the grace period the node is
+    /// The kubelet of the node stops reporting; its pods still run, unseen. After the grace period the node is
     /// `Ready=Unknown` and has the unreachable taints.
     pub async fn fail_node(&self, name: &str) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");

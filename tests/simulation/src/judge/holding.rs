@@ -1,4 +1,4 @@
-//! S5: who has an address keeps it, who is away does not get it, and nothing is let go that is still somewhere.
+//! S5: a holder keeps its address, a node that is away does not get one, and no assigned address is released.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -18,7 +18,7 @@ use crate::replicas::is_ours;
 type Verdict = Result<(), String>;
 
 /// A Node that was away this recently was read while it was: no read is older than five seconds, and no write is on
-/// its way for longer than a process stands still.
+/// its way for longer than a process is paused.
 const LATELY: Duration = Duration::from_mins(1);
 
 /// A state of this age is shown by a lagging Describe, and by one that started when an edit was seen.

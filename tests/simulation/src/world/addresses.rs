@@ -75,7 +75,7 @@ impl World {
             .fault(format!("world    block {name} is being deleted"));
     }
 
-    /// Users want nothing of that block any more.
+    /// Users no longer want an address of that block.
     pub fn empty_block(&mut self, block: &str) {
         let of = |desired: &DesiredIp| desired.block == block && !desired.deleting;
         let wishes = self.wishes.iter().filter(|(_, desired)| of(desired));
@@ -134,7 +134,7 @@ impl World {
         self.say(format!("IP {name} has reassign: {reassign}"));
     }
 
-    /// A user does not want an IP any more.
+    /// A user no longer wants an IP.
     pub fn unwant(&mut self, name: &str) {
         self.cluster.delete("ips", "", name, None);
         if let Some(desired) = self.wishes.get_mut(name) {

@@ -123,14 +123,14 @@ fn a_watch_ends_at_its_timeout_after_a_bookmark() {
         let since = format!("{path}?resourceVersion={}", version(&made));
         talk.watch_to_the_end(&format!("{since}&timeoutSeconds=1"))
             .await;
-        // It is told within 2 s of the end, which a busy machine may not leave time for.
+        // The bookmark comes within 2 s of the end, which can be too short on a busy machine.
         let told = format!("{since}&timeoutSeconds=8&allowWatchBookmarks=true");
         for _ in 0..10 {
             let events = talk.watch_to_the_end(&told).await;
             let bookmarks = events.iter().filter(|event| event["type"] == "BOOKMARK");
             match bookmarks.count() {
                 0 => talk.forget(events.len()),
-                // It is told each second of the two: once is enough.
+                // There is one each second of the two: once is enough.
                 told => return talk.forget(told - 1),
             }
         }

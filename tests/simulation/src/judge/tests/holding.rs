@@ -1,4 +1,4 @@
-//! Who has an address keeps it, and nothing is let go that is still somewhere.
+//! A holder keeps its address, and no assigned address is released.
 
 use serde_json::{Value, json};
 
