@@ -54,7 +54,7 @@ fn an_hour_of_waiting(sim: &mut Sim) -> Millis {
 }
 
 #[test]
-fn that_the_address_is_foreign() {
+fn the_address_is_foreign() {
     let mut sim = world();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.wait(Millis::seconds(130));
@@ -66,7 +66,7 @@ fn that_the_address_is_foreign() {
 }
 
 #[test]
-fn that_a_permission_is_missing_and_the_ip_says_so() {
+fn a_missing_permission_is_shown_on_pod_and_ip() {
     let mut sim = world();
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     let from = an_hour_of_waiting(&mut sim);
@@ -76,7 +76,7 @@ fn that_a_permission_is_missing_and_the_ip_says_so() {
 }
 
 #[test]
-fn that_ec2_throttles_and_the_ip_says_so() {
+fn throttling_is_shown_on_pod_and_ip() {
     let mut sim = world();
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     let from = an_hour_of_waiting(&mut sim);
@@ -86,7 +86,7 @@ fn that_ec2_throttles_and_the_ip_says_so() {
 }
 
 #[test]
-fn that_ec2_does_not_answer_and_the_ip_says_so() {
+fn a_silent_ec2_is_shown_on_pod_and_ip() {
     let mut sim = world();
     sim.ec2.default_fault = Some(|_| Fault::RequestLost);
     let from = an_hour_of_waiting(&mut sim);
@@ -95,7 +95,7 @@ fn that_ec2_does_not_answer_and_the_ip_says_so() {
 }
 
 #[test]
-fn that_another_ip_tests_whether_ec2_serves_again() {
+fn another_ip_tests_whether_ec2_serves_again() {
     let mut sim = world();
     sim.ip("other", "203.0.113.20");
     sim.settle();
@@ -107,7 +107,7 @@ fn that_another_ip_tests_whether_ec2_serves_again() {
 }
 
 #[test]
-fn that_the_location_of_the_address_is_unknown() {
+fn the_location_of_the_address_is_unknown() {
     for (outcome, reason) in [
         (Outcome::Denied, Reason::AccessDenied),
         (Outcome::Throttled, Reason::Throttled),
@@ -124,7 +124,7 @@ fn that_the_location_of_the_address_is_unknown() {
 }
 
 #[test]
-fn that_the_interface_is_full() {
+fn the_interface_of_the_node_is_full() {
     let mut sim = world();
     for last in 100..109 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n1"));
@@ -135,7 +135,7 @@ fn that_the_interface_is_full() {
 }
 
 #[test]
-fn that_the_node_is_away() {
+fn the_node_is_away() {
     let mut sim = world();
     sim.node_unreachable("n1");
     let from = an_hour_of_waiting(&mut sim);
@@ -143,7 +143,7 @@ fn that_the_node_is_away() {
 }
 
 #[test]
-fn that_the_block_is_exhausted() {
+fn the_block_is_exhausted() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.block("small", "203.0.113.64/31");
@@ -158,7 +158,7 @@ fn that_the_block_is_exhausted() {
 }
 
 #[test]
-fn that_another_pod_holds_the_address() {
+fn another_pod_holds_the_address() {
     let mut sim = world();
     sim.pod("first").on("n2");
     sim.settle();
@@ -168,7 +168,7 @@ fn that_another_pod_holds_the_address() {
 }
 
 #[test]
-fn that_the_previous_pod_still_runs() {
+fn the_previous_pod_still_runs() {
     let mut sim = world();
     sim.pod("first").on("n2").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -184,7 +184,7 @@ fn that_the_previous_pod_still_runs() {
 }
 
 #[test]
-fn that_a_rollout_waits_but_only_after_a_minute() {
+fn a_rollout_waits_but_only_after_a_minute() {
     let mut sim = world();
     sim.pod("old").on("n2").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -197,7 +197,7 @@ fn that_a_rollout_waits_but_only_after_a_minute() {
 }
 
 #[test]
-fn that_the_ip_is_being_deleted() {
+fn the_ip_is_being_deleted() {
     let mut sim = world();
     sim.pod("first").on("n2");
     sim.settle();
@@ -210,7 +210,7 @@ fn that_the_ip_is_being_deleted() {
 }
 
 #[test]
-fn again_for_another_reason_but_not_for_another_message() {
+fn another_reason_is_written_but_not_another_message() {
     let mut sim = world();
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
@@ -222,7 +222,7 @@ fn again_for_another_reason_but_not_for_another_message() {
 }
 
 #[test]
-fn of_the_drift_and_then_of_the_forbidden_repair() {
+fn the_drift_and_then_the_forbidden_repair() {
     let mut sim = Sim::attached(&["n1"]);
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.found_on("203.0.113.10", None);
@@ -237,7 +237,7 @@ fn of_the_drift_and_then_of_the_forbidden_repair() {
 }
 
 #[test]
-fn nothing_about_a_wait_of_less_than_two_seconds() {
+fn a_wait_of_less_than_two_seconds_has_no_reason() {
     let mut sim = world();
     sim.count_from_here();
     sim.ec2.faults.push_back(Fault::RequestLost);
@@ -307,7 +307,7 @@ fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
 }
 
 #[test]
-fn that_it_was_admitted_for_an_earlier_ip_of_that_name() {
+fn the_pod_was_admitted_for_an_earlier_ip_of_that_name() {
     let mut sim = world();
     let from = sim.now;
     sim.pod("a").on("n1");
@@ -318,7 +318,7 @@ fn that_it_was_admitted_for_an_earlier_ip_of_that_name() {
 }
 
 #[test]
-fn that_the_block_has_no_node_and_the_label_for_an_autoscaler() {
+fn the_block_has_no_node_and_the_label_for_an_autoscaler_is_named() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -365,7 +365,7 @@ fn no_message_to_a_pod_contains_a_number() {
 }
 
 #[test]
-fn with_backoff_while_the_watch_shows_an_outdated_pod() {
+fn writes_back_off_while_the_watch_shows_an_outdated_pod() {
     let mut sim = world();
     sim.node_unreachable("n1");
     sim.pod("a").on("n1");
@@ -411,7 +411,7 @@ fn a_pod_without_a_node_gets_no_reason_of_the_ip() {
 }
 
 #[test]
-fn that_another_has_it_after_something_else() {
+fn another_holder_after_another_reason() {
     let mut sim = world();
     sim.node_unreachable("n2");
     sim.pod("b").on("n2");
