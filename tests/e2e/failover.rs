@@ -13,7 +13,7 @@ scenes![
     shared the_address_of_a_terminated_instance_follows_the_pod,
     shared the_address_of_a_stopped_instance_follows_the_pod,
     shared a_restarting_kubelet_moves_nothing,
-    shared a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks,
+    shared a_ready_pod_on_a_failed_node_takes_nothing,
 ];
 
 /// A Deployment's pod with its address on the first of two nodes.
@@ -99,7 +99,7 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
     let pod = scene.only_pod("web").await;
     scene.expect_attached(&ip, &pod).await;
     scene.delete("Pod", &pod).await;
-    scene.cluster().node_says_not_ready(&a.name, true).await;
+    scene.cluster().report_node_not_ready(&a.name, true).await;
     scene
         .expect_condition("Node", &a.name, "Ready", "False")
         .await;
@@ -111,7 +111,7 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
             async || scene.ec2().address_on(&ip.address).await.as_ref() == Some(&a.interfaces[0]),
         )
         .await;
-    scene.cluster().node_says_not_ready(&a.name, false).await;
+    scene.cluster().report_node_not_ready(&a.name, false).await;
     let gone = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": null}}});
     scene.patch("Pod", &pod, &gone).await;
     scene.expect_attached(&ip, &heir).await;
@@ -131,7 +131,7 @@ async fn the_address_of_a_stopped_instance_follows_the_pod(scene: &Scene) {
     assert!(off, "it was taken off the stopped instance");
 }
 
-async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene) {
+async fn a_ready_pod_on_a_failed_node_takes_nothing(scene: &Scene) {
     // Long enough that the pod of the failed node is not deleted meanwhile.
     let block = scene.block_with(&json!({"failoverAfter": "10m"})).await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));

@@ -12,7 +12,7 @@ fn a_holder_without_the_annotation_is_released() {
     sim.remove_annotation("a");
     sim.settle();
     sim.expect_free("partner");
-    sim.expect_let_go("a");
+    sim.expect_released("a");
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_waiting_pod_is_released_and_the_holder_keeps_the_address() {
     sim.remove_annotation("b");
     sim.settle();
     sim.expect_attached("partner", "a");
-    sim.expect_let_go("b");
+    sim.expect_released("b");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_next_pod_gets_the_address() {
     sim.remove_annotation("a");
     sim.settle();
     sim.expect_attached("partner", "b");
-    sim.expect_let_go("a");
+    sim.expect_released("a");
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn happen(sim: &mut Sim, event: &Event) {
         }
         Event::PodIsReady(pod) => sim.containers_ready(pod),
         Event::PodIsDeleted(pod) => sim.delete_pod(pod),
-        Event::PodGoes(pod) => sim.pod_goes(pod),
+        Event::PodGoes(pod) => sim.remove_pod(pod),
         Event::PodEnds(pod) => sim.change_pod(pod, |pod| pod.ended = true),
         Event::AnnotationGoes(pod) => sim.remove_annotation(pod),
         Event::LabelGoes(pod) => sim.change_pod(pod, |pod| pod.label = None),
@@ -150,7 +150,7 @@ fn happen(sim: &mut Sim, event: &Event) {
         Event::NodeUnreachable(node) => sim.node_unreachable(node),
         Event::NodeNotReady(node) => sim.change_node(node, |node| node.ready = false),
         Event::NodeIsWell(node) => sim.node_is_well(node),
-        Event::NodeGoes(node) => sim.node_goes(node),
+        Event::NodeGoes(node) => sim.remove_node(node),
         Event::NodeIsReplaced(node) => {
             let other = InstanceId::new(format!("i-{node}-again"));
             sim.change_node(node, |node| node.instance = Some(other));

@@ -124,8 +124,8 @@ fn reads_back_off_up_to_thirty_seconds_with_jitter() {
     sim.pod("b").on("n2").asks("other");
     sim.settle();
     sim.reads_fail = true;
-    sim.pod_goes("a");
-    sim.pod_goes("b");
+    sim.remove_pod("a");
+    sim.remove_pod("b");
     let from = sim.now;
     sim.wait(Millis::seconds(600));
     expect_doubling(&sim, "partner", is_pod_read, from);
@@ -223,7 +223,7 @@ fn a_waiting_read_is_made_at_once_when_a_node_changes() {
     sim.pod("a").on("n1");
     sim.settle();
     sim.reads_fail = true;
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(200));
     sim.reads_fail = false;
     sim.change_node("n1", |node| node.ready = false);

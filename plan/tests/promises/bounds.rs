@@ -75,7 +75,7 @@ fn a_holder_waits_during_an_excessive_describe_lag() {
 fn the_effect_of_a_very_late_call_is_reported_and_can_be_undone() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.found_on(ADDRESS, Some("eni-n1"));

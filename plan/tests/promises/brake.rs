@@ -71,7 +71,7 @@ fn pods_with_a_seen_deletion_do_not_engage_the_brake() {
     }
     sim.tell(0);
     for n in 0..10 {
-        sim.pod_goes(&format!("p{n}"));
+        sim.remove_pod(&format!("p{n}"));
     }
     sim.wait(Millis::seconds(30));
     for n in 0..10 {
@@ -82,8 +82,8 @@ fn pods_with_a_seen_deletion_do_not_engage_the_brake() {
 #[test]
 fn two_vanished_pods_are_accepted_after_a_minute_and_a_second_read() {
     let mut sim = ten();
-    sim.pod_goes("p0");
-    sim.pod_goes("p1");
+    sim.remove_pod("p0");
+    sim.remove_pod("p1");
     sim.relist(0);
     sim.wait(Millis::seconds(50));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
@@ -155,7 +155,7 @@ fn held(sim: &mut Sim, count: u8) {
 
 fn vanish(sim: &mut Sim, count: u8) {
     for n in 0..count {
-        sim.pod_goes(&format!("p{n}"));
+        sim.remove_pod(&format!("p{n}"));
     }
     sim.relist(0);
     sim.wait(Millis::seconds(600));
@@ -220,7 +220,7 @@ fn a_confirmation_for_one_block_does_not_apply_to_another() {
 fn an_edit_does_not_change_the_length_of_an_absence() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
-    sim.pod_goes("p0");
+    sim.remove_pod("p0");
     sim.relist(0);
     sim.wait(Millis::seconds(40));
     sim.allow_reassignment("ip0");
@@ -242,7 +242,7 @@ fn a_pod_that_was_seen_terminating_does_not_count_as_missing() {
         held(&mut sim, 4);
         sim.change_pod("p0", leave);
         sim.tell(0);
-        sim.pod_goes("p0");
+        sim.remove_pod("p0");
         sim.relist(0);
         sim.wait(Millis::seconds(30));
         sim.expect_free("ip0");
@@ -255,8 +255,8 @@ fn a_released_or_succeeded_holder_does_not_count_as_missing() {
     held(&mut sim, 4);
     let block = BlockName::from("block");
     let missed = |sim: &Sim| sim.controllers[0].facts().brake_pending(&block);
-    sim.pod_goes("p0");
-    sim.pod_goes("p1");
+    sim.remove_pod("p0");
+    sim.remove_pod("p1");
     sim.relist(0);
     sim.wait(Millis::seconds(5));
     assert_eq!(missed(&sim), 2, "{}", sim.story());

@@ -79,7 +79,7 @@ fn a_deletion_at_any_time_of_a_move_leaves_nothing() {
             }
             sim.pod("a").on("n1");
             sim.settle();
-            sim.pod_goes("a");
+            sim.remove_pod("a");
             sim.pod("b").on("n2");
             for _ in 0..steps {
                 let _ = sim.step(0);
@@ -116,7 +116,7 @@ fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
     };
     sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "a");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.expect_kept_until_landed(&late);
 }
@@ -124,11 +124,11 @@ fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
 #[test]
 fn a_recently_recorded_ip_waits_no_longer_than_necessary() {
     let mut sim = Sim::attached(&["n1"]);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.pod("b").on("n1");
     sim.wait(Millis::seconds(1));
     sim.expect_attached("partner", "b");
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.delete_ip("partner");
     sim.wait(Millis::seconds(9));
     assert!(sim.has_ip("partner"), "{}", sim.story());
@@ -140,7 +140,7 @@ fn a_recently_recorded_ip_waits_no_longer_than_necessary() {
 fn an_ip_recorded_long_ago_is_deleted_at_once() {
     let mut sim = Sim::attached(&["n1"]);
     sim.wait(Millis::seconds(11));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.wait(Millis::seconds(2));
     sim.expect_gone("partner");

@@ -49,7 +49,7 @@ fn expect_one_a_second_at_most(sim: &Sim, ip: &str, from: Millis, least: usize) 
 }
 
 /// How often a pod was told `False`.
-fn told_false(sim: &Sim, pod: &str, from: Millis) -> usize {
+fn count_denials(sim: &Sim, pod: &str, from: Millis) -> usize {
     sim.taken
         .iter()
         .filter(|(at, _, step)| {
@@ -101,14 +101,14 @@ fn a_denied_rollout_keeps_the_holder_and_backs_off() {
         sim.next_revision("b", "n2", 2);
         half_an_hour_without_permissions(&mut sim);
         expect_one_a_second_at_most(&sim, "partner", from, 4);
-        let told = told_false(&sim, "a", from);
+        let told = count_denials(&sim, "a", from);
         assert!((4..=6).contains(&told), "{told} times\n{}", sim.story());
         sim.expect_attached("partner", "a");
         sim.expect_event("IP partner", Reason::AccessDenied);
         sim.expect_event("b", Reason::AccessDenied);
         // Another pod asks at once: a person who repairs the policy can start one.
         sim.ec2.default_fault = None;
-        sim.pod_goes("b");
+        sim.remove_pod("b");
         sim.pod("c").on("n2").of_replica_set("rs2", 2, "dep");
         sim.containers_ready("c");
         sim.wait(Millis::seconds(40));
@@ -140,7 +140,7 @@ fn at_most_one_call_per_second_whatever_changes() {
             0 => sim.edit("partner", "203.0.113.20"),
             1 => sim.pod("b").on("n2").replica_set("rs2", 2, "dep").ready(),
             2 => sim.edit("partner", "203.0.113.10"),
-            _ => sim.pod_goes("b"),
+            _ => sim.remove_pod("b"),
         }
         sim.wait(Millis::seconds(7));
     }

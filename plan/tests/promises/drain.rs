@@ -81,7 +81,7 @@ fn a_drain_of_256_moves_engages_no_brake_but_a_restore_without_pods_does() {
     all_take_their_steps(&mut sim);
     sim.count_from_here();
     for n in 0..MOVES {
-        sim.pod_goes(&format!("old{n}"));
+        sim.remove_pod(&format!("old{n}"));
         if n % 64 == 63 {
             sim.tell(0);
             assert!(!engaged(&sim), "after {n}");

@@ -95,7 +95,7 @@ fn an_address_on_a_recent_place_is_taken_from_there() {
         }
         sim.delete_pod("a");
         let _ = sim.step(0);
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.pod("b").on("n2");
         sim.wait(Millis::seconds(2));
         sim.expect_attached("partner", "b");
@@ -226,7 +226,7 @@ fn with_eight_possible_places_there_is_no_claim_until_one_is_empty() {
     sim.describe_fails = Some(Outcome::Unknown);
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
-        sim.pod_goes(&format!("p{}", n - 1));
+        sim.remove_pod(&format!("p{}", n - 1));
         sim.wait(Millis(200));
     }
     sim.expect_event("IP partner", Reason::PreviousFull);

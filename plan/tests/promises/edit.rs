@@ -131,7 +131,7 @@ fn the_holder_is_deleted_during_an_edit() {
         let mut sim = Sim::edited_while_attached(steps);
         sim.delete_pod("a");
         sim.wait(Millis(1));
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.settle();
         sim.expect_free("partner");
         sim.expect_on("203.0.113.20", None);
@@ -260,7 +260,7 @@ fn a_new_address_that_is_primary_changes_nothing() {
         let said = said(&sim);
         assert!(said.contains(interface.as_str()), "{said}");
         assert!(!said.contains("take-from"), "{said}");
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.delete_ip("partner");
         sim.settle();
         sim.expect_gone("partner");

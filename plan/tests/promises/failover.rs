@@ -26,7 +26,7 @@ fn a_slowly_terminating_pod_on_a_healthy_node_keeps_its_address() {
     sim.wait(Millis::seconds(3600));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
 }
@@ -34,7 +34,7 @@ fn a_slowly_terminating_pod_on_a_healthy_node_keeps_its_address() {
 #[test]
 fn a_deleted_node_releases_the_address() {
     let mut sim = draining();
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_denied("a", Reason::MovedTo);
@@ -129,7 +129,7 @@ fn an_unready_node_with_a_stopped_instance_releases_at_once() {
 fn a_terminated_instance_deletes_its_interface_and_the_address_moves() {
     let mut sim = draining();
     sim.instance("n1", InstanceState::Terminated);
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "b");
 }
@@ -158,7 +158,7 @@ fn a_statefulset_pod_of_a_failed_node_waits_with_a_reason() {
     sim.expect_event("db-0", Reason::NoEligibleNode);
     // The taint lets the controller of the StatefulSet replace it, under the same name.
     sim.change_node("n1", |node| node.out_of_service = true);
-    sim.pod_goes("db-0");
+    sim.remove_pod("db-0");
     sim.pod("db-0").on("n2");
     sim.settle();
     sim.expect_attached("partner", "db-0");
@@ -173,7 +173,7 @@ fn a_pod_created_again_under_its_name_is_another_claim() {
     sim.count_from_here();
     sim.delete_pod("db-0");
     sim.wait(Millis::seconds(1));
-    sim.pod_goes("db-0");
+    sim.remove_pod("db-0");
     sim.pod("db-0").on("n2");
     sim.settle();
     sim.expect_attached("partner", "db-0");
@@ -196,7 +196,7 @@ fn an_ended_pod_releases_the_address() {
 fn the_address_of_a_force_deleted_pod_is_unassigned_before_the_next_assign() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.count_from_here();
     sim.settle();
     sim.expect_attached("partner", "b");

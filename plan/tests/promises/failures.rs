@@ -248,7 +248,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
     sim.count_from_here();
     sim.wait(Millis::seconds(130));
     // A node fails, and a user deletes one IP, while no location is known.
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     for n in 0..IPS {
         sim.delete_pod(&format!("old{n}"));
         sim.pod(&format!("new{n}")).on("n2").asks(&format!("ip{n}"));
@@ -324,7 +324,7 @@ fn an_unrecorded_claim_is_released_after_its_late_assign_can_land() {
     sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.delete_pod("a");
     let _ = sim.step(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(8));
     assert!(
         sim.the_ip("partner").status.claim.is_some(),

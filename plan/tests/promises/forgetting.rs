@@ -34,7 +34,7 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     sim.wait(Millis::seconds(10));
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.ip("other", "203.0.113.20");
     let another = |sim: &mut Sim, n: u64| {
         let (pod, set) = (format!("b{n}"), format!("rs-of-b{n}"));
@@ -46,7 +46,7 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     };
     another(&mut sim, 1);
     assert!(knows(&sim, "rs-of-old"));
-    sim.pod_goes("b1");
+    sim.remove_pod("b1");
     sim.wait(Millis::seconds(580));
     another(&mut sim, 2);
     assert!(!knows(&sim, "rs-of-old"));
@@ -93,7 +93,7 @@ fn a_deleted_holder_is_forgotten_when_no_place_names_it() {
     sim.settle();
     let gone = sim.the_pod("a").uid.clone();
     sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.relist(0);
     sim.wait(Millis::seconds(5));
     sim.expect_attached("partner", "b");

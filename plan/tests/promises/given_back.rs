@@ -161,7 +161,7 @@ fn an_address_is_unassigned_from_previous_places_before_it_is_free() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.step_until(status_write(StatusWrite::Claim));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.step_until(status_write(StatusWrite::Detach));
     let clear = status_write(StatusWrite::Clear);

@@ -14,7 +14,7 @@ fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
     let (asked, then) = (sim.now, sim.the_pod("a").clone());
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.tell(0);
     let now = asked.plus(Millis(1));
     sim.controllers[0].receive(answer(then), None, asked, now);
@@ -73,7 +73,7 @@ fn a_deleted_successor_in_a_late_watch_takes_nothing_over() {
         version: sim.kube.bump(),
         ..sim.the_pod("b").clone()
     };
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.step_until(|step| matches!(step, Step::Read(Read::Pod(of)) if *of == key("b")));
     let now = sim.now;
     sim.controllers[0]

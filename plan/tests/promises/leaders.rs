@@ -56,11 +56,11 @@ fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     sim.wait(Millis::seconds(3));
     sim.expect_attached("partner", "a");
     sim.lead(1);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.pod("b").on("n2");
     sim.wait(Millis::seconds(12));
     sim.expect_attached("partner", "b");
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.pod("c").on("n1");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Claim));
     sim.lead(0);
@@ -78,7 +78,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     sim.tell(1);
     let looked = sim.counts.inventories;
     time_until(&mut sim, |sim| sim.counts.inventories > looked);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     steps_until(&mut sim, 0, |step| {
         matches!(step, Step::Call(Call::Unassign(..)))
     });
@@ -90,7 +90,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     let served = |sim: &Sim| sim.the_pod("c").says_attached();
     let took = time_until(&mut sim, served);
     assert!(took <= Millis::seconds(14), "{took:?}\n{}", sim.story());
-    sim.pod_goes("c");
+    sim.remove_pod("c");
     sim.delete_ip("partner");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Detach));
     sim.controllers[0].stuck.clear();
@@ -124,7 +124,7 @@ fn an_ip_is_not_deleted_while_an_assign_of_the_former_leader_can_land() {
         let (mut sim, late) = a_change_of_leader_during_an_assign(shown);
         sim.wait(Millis(20));
         sim.controllers[1].stuck.clear();
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.delete_ip("partner");
         sim.expect_kept_until_landed(&late);
     }

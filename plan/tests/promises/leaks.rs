@@ -29,8 +29,8 @@ fn node(sim: &mut Sim, name: &str, subnet: &str) {
     node.instance_type = Some(format!("type-of-{name}").as_str().into());
 }
 
-fn node_goes(sim: &mut Sim, name: &str) {
-    sim.node_goes(name);
+fn remove_node(sim: &mut Sim, name: &str) {
+    sim.remove_node(name);
     sim.ec2.remember(sim.now);
     sim.ec2.terminate(&instance_of(name));
 }
@@ -60,21 +60,21 @@ fn a_life(sim: &mut Sim, number: u32) {
     sim.containers_ready(&second);
     sim.wait(Millis::seconds(10));
     sim.expect_attached(&ip, &second);
-    sim.pod_goes(&first);
+    sim.remove_pod(&first);
     sim.pod(&third).on(&one).replica_set(&new, 2, &of).asks(&ip);
     sim.change_node(&other, |node| node.ready = false);
     sim.delete_pod(&second);
     sim.wait(Millis::seconds(70));
     sim.expect_attached(&ip, &third);
     for pod in [second, third] {
-        sim.pod_goes(&pod);
+        sim.remove_pod(&pod);
     }
     sim.delete_ip(&ip);
     sim.settle();
     sim.expect_gone(&ip);
     sim.kube.replica_sets.clear();
-    node_goes(sim, &one);
-    node_goes(sim, &other);
+    remove_node(sim, &one);
+    remove_node(sim, &other);
     sim.kube.blocks.remove(&BlockName::from(block.as_str()));
     sim.kube.bump();
 }
@@ -160,11 +160,11 @@ fn an_ip_with_many_moves_remembers_only_places_of_its_status() {
             sim.node(&node);
             sim.wait(Millis::seconds(70));
             sim.pod(&format!("pod-{number}")).on(&node);
-            sim.pod_goes(&holder.pod.name);
+            sim.remove_pod(&holder.pod.name);
             sim.settle();
             sim.expect_attached("partner", &format!("pod-{number}"));
             let left = holder.target().unwrap().node.to_string();
-            node_goes(sim, &left);
+            remove_node(sim, &left);
             sim.settle();
         }
         sim.wait(LONG);
@@ -188,7 +188,7 @@ fn an_outage_without_waiting_calls_is_forgotten() {
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(30));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     // Its address was never put anywhere, so that no call tells of the outage's end.
     sim.kube.ips.clear();

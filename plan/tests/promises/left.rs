@@ -34,7 +34,7 @@ fn detached() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(2));
     sim.expect_free("partner");
     sim
@@ -124,7 +124,7 @@ fn a_proven_detach_leaves_no_previous_place() {
     sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.step_until(is_write(StatusWrite::Clear));
     assert!(places(&sim).is_empty(), "{}", sim.story());
     sim.count_from_here();

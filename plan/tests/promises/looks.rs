@@ -159,7 +159,7 @@ fn an_inventory_during_a_write_proves_nothing() {
 }
 
 /// The supposed place of the address: where a call would unassign it.
-fn believed(sim: &Sim) -> Option<Read> {
+fn supposed_place(sim: &Sim) -> Option<Read> {
     let facts = sim.controllers[0].facts();
     match facts.decide(&IpName::from("partner"), sim.now).step {
         Some(Step::Read(read)) => Some(read),
@@ -176,7 +176,7 @@ fn an_interface_in_one_of_two_inventories_exists() {
     sim.ec2.shows = |interface| interface.id != interface_of("n1");
     passes(&mut sim, INTERVAL);
     look(&mut sim);
-    assert_eq!(believed(&sim), None, "one look moves nothing");
+    assert_eq!(supposed_place(&sim), None, "one look moves nothing");
     sim.ec2.shows = |_| true;
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -295,7 +295,7 @@ fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
         sim.settle();
         change(sim);
         sim.delete_pod("a");
-        sim.pod_goes("a");
+        sim.remove_pod("a");
     });
 }
 

@@ -113,7 +113,7 @@ fn a_deleted_pod_does_not_block_the_denial_of_others() {
     sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
     // It goes unseen before it has the address; the next one is there already.
     sim.next_revision("c", "n3", 2);
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.relist(0);
     sim.taken.clear();
     sim.step_until(is_claim);
@@ -152,7 +152,7 @@ fn a_pod_that_a_read_did_not_find_is_never_denied() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.relist(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.relist(0);
     sim.settle();
     sim.expect_attached("partner", "b");
@@ -173,7 +173,7 @@ fn a_deleted_loser_is_denied_once_and_not_at_every_move() {
         let gates = sim.counts.gate_writes;
         assert!(gates <= 3, "{gates}\n{}", sim.story());
         if let Some(before) = before {
-            sim.pod_goes(before);
+            sim.remove_pod(before);
         }
         before = Some(pod);
     }

@@ -143,7 +143,7 @@ fn a_throttled_or_lost_call_does_not_refuse_the_target() {
         sim.step_until(|step| matches!(step, Step::Call(_)));
         sim.delete_pod("a");
         sim.tell(0);
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.pod("b").on("n1");
         sim.wait(Millis::seconds(3));
         sim.expect_attached("partner", "b");

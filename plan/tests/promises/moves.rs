@@ -46,7 +46,7 @@ fn the_third_holder_costs_no_more_than_the_second() {
     sim.settle();
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.count_from_here();
     sim.next_revision("c", "n1", 3);
@@ -71,7 +71,7 @@ fn at_rest_each_period_costs_one_describe_and_no_write() {
 }
 
 /// The milliseconds until the gate of the pod is true.
-fn until_told(sim: &mut Sim, pod: &str) -> u64 {
+fn until_gate_true(sim: &mut Sim, pod: &str) -> u64 {
     let from = sim.now;
     let late = from.plus(Millis::seconds(10));
     while !sim.the_pod(pod).says_attached() {
@@ -94,8 +94,8 @@ fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
         .on(if turn.is_multiple_of(2) { "n2" } else { "n1" })
         .replica_set(&set, revision, "dep");
     sim.containers_ready(&after);
-    let took = until_told(sim, &after);
-    sim.pod_goes(&before);
+    let took = until_gate_true(sim, &after);
+    sim.remove_pod(&before);
     sim.kube.replica_sets.remove(&format!("rs{}", turn + 1));
     sim.settle();
     sim.expect_attached("partner", &after);
@@ -137,8 +137,8 @@ fn a_second_move_in_a_row_is_as_fast_after_many_interfaces() {
     let mut took = Vec::new();
     for n in 1..18 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
-        sim.pod_goes(&format!("p{}", n - 1));
-        took.push(until_told(&mut sim, &format!("p{n}")));
+        sim.remove_pod(&format!("p{}", n - 1));
+        took.push(until_gate_true(&mut sim, &format!("p{n}")));
         // It travels for long; then it moves and moves again.
         if n <= 11 {
             sim.settle();

@@ -54,7 +54,7 @@ fn a_label_of_a_deleted_pod_is_removed_once() {
     sim.remove_annotation("b");
     sim.step_until(|step| matches!(step, Step::Write(Write::Gate(_))));
     sim.controllers[0].stuck.insert(Kind::Pod);
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.taken.clear();
     sim.wait(Millis::seconds(20));
     let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));

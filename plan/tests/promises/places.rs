@@ -112,7 +112,7 @@ fn of_nine_places_the_one_with_the_address_is_not_forgotten() {
     sim.ec2.faults.extend([Fault::RequestLost; 1000]);
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
-        sim.pod_goes(&format!("p{}", n - 1));
+        sim.remove_pod(&format!("p{}", n - 1));
         sim.wait(Millis(INTERVAL.0 * 2));
     }
     let previous = &sim.the_ip("partner").status.previous;

@@ -155,7 +155,7 @@ fn an_ip_of_an_earlier_version_with_its_interface_can_be_deleted() {
 fn its_interface_is_removed_from_the_previous_places() {
     let mut sim = becomes_a_primary_address_unclaimed();
     names_its_interface(&mut sim, ClaimPhase::Claimed(target("eni-n1")));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     assert!(
         sim.the_ip("partner").status.previous.is_empty(),

@@ -75,7 +75,7 @@ fn expect_not_programmed(sim: &Sim, pod: &str) {
 
 /// What a node part says of "partner" on this node, as its `IPNode` has it.
 fn say(sim: &mut Sim, node: &str, change: impl FnOnce(&mut AddressReport)) {
-    sim.node_part_says(node, "0.0.1", change);
+    sim.node_part_reports(node, "0.0.1", change);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn a_move_waits_for_the_new_node() {
     stop(&mut sim, "n2");
     sim.pod("b").on("n2");
     sim.delete_pod("a");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_on("203.0.113.10", Some("eni-n2"));
     expect_not_programmed(&sim, "b");

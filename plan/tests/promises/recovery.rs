@@ -139,7 +139,7 @@ fn deletions_continue_when_throttling_ends() {
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     let from = sim.now;
     for n in 0..IPS {
-        sim.pod_goes(&format!("pod{n:03}"));
+        sim.remove_pod(&format!("pod{n:03}"));
         sim.delete_ip(&ip(n));
     }
     sim.wait(Millis::seconds(60));
@@ -213,7 +213,7 @@ fn a_denied_rollout_continues_when_another_call_is_permitted() {
     sim.wait(Millis::seconds(20));
     sim.expect_attached("ip000", "a0");
     sim.ec2.default_fault = None;
-    sim.pod_goes("a1");
+    sim.remove_pod("a1");
     let from = sim.now;
     sim.wait(Millis::seconds(8));
     sim.expect_free("ip001");

@@ -23,7 +23,7 @@ fn attached() -> Sim {
 fn goes(sim: &mut Sim, pod: &str) {
     sim.delete_pod(pod);
     sim.tell(0);
-    sim.pod_goes(pod);
+    sim.remove_pod(pod);
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {

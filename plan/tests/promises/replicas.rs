@@ -147,7 +147,7 @@ fn a_late_assign_after_the_detach_is_unassigned() {
     for pod in ["a", "b"] {
         sim.delete_pod(pod);
         let _ = sim.step(0);
-        sim.pod_goes(pod);
+        sim.remove_pod(pod);
     }
     sim.wait(Millis::seconds(2));
     sim.expect_free("partner");
@@ -228,7 +228,7 @@ fn a_late_true_for_the_winner_is_refused() {
 }
 
 /// The address was edited to 203.0.113.20, and the next step of the first one is to release 203.0.113.10.
-fn about_to_let_go() -> Sim {
+fn about_to_release() -> Sim {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");
     sim.leader = Some(0);
@@ -248,7 +248,7 @@ fn the_second_adopts(sim: &mut Sim) {
 
 #[test]
 fn a_reservation_adopted_after_the_read_of_the_ip_is_not_released() {
-    let mut sim = about_to_let_go();
+    let mut sim = about_to_release();
     sim.controllers[0].stuck.insert(Kind::Ip);
     sim.edit("partner", "203.0.113.10");
     the_second_adopts(&mut sim);
@@ -272,7 +272,7 @@ fn in_hand(sim: &mut Sim, controller: usize) -> Option<Step> {
 
 #[test]
 fn a_reservation_adopted_for_an_earlier_spec_is_adopted_again() {
-    let mut sim = about_to_let_go();
+    let mut sim = about_to_release();
     sim.edit("partner", "203.0.113.10");
     the_second_adopts(&mut sim);
     sim.edit("partner", "203.0.113.20");

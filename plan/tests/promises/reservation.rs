@@ -205,7 +205,7 @@ fn a_manual_deletion_of_a_reservation_detaches_nothing() {
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
     // It still reserves when the address has no holder, and is deleted with its IP.
     sim.delete_pod("a");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_free("partner");
     sim.ip("thief", "203.0.113.10");

@@ -140,7 +140,7 @@ fn a_detach() {
         let mut sim = attached(false);
         sim.delete_pod("a");
         let _ = sim.step(0);
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim
     };
     anywhere(begin, |sim| sim.expect_free("partner"));

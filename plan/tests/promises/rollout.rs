@@ -67,7 +67,7 @@ fn an_undo_during_a_rollout_returns_the_address_for_good() {
     sim.expect_attached("partner", "old");
     sim.count_from_here();
     sim.delete_pod("new");
-    sim.pod_goes("new");
+    sim.remove_pod("new");
     sim.settle();
     sim.expect_attached("partner", "old");
     sim.expect_cost(0, 0, 0);
@@ -99,7 +99,7 @@ fn a_broken_new_revision_does_not_get_it_while_the_old_pod_is_replaced() {
     sim.pod("broken").on("n2").replica_set("rs2", 2, "dep");
     sim.settle();
     sim.delete_pod("old");
-    sim.pod_goes("old");
+    sim.remove_pod("old");
     sim.wait(Millis::seconds(10));
     sim.expect_denied("broken", Reason::HandoverWaiting);
     sim.pod("next").on("n3").replica_set("rs1", 1, "dep");
@@ -116,13 +116,13 @@ fn without_a_pod_of_the_old_revision_the_new_one_gets_it_after_a_minute() {
     sim.pod("broken").on("n2").replica_set("rs2", 2, "dep");
     sim.settle();
     sim.delete_pod("old");
-    sim.pod_goes("old");
+    sim.remove_pod("old");
     sim.settle();
     sim.expect_attached("partner", "broken");
 }
 
 #[test]
-fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks() {
+fn a_ready_pod_on_a_failed_node_takes_nothing() {
     let mut sim = attached();
     sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
     sim.node_unreachable("n2");
@@ -149,7 +149,7 @@ fn recreate_detaches_and_attaches() {
     let mut sim = attached();
     sim.delete_pod("old");
     sim.wait(Millis::seconds(2));
-    sim.pod_goes("old");
+    sim.remove_pod("old");
     sim.wait(Millis::seconds(2));
     sim.replica_set("rs1", 1, "dep", 0);
     sim.pod("new").on("n2").replica_set("rs2", 2, "dep");

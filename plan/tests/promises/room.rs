@@ -59,7 +59,7 @@ fn a_full_interface_is_reported_and_a_freed_slot_is_used() {
     sim.expect_event("b", Reason::NodeFull);
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
 }

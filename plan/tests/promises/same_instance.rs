@@ -53,7 +53,7 @@ fn the_younger_node_counts_after_the_older_is_deleted() {
     sim.pod("a").on("forged");
     sim.settle();
     sim.expect_free("partner");
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "a");
 }

@@ -88,7 +88,7 @@ fn a_list_older_than_the_holder_takes_nothing_from_it() {
         sim.pod("gone").on("n2");
         sim.tell(0);
         let old = sim.kube.clone();
-        sim.pod_goes("gone");
+        sim.remove_pod("gone");
         sim.pod("holder").on("n1");
         sim.settle();
         sim.expect_attached("partner", "holder");
@@ -123,7 +123,7 @@ fn a_successor_in_stale_data_takes_nothing_over() {
             sim.now,
             sim.now,
         );
-        sim.pod_goes("new");
+        sim.remove_pod("new");
         stop(&mut sim, [Kind::Pod]);
         sim.wait(Millis::seconds(300));
         sim.expect_cost(0, 0, 0);

@@ -75,12 +75,12 @@ fn a_swap_of_two_reports_which_waits_for_which() {
 fn the_remedy_in_the_message_works() {
     let mut sim = rotated(2);
     // Scaled to 0.
-    sim.pod_goes("old0");
-    sim.pod_goes("new0");
+    sim.remove_pod("old0");
+    sim.remove_pod("new0");
     sim.settle();
     sim.expect_attached("ip0", "new1");
     // Its Deployment takes the old pod away, now that the new one is ready.
-    sim.pod_goes("old1");
+    sim.remove_pod("old1");
     sim.pod("new0")
         .on("n1")
         .asks("ip1")
@@ -102,7 +102,7 @@ fn a_longer_cycle_is_reported_in_full() {
 #[test]
 fn a_chain_of_waits_is_no_cycle() {
     let mut sim = rotated(3);
-    sim.pod_goes("new2");
+    sim.remove_pod("new2");
     sim.wait(Millis::seconds(30));
     expect_no_cycle_reported(&mut sim, "ip1", 0);
 }

@@ -75,11 +75,11 @@ fn happens(sim: &mut Sim, number: usize, event: Event) {
         }
         Event::PodIsReady(number) => _ = pod(number).map(|name| sim.containers_ready(name)),
         Event::PodIsDeleted(number) => _ = pod(number).map(|name| sim.delete_pod(name)),
-        Event::PodGoes(number) => _ = pod(number).map(|name| sim.pod_goes(name)),
+        Event::PodGoes(number) => _ = pod(number).map(|name| sim.remove_pod(name)),
         Event::PodIsUnannotated(number) => _ = pod(number).map(|name| sim.remove_annotation(name)),
         Event::NodeIsAway(node) => sim.node_unreachable(NODES[node]),
         Event::NodeIsWell(node) => sim.node_is_well(NODES[node]),
-        Event::NodeGoes(node) => sim.node_goes(NODES[node]),
+        Event::NodeGoes(node) => sim.remove_node(NODES[node]),
         Event::InterfaceGoes(node) => {
             sim.ec2.remember(sim.now);
             sim.ec2

@@ -107,7 +107,7 @@ fn a_target_refused_after_a_late_call_is_not_free() {
     sim.step_until(|step| {
         matches!(step, Step::Write(Write::Status(_, _, what, _)) if matches!(what, StatusWrite::Clear | StatusWrite::Detach))
     });
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.wait(Millis::seconds(5));
     assert!(sim.has_ip("partner"), "{}", sim.story());

@@ -57,7 +57,7 @@ fn say(sim: &mut Sim, probe: Option<ProbeOutcome>) {
 }
 
 fn say_of(sim: &mut Sim, probe: Option<ProbeOutcome>, change: impl FnOnce(&mut AddressReport)) {
-    sim.node_part_says("n1", env!("CARGO_PKG_VERSION"), |said| {
+    sim.node_part_reports("n1", env!("CARGO_PKG_VERSION"), |said| {
         said.probe = probe;
         change(said);
     });

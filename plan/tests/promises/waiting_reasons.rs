@@ -25,7 +25,7 @@ fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
 }
 
 /// The pod was told this once, after two seconds and before three, with these words; also by an Event.
-fn expect_told(sim: &Sim, pod: &str, from: Millis, reason: Reason, words: &str) {
+fn expect_gate_reason(sim: &Sim, pod: &str, from: Millis, reason: Reason, words: &str) {
     let told = told(sim, pod);
     let [(at, gate)] = told[..] else {
         panic!("{told:?}\n{}", sim.story());
@@ -59,7 +59,7 @@ fn the_address_is_foreign() {
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.wait(Millis::seconds(130));
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::AddressInUse, "eni-n2");
+    expect_gate_reason(&sim, "a", from, Reason::AddressInUse, "eni-n2");
     sim.found_on("203.0.113.10", None);
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -71,7 +71,7 @@ fn a_missing_permission_is_shown_on_pod_and_ip() {
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     let from = an_hour_of_waiting(&mut sim);
     let words = "ec2:AssignPrivateIpAddresses";
-    expect_told(&sim, "a", from, Reason::AccessDenied, words);
+    expect_gate_reason(&sim, "a", from, Reason::AccessDenied, words);
     sim.expect_reason("partner", Reason::AccessDenied);
 }
 
@@ -81,7 +81,7 @@ fn throttling_is_shown_on_pod_and_ip() {
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     let from = an_hour_of_waiting(&mut sim);
     let words = "ec2:AssignPrivateIpAddresses";
-    expect_told(&sim, "a", from, Reason::Throttled, words);
+    expect_gate_reason(&sim, "a", from, Reason::Throttled, words);
     sim.expect_reason("partner", Reason::Throttled);
 }
 
@@ -90,7 +90,7 @@ fn a_silent_ec2_is_shown_on_pod_and_ip() {
     let mut sim = world();
     sim.ec2.default_fault = Some(|_| Fault::RequestLost);
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::AttachFailed, "does not answer");
+    expect_gate_reason(&sim, "a", from, Reason::AttachFailed, "does not answer");
     sim.expect_reason("partner", Reason::AttachFailed);
 }
 
@@ -103,7 +103,7 @@ fn another_ip_tests_whether_ec2_serves_again() {
     sim.pod("b").on("n2").asks("other");
     sim.wait(Millis::seconds(30));
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::Throttled, "one IP at a time");
+    expect_gate_reason(&sim, "a", from, Reason::Throttled, "one IP at a time");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_location_of_the_address_is_unknown() {
         sim.wait(Millis::seconds(130));
         let from = an_hour_of_waiting(&mut sim);
         let words = "ec2:DescribeNetworkInterfaces";
-        expect_told(&sim, "a", from, reason, words);
+        expect_gate_reason(&sim, "a", from, reason, words);
         sim.expect_reason("partner", reason);
     }
 }
@@ -131,7 +131,7 @@ fn the_interface_of_the_node_is_full() {
     }
     sim.settle();
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::NodeFull, "eni-n1");
+    expect_gate_reason(&sim, "a", from, Reason::NodeFull, "eni-n1");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn the_node_is_away() {
     let mut sim = world();
     sim.node_unreachable("n1");
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::NoEligibleNode, "n1");
+    expect_gate_reason(&sim, "a", from, Reason::NoEligibleNode, "n1");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn the_block_is_exhausted() {
     let from = sim.now;
     sim.pod("a").on("n1").asks("z");
     sim.wait(HOUR);
-    expect_told(&sim, "a", from, Reason::BlockExhausted, "small");
+    expect_gate_reason(&sim, "a", from, Reason::BlockExhausted, "small");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn another_pod_holds_the_address() {
     sim.settle();
     let from = an_hour_of_waiting(&mut sim);
     let words = "default/first";
-    expect_told(&sim, "a", from, Reason::ClaimedByOther, words);
+    expect_gate_reason(&sim, "a", from, Reason::ClaimedByOther, words);
 }
 
 #[test]
@@ -177,8 +177,8 @@ fn the_previous_pod_still_runs() {
     sim.pod("a").on("n1").of_replica_set("rs1", 1, "dep");
     sim.wait(HOUR);
     let words = "default/first has the address and is being deleted";
-    expect_told(&sim, "a", from, Reason::ClaimedByOther, words);
-    sim.pod_goes("first");
+    expect_gate_reason(&sim, "a", from, Reason::ClaimedByOther, words);
+    sim.remove_pod("first");
     sim.settle();
     sim.expect_attached("partner", "a");
 }
@@ -314,7 +314,7 @@ fn the_pod_was_admitted_for_an_earlier_ip_of_that_name() {
     sim.change_pod("a", |pod| pod.ip = Some("gone".into()));
     sim.wait(HOUR);
     let words = "admitted for an earlier IP partner that was deleted: delete the pod";
-    expect_told(&sim, "a", from, Reason::StalePod, words);
+    expect_gate_reason(&sim, "a", from, Reason::StalePod, words);
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn the_block_has_no_node_and_the_label_for_an_autoscaler_is_named() {
     sim.pod("a");
     sim.wait(HOUR);
     let words = "the label ip.wgtwo.com.node-restriction.kubernetes.io/block on its node template";
-    expect_told(&sim, "a", from, Reason::NoEligibleNode, words);
+    expect_gate_reason(&sim, "a", from, Reason::NoEligibleNode, words);
 }
 
 /// What the IP's condition `Attached` says.
@@ -349,7 +349,7 @@ fn an_ip_names_the_pending_pod_that_asks_for_it() {
     sim.wait(HOUR);
     assert_eq!(attached(&sim), words);
     sim.expect_cost(0, 1, 0);
-    sim.pod_goes("pw");
+    sim.remove_pod("pw");
     sim.settle();
     assert!(attached(&sim).starts_with("no pod asks for it"));
 }

@@ -80,7 +80,7 @@ fn a_pod_without_the_annotation_gets_the_reason_not_requested() {
     let mut sim = wiped();
     sim.remove_annotation("a");
     sim.settle();
-    sim.expect_let_go("a");
+    sim.expect_released("a");
 }
 
 #[test]

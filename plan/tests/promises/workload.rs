@@ -20,7 +20,7 @@ fn with_another_waiting() -> Sim {
 
 fn ends(sim: &mut Sim, pod: &str) {
     sim.delete_pod(pod);
-    sim.pod_goes(pod);
+    sim.remove_pod(pod);
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn a_successor_of_the_same_replica_set_precedes_an_older_pod() {
     sim.delete_pod("a");
     sim.pod("b").on("n3").replica_set("rs1", 1, "dep");
     sim.settle();
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
     let workload = sim.the_ip("partner").status.workload.clone();
@@ -43,7 +43,7 @@ fn a_successor_of_the_same_deployment_precedes_an_older_pod() {
     sim.delete_pod("a");
     sim.pod("b").on("n3").replica_set("rs2", 2, "dep");
     sim.settle();
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
 }
@@ -53,7 +53,7 @@ fn a_successor_without_a_node_precedes_an_older_pod() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(50));
     sim.expect_free("partner");
     sim.expect_event("waits", Reason::HandoverWaiting);
@@ -67,7 +67,7 @@ fn a_successor_without_a_node_for_a_minute_blocks_no_other_pod() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(90));
     sim.expect_attached("partner", "waits");
 }
@@ -120,7 +120,7 @@ fn a_later_leader_prefers_the_same_workload() {
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
     sim.wait(Millis::seconds(2));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(2));
     sim.restart(0);
     sim.wait(Millis::seconds(20));
@@ -161,7 +161,7 @@ fn after_failover_a_successor_precedes_an_older_pod() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").on("n3").replica_set("rs1", 1, "dep");
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "b");
 }

@@ -52,7 +52,7 @@ fn an_ip_is_ready_if_reserved_and_attached_or_without_a_pod() {
     );
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.step_until(status_write(StatusWrite::Detach));
     let leaving = (false, Reason::Detaching);
     assert_eq!(words(&sim), [RESERVED, leaving, leaving]);
@@ -146,7 +146,7 @@ fn an_unrecorded_claim_is_released_although_the_address_is_foreign() {
     sim.wait(INTERVAL);
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     let claim = &sim.the_ip("partner").status.claim;
     assert_eq!(claim, &None, "{}", sim.story());

@@ -126,7 +126,7 @@ fn a_block_is_deleted_only_when_empty_and_without_labels() {
     sim.change_block("block", |block| block.deleting = true);
     settle_block(&mut sim);
     assert!(sim.kube.blocks[&name()].finalizer, "an IP lies in it");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.delete_ip("spare");
     sim.settle();

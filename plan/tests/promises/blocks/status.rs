@@ -125,7 +125,7 @@ fn an_orphan_is_reported_with_a_remedy() {
 fn a_released_address_is_not_reported_as_an_orphan() {
     let mut sim = world();
     settle_block(&mut sim);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     // The last inventory was begun before it was taken off, and shows it.
     let mut gone = false;
@@ -158,7 +158,7 @@ fn inventories_before_the_deletion_of_an_ip_show_no_orphan() {
     sim.wait(INTERVAL);
     settle_block(&mut sim);
     // Another process detaches and releases it: this one receives only the release.
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.kube.ips.remove(&IpName::from("partner"));
     sim.kube.bump();
     assert!(!orphaned(&mut sim), "both inventories are of its time");

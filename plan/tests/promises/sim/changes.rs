@@ -182,7 +182,7 @@ impl Sim {
     }
 
     /// The Node's object is deleted.
-    pub fn node_goes(&mut self, name: &str) {
+    pub fn remove_node(&mut self, name: &str) {
         self.note(format!("node {name} goes"));
         self.rules.node_changed(name, self.now);
         self.kube.bump();

@@ -142,7 +142,7 @@ impl Sim {
     }
 
     /// A pod without the annotation has the reason for that, and no label.
-    pub fn expect_let_go(&self, pod: &str) {
+    pub fn expect_released(&self, pod: &str) {
         let pod = self.the_pod(pod);
         let gate = pod.gate.as_ref();
         let told =

@@ -10,7 +10,7 @@ use super::Sim;
 /// How old a quorum read may be for a destructive step.
 const READ_FRESH: Millis = Millis::seconds(5);
 
-fn lately(since: Option<&Millis>, now: Millis) -> bool {
+fn recently(since: Option<&Millis>, now: Millis) -> bool {
     since.is_some_and(|since| now.since(*since) <= READ_FRESH)
 }
 
@@ -48,7 +48,7 @@ impl Sim {
             return;
         }
         // A winner that went, or a revision that changed, after it was read.
-        let outrun = winner.is_none() || lately(self.rules.sets.as_ref(), self.now);
+        let outrun = winner.is_none() || recently(self.rules.sets.as_ref(), self.now);
         if living.deleting.is_some() && self.away(claim) && !outrun {
             self.expect_read(controller, before, claim);
             return;
@@ -65,7 +65,7 @@ impl Sim {
     fn expect_read(&self, controller: usize, ip: &Ip, claim: &Claim) {
         let read = self.rules.reads.get(&(controller, claim.pod.clone()));
         let written = self.rules.written.get(&(controller, ip.name.clone()));
-        let fresh = lately(read, self.now) && written.is_none_or(|written| read >= Some(written));
+        let fresh = recently(read, self.now) && written.is_none_or(|written| read >= Some(written));
         assert!(fresh, "{} loses it unread\n{}", claim.pod, self.story());
     }
 
@@ -83,6 +83,6 @@ impl Sim {
             let same = node.instance.as_ref() == Some(&target.place.instance);
             same && is_well(node)
         });
-        !here || lately(self.rules.nodes.get(&target.node), self.now)
+        !here || recently(self.rules.nodes.get(&target.node), self.now)
     }
 }
