@@ -100,13 +100,13 @@ pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
     set_ca_bundle(scene, &serde_json::to_value(other).unwrap()).await;
     let body = expect_ready(scene, mooring, 503).await;
     assert!(body.contains("caBundle"), "{body}");
-    expect_told(scene, "CertificateNotTrusted").await;
+    expect_own_event(scene, "CertificateNotTrusted").await;
     set_ca_bundle(scene, before).await;
     expect_ready(scene, mooring, 200).await;
 }
 
 /// An Event about the replica's pod, which `kubectl describe pods` shows: it finds them by the pod's uid.
-async fn expect_told(scene: &Scene, reason: &str) {
+async fn expect_own_event(scene: &Scene, reason: &str) {
     scene
         .eventually("an Event of its pod tells it", SOON, async || {
             let events = scene
@@ -138,7 +138,7 @@ async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
     let before = std::fs::read(&key).unwrap();
     let other = rcgen::KeyPair::generate().unwrap();
     std::fs::write(&key, other.serialize_pem()).unwrap();
-    expect_told(scene, "CertificateRefused").await;
+    expect_own_event(scene, "CertificateRefused").await;
     expect_ready(scene, mooring, 200).await;
     let pod = scene.pod_asking("refused-pair", "nobody", &json!({}));
     scene.would_create(&pod).await.rejected(&["nobody"]);

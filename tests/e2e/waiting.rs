@@ -11,7 +11,7 @@ scenes![
 ];
 
 /// The gate is closed for this reason, and the pod has a Warning of it; returns both messages.
-async fn expect_told(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
+async fn expect_gate_and_event(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
     let gate = scene.expect_gate_closed(pod, reason).await;
     let note = scene.expect_event(reason, pod).await;
     let events = scene.events().await;
@@ -35,7 +35,7 @@ async fn a_pod_waits_for_a_permission_with_a_reason(scene: &Scene) {
         .forever();
     let fault = scene.ec2().fault(fault).await;
     scene.pod("web", &ip).await;
-    for said in expect_told(scene, "web", "AccessDenied").await {
+    for said in expect_gate_and_event(scene, "web", "AccessDenied").await {
         assert!(said.contains("ec2:AssignPrivateIpAddresses"), "{said}");
     }
     scene.ec2().clear_fault(fault).await;
@@ -51,7 +51,7 @@ async fn a_pod_waits_for_an_address_in_use_with_a_reason(scene: &Scene) {
     let foreign = &b.interfaces[0];
     scene.foreign_assign(foreign, &ip.address).await;
     scene.pod_with("web", &ip, &on(&a)).await;
-    for said in expect_told(scene, "web", "AddressInUse").await {
+    for said in expect_gate_and_event(scene, "web", "AddressInUse").await {
         assert!(said.contains(foreign.as_str()), "{said}");
     }
     scene.foreign_unassign(foreign, &ip.address).await;

@@ -478,7 +478,7 @@ fn a_kubelet_can_report_that_its_node_is_not_ready() {
         cluster
             .add_node(NodeSpec::new("moody").label("pool", "moody"))
             .await;
-        cluster.node_says_not_ready("moody", true).await;
+        cluster.report_node_not_ready("moody", true).await;
         let nodes: Api<Node> = Api::all(cluster.client().await);
         cluster
             .eventually("the node is not ready", LIMIT, || async {
@@ -489,7 +489,7 @@ fn a_kubelet_can_report_that_its_node_is_not_ready() {
                     .any(|condition| condition.type_ == "Ready" && condition.status == "False")
             })
             .await;
-        cluster.node_says_not_ready("moody", false).await;
+        cluster.report_node_not_ready("moody", false).await;
         cluster.wait_until_ready("moody").await;
     });
 }

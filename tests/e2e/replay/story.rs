@@ -156,7 +156,7 @@ impl Story {
             }
             Self::AnnotationRemoved => {
                 expect_unheld(lot, &ip).await;
-                expect_let_go(lot).await;
+                expect_released(lot).await;
             }
             Self::PodDeleted => {
                 expect_unheld(lot, &ip).await;
@@ -291,7 +291,7 @@ async fn expect_free(lot: &Lot<'_>, address: &str) {
 }
 
 /// The pod does not ask for an IP, and its gate does not block it.
-async fn expect_let_go(lot: &Lot<'_>) {
+async fn expect_released(lot: &Lot<'_>) {
     let (scene, app) = (lot.scene(), &lot.names.app);
     scene
         .eventually("the pod is released", LONG, async || {

@@ -44,7 +44,7 @@ impl Cluster {
     }
 
     /// The kubelet reports that its node is not ready (`true`), or ready again.
-    pub async fn node_says_not_ready(&self, name: &str, not_ready: bool) {
+    pub async fn report_node_not_ready(&self, name: &str, not_ready: bool) {
         let value = not_ready.then_some("true");
         let patch = json!({"metadata": {"annotations": {"test.mooring/not-ready": value}}});
         let nodes = self.nodes().await;
