@@ -51,7 +51,7 @@ fn ip() -> impl Strategy<Value = Ip> {
     })
 }
 
-/// Every way in which an IP comes to be known, or is known no more.
+/// Every way in which an IP becomes known or is forgotten.
 fn fact() -> impl Strategy<Value = Fact> {
     let wrote = |ip: Ip| {
         let write = Write::AddFinalizer(ip.name.clone(), ip.version);

@@ -21,7 +21,7 @@ async fn ended(supervisor: Supervisor, signals: mpsc::Receiver<&'static str>) ->
 
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
-/// A task that ends when it is asked to, and says so.
+/// A task that ends when it is cancelled, and logs it.
 fn obedient(supervisor: &mut Supervisor, stage: Stage, name: &'static str, log: &Log) {
     let (stop, log) = (supervisor.stop(stage), Arc::clone(log));
     supervisor.spawn(stage, name, async move {

@@ -187,7 +187,7 @@ fn spoken(mut pod: Value) -> Value {
     anonymous(pod)
 }
 
-/// The pod that was given nothing, with all that one is to be given for this IP, and no more.
+/// The original pod, with exactly the additions for this IP.
 fn given(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &str) -> Value {
     pod["metadata"]["labels"][IP] = ip.into();
     pod["metadata"]["annotations"][IP] = ip.into();

@@ -1,5 +1,5 @@
-//! Who may use an IP (`--authorize-use`, `config/authorize-use`): a user by his own right, what a controller creates by
-//! its `ServiceAccount`'s, and an owner by nobody's. What gives the right is in docs/authorize-use.md.
+//! The right to use an IP (`--authorize-use`, `config/authorize-use`): a user needs it, for pods of a controller
+//! their `ServiceAccount`, and an owner reference gives none. docs/authorize-use.md has the details.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Objects that nothing checked before they were stored: no webhook, and a schema that takes anything. Each is
-//! refused alone and by name, and everything else goes on.
+//! refused alone and by name, and everything else continues.
 
 use std::sync::Arc;
 
@@ -234,7 +234,7 @@ async fn a_malformed_object_blocks_no_other_object(scene: &Scene) {
     store_pods(scene, &good).await;
     scene.guard_marks().await;
 
-    // A status that does not say where the address is: it is not taken for nowhere, it says so, and is counted.
+    // A status without the place of the address: this does not mean nowhere, it is reported and counted.
     let broken = scene
         .ip_with(
             "broken",

@@ -135,7 +135,7 @@ async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Sce
                 tokio::join!(publish(scene, &other), tokio::time::sleep(pre_stop));
                 old.terminate().await
             } else {
-                // As where nothing waits: it is told while the API server still dials it.
+                // As without a wait: SIGTERM comes while the API server still connects to it.
                 tokio::join!(old.terminate(), publish(scene, &other)).0
             };
             assert!(ended.success(), "{ended}\n{}", old.log());

@@ -165,7 +165,7 @@ async fn an_undo_during_a_rollout_returns_the_address(scene: &Scene) {
         "the old pod waits for the new one"
     );
     scene.kubectl("rollout undo deployment/web").await.success();
-    // Its ReplicaSet has the highest number now; nothing but an annotation there says so.
+    // Its ReplicaSet has the highest number now; only an annotation there shows it.
     scene.expect_attached(&ip, &old).await;
     scene.expect_gate_closed(&new, "MovedTo").await;
     let before = scene.mutations().await.len();

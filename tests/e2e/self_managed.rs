@@ -47,7 +47,7 @@ fn lasting(lifetimes: &[&str]) -> MooringOptions {
     }
 }
 
-/// The rights of `config/self-managed`, given before anybody starts.
+/// The rights of `config/self-managed`, given before a replica starts.
 async fn allow(scene: &Scene) {
     for object in kustomized(scene, "config/self-managed").await {
         if object["metadata"]["name"] == "mooring-certificate" {

@@ -1,4 +1,4 @@
-//! A stolen token of Mooring's is worth what Mooring does, and no more: the API server refuses the rest.
+//! A stolen token of Mooring permits only what Mooring does: the API server refuses the rest.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;

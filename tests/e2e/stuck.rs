@@ -26,7 +26,7 @@ async fn attached(scene: &Scene) -> (Ip, Node, String) {
     (ip, node, block)
 }
 
-/// The address may not be taken off its interface by anybody.
+/// Unassign of the address is forbidden for all clients.
 async fn forbid(scene: &Scene, ip: &Ip) -> mooring_cluster::FaultId {
     let fault = Fault::error("UnauthorizedOperation")
         .of(UNASSIGN)

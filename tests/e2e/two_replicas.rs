@@ -123,7 +123,7 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     scene.cluster().register_webhooks(&[&one, &two]).await;
 }
 
-/// From the history: no address was said to be reserved by two IPs before one of them was told to go.
+/// From the history: no address was reported as reserved by two IPs before one of them was deleted.
 fn expect_never_reserved_twice(scene: &Scene) {
     let mut reserved: BTreeSet<(String, String)> = BTreeSet::new();
     for event in scene

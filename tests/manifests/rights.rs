@@ -1,4 +1,4 @@
-//! Who may do what.
+//! The rights of each account.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,7 @@ use mooring_cluster::network::{
 };
 
 /// The command `mooring node`, with the rights of its role and the token of its node, programs what a real API server
-/// shows, says so in the `IPNode` of its node, and can write no other.
+/// shows, reports it in the `IPNode` of its node, and cannot write another.
 pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
     let world = World::new(backend);
     let (node, _) = one_pod(&world);

@@ -322,7 +322,7 @@ fn a_move_to_a_deleted_target_leaves_nothing() {
     );
 }
 
-/// Found by the property: who was told `False` during an edit and `True` after it was not named as a loser
+/// Found by the property: a pod with `False` during an edit and `True` after it was not listed as a loser
 /// when the address went on to another pod of its node.
 #[test]
 fn a_holder_that_an_edit_denied_is_denied_again_as_loser() {

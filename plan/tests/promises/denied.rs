@@ -48,7 +48,7 @@ fn expect_one_a_second_at_most(sim: &Sim, ip: &str, from: Millis, least: usize) 
     assert!(calls.len() >= least, "{calls:?}\n{}", sim.story());
 }
 
-/// How often a pod was told `False`.
+/// How often the gate of a pod was set to `False`.
 fn count_denials(sim: &Sim, pod: &str, from: Millis) -> usize {
     sim.taken
         .iter()

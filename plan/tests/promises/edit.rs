@@ -199,7 +199,7 @@ fn said(sim: &Sim) -> String {
     conditions.reserved.clone().unwrap().message
 }
 
-/// The pod has the old address as before; nothing was told to EC2 or to the pod.
+/// The pod has the old address as before; there was no call and no write to the pod.
 fn unchanged(sim: &Sim) {
     sim.expect_attached("partner", "a");
     let old = Some(address("203.0.113.10"));

@@ -1,4 +1,4 @@
-//! A process that runs for a year knows no more than one that has just begun: where every name is used once,
+//! A process that runs for a year keeps no more facts than one that has just started: where every name is used once,
 //! what was known of them goes with them.
 
 use mooring_plan::cloud::Subnet;

@@ -26,7 +26,7 @@ fn passes(sim: &mut Sim, length: Millis) {
     sim.now = sim.now.plus(length);
 }
 
-/// An answer to a call of ours, which EC2 has carried out, or only says so.
+/// An answer to a call of ours, which EC2 has executed, or only reports as executed.
 fn answered(sim: &mut Sim, call: Call, really: bool) {
     let now = sim.now;
     if really {

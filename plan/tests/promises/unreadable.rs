@@ -1,5 +1,5 @@
-//! An IP whose status cannot be read says so once, in a condition; nothing else is done for it until a person
-//! has mended it, and then everything goes on.
+//! An IP with an unreadable status gets one condition about it; nothing else is done for it until a person
+//! has repaired it, and then everything continues.
 
 use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};

@@ -15,7 +15,7 @@ fn world() -> Sim {
     Sim::reserved(&["n1", "n2"])
 }
 
-/// What a pod was told, with the moments.
+/// The gate writes of a pod, with their times.
 fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
     let of = sim.taken.iter().filter_map(|(at, _, step)| match step {
         Step::Write(Write::Gate(gate)) if gate.pod.name == pod => Some((*at, gate)),
@@ -24,7 +24,7 @@ fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
     of.collect()
 }
 
-/// The pod was told this once, after two seconds and before three, with these words; also by an Event.
+/// The pod got this reason once, after two seconds and before three, with these words; also as an Event.
 fn expect_gate_reason(sim: &Sim, pod: &str, from: Millis, reason: Reason, words: &str) {
     let told = told(sim, pod);
     let [(at, gate)] = told[..] else {

@@ -22,7 +22,7 @@ use crate::admission::{ClusterReader, Dependencies, End, Right, Rights, Snapshot
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Objects that are read only once the test says so.
+/// Objects that are read only after the test releases the read.
 #[derive(Clone, Default)]
 pub struct Held {
     pub asked: Arc<Notify>,

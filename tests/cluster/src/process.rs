@@ -198,7 +198,7 @@ impl Process {
         self.end(limit).await
     }
 
-    /// Waits until it is gone, after it was told to end: a second signal would end Mooring at once.
+    /// Waits until it is gone, after the first signal: a second one would end Mooring at once.
     ///
     /// # Panics
     /// When it is not gone within `limit`.

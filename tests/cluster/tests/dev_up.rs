@@ -1,4 +1,4 @@
-//! `mooring-dev up`, again, starts what has ended since, and says so.
+//! A second `mooring-dev up` starts the processes that have ended since, and names them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};

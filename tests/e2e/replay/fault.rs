@@ -216,7 +216,7 @@ impl Placed<'_> {
     }
 
     /// After the process was killed: what was held is dropped, what was not carried out never is, and nothing
-    /// stands in the way of the next process. Whether it had the effect that it should have had.
+    /// blocks the next process. Returns whether it had the expected effect.
     pub fn settle(&self) -> Result<(), String> {
         let proxy = &self.lot.site.proxy;
         if let Some((rest, _)) = &self.frozen {

@@ -18,7 +18,7 @@ pub enum Write {
         resource: String,
         /// Which of the replay's objects.
         role: String,
-        /// What is said in it.
+        /// Its content.
         what: String,
     },
     /// To EC2.

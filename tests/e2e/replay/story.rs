@@ -198,7 +198,7 @@ impl Story {
     }
 }
 
-/// After a crash, a look that shows nothing is believed after 10 s, and a release that nobody saw the reason of
+/// After a crash, an inventory without the address counts after 10 s, and a release without a seen reason
 /// is made after a minute.
 pub const LONG: std::time::Duration = std::time::Duration::from_mins(2);
 

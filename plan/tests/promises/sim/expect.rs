@@ -29,7 +29,7 @@ impl Sim {
         }
     }
 
-    /// The address is on the pod's node, recorded, and the pod alone says so.
+    /// The address is on the pod's node, recorded, and only this pod has a true gate.
     pub fn expect_attached(&self, ip: &str, pod: &str) {
         let story = || self.story();
         let ip = self.the_ip(ip);

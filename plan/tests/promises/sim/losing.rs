@@ -1,4 +1,4 @@
-//! Who has the address loses it in few cases, and never unread.
+//! A holder loses the address in few cases, and never without a read.
 
 use mooring_plan::names::Millis;
 use mooring_plan::objects::{Claim, ClaimPhase, Ip, IpStatus, Pod};

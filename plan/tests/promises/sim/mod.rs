@@ -32,7 +32,7 @@ use watch::Shown;
 /// How often the world's controllers list interfaces.
 pub const INTERVAL: Millis = Millis::seconds(60);
 
-/// One process: what it was told, and what its watches showed it.
+/// One process: its facts, and what its watches showed it.
 #[derive(Clone)]
 pub struct Controller {
     pub engine: Engine,

@@ -96,7 +96,7 @@ impl Sim {
                 }
             }
             Step::Write(Write::Release(seen)) => {
-                // A Release of an object that is there no more does nothing: it is guarded by the UID.
+                // A Release of a deleted object does nothing: it is guarded by the UID.
                 let there = self.kube.reservations.get(&seen.address);
                 let there = there.is_some_and(|there| there.uid == seen.uid);
                 if let Some(ip) = self.kube.ips.get(name).filter(|_| there) {

@@ -1,4 +1,4 @@
-//! A fact that changes what is to be done for an IP says so: the driver looks at no other.
+//! A fact returns the IPs whose next step it can change: the driver decides for no other.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use mooring_plan::step::{Decision, Notice, Step, Write};
 use super::Controller;
 
 impl Controller {
-    /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or that nobody asked for.
+    /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or without a request.
     pub fn receive(&mut self, fact: Fact, asked: Option<&IpName>, begun: Millis, now: Millis) {
         let event = match asked.filter(|name| self.engine.is_in_flight(name)) {
             Some(name) => Event::Completed(Work::Ip(name.clone()), fact.into()),

@@ -281,7 +281,7 @@ async fn cleaned_up(screen: &mut Screen, cluster: &Cluster) -> Result<(), String
     Ok(())
 }
 
-/// Who has the address.
+/// The holder of the address.
 struct Holder {
     pod: String,
     node: String,

@@ -34,7 +34,7 @@ pub struct Ec2 {
     interfaces: BTreeMap<NetworkInterfaceId, NetworkInterface>,
     /// The number of ids of all kinds.
     named: u64,
-    /// Addresses on an interface at most, where it is not the instance type that says so.
+    /// The limit of addresses on an interface, if it does not come from the instance type.
     limit: Option<usize>,
 }
 

@@ -26,7 +26,7 @@ pub struct Cluster {
     pub reservations: BTreeMap<Ipv4Addr, Reservation>,
     pub replica_sets: Vec<ReplicaSet>,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
-    /// Those that take no more, although nothing shows it.
+    /// Those that are full, although no inventory shows it.
     pub full: BTreeSet<InterfaceId>,
 }
 

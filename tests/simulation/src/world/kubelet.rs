@@ -1,4 +1,4 @@
-//! The kubelets: pods start, become ready, and end when they are told to. And what evicts pods from
+//! The kubelets: pods start, become ready, and end after their deletion. And what evicts pods from
 //! machines that are away.
 
 use std::time::Duration;
