@@ -22,17 +22,17 @@ fn the_holder_of_a_detached_interface_is_denied_once() {
     let mut sim = Sim::attached(&["n1"]);
     attach(&mut sim, "n1", false);
     sim.wait(Millis(INTERVAL.0 * 2));
-    let expect_told = |sim: &Sim| {
+    let expect_denied = |sim: &Sim| {
         let gate = sim.the_pod("a").gate.clone().unwrap();
         assert!(!gate.status, "{gate:?}\n{}", sim.story());
         assert!(!gate.reason.is_empty(), "{gate:?}\n{}", sim.story());
         sim.expect_reason("partner", Reason::NoEligibleNode);
     };
-    expect_told(&sim);
+    expect_denied(&sim);
     sim.count_from_here();
     sim.wait(Millis::seconds(3600));
     sim.expect_cost(0, 0, 0);
-    expect_told(&sim);
+    expect_denied(&sim);
     attach(&mut sim, "n1", true);
     sim.wait(INTERVAL.plus(Millis::seconds(3)));
     sim.expect_attached("partner", "a");

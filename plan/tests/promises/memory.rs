@@ -1,5 +1,5 @@
-//! What is remembered of a claim is of that claim: a success ends what failed before it, and nothing
-//! that is said in between begins a wait anew.
+//! The memory of failures belongs to one claim: a success ends the failures before it, and no change
+//! of a condition in between restarts a wait.
 
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{IpName, Millis, ResourceVersion};

@@ -1,4 +1,4 @@
-//! Whoever creates the `IPAddress` of an address first has it.
+//! The IP that creates the `IPAddress` of an address first has the address.
 
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis};
