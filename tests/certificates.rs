@@ -158,7 +158,7 @@ fn put(mount: &Mount, pair: &CertifiedKey<KeyPair>) {
 }
 
 #[tokio::test]
-async fn a_pod_that_starts_before_its_certificate_is_issued_waits_for_it_and_names_the_file() {
+async fn a_process_without_its_certificate_waits_and_names_the_file() {
     let mount = Mount::new("late");
     let mut webhook = Webhook::start(&mount);
     let error = webhook.refused().await;
@@ -187,7 +187,7 @@ async fn a_renewed_pair_is_served_from_the_next_handshake() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_the_certificates_is_refused_and_the_old_pair_stays() {
+async fn a_key_of_another_certificate_is_refused_and_the_old_pair_stays() {
     let (mount, old, new) = (Mount::new("mismatched"), until(2040), until(2041));
     put(&mount, &old);
     let mut webhook = Webhook::start(&mount);
@@ -201,7 +201,7 @@ async fn a_key_that_is_not_the_certificates_is_refused_and_the_old_pair_stays() 
 }
 
 #[tokio::test]
-async fn files_that_are_broken_or_gone_leave_the_old_pair() {
+async fn with_broken_or_missing_files_the_old_pair_stays() {
     let (mount, old) = (Mount::new("broken"), until(2040));
     put(&mount, &old);
     let mut webhook = Webhook::start(&mount);
@@ -235,7 +235,7 @@ async fn files_that_are_broken_or_gone_leave_the_old_pair() {
 }
 
 #[tokio::test]
-async fn a_client_without_tls_1_3_is_turned_away() {
+async fn a_client_without_tls_1_3_is_rejected() {
     let (mount, pair) = (Mount::new("old-client"), until(2040));
     put(&mount, &pair);
     let mut webhook = Webhook::start(&mount);

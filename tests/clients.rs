@@ -1,4 +1,4 @@
-//! With a CA of clients, the webhook answers those that have a certificate of it, and nobody else; the CA may
+//! With a CA of clients, the webhook answers only clients with a certificate of it; the CA can
 //! change at any time, and one that cannot be used changes nothing.
 #![allow(
     clippy::expect_used,
@@ -71,7 +71,7 @@ impl Webhook {
         }
     }
 
-    fn believe(&self, pem: &str) {
+    fn set_ca(&self, pem: &str) {
         // As kubelet does: what is read is one whole file or the other.
         let new = self.folder.join("new");
         std::fs::write(&new, pem).unwrap();
@@ -111,7 +111,7 @@ impl Webhook {
         answered.and(asked)
     }
 
-    async fn comes_to_answer(&self, client: &Leaf) {
+    async fn eventually_answers(&self, client: &Leaf) {
         let answered = async {
             while self.answers(Some(client)).await.is_err() {
                 tokio::time::sleep(INTERVAL).await;
@@ -129,7 +129,7 @@ impl Webhook {
 }
 
 #[tokio::test]
-async fn only_a_client_of_the_ca_is_answered() {
+async fn only_clients_with_a_certificate_of_the_ca_are_answered() {
     let (ours, theirs) = (Authority::new("clients"), Authority::new("clients"));
     let webhook = Webhook::of("only", &ours).await;
     webhook
@@ -149,7 +149,7 @@ async fn only_a_client_of_the_ca_is_answered() {
 }
 
 #[tokio::test]
-async fn where_names_are_given_a_client_of_the_ca_needs_one_of_them() {
+async fn with_allowed_names_a_client_needs_one_of_them() {
     let ours = Authority::new("clients");
     let webhook = Webhook::of_named("names", &ours, &["api-server", "another"]).await;
     let answered = webhook.answers(Some(&ours.client("api-server"))).await;
@@ -164,18 +164,18 @@ async fn where_names_are_given_a_client_of_the_ca_needs_one_of_them() {
 }
 
 #[tokio::test]
-async fn the_ca_may_change_and_a_broken_one_changes_nothing() {
+async fn the_ca_can_change_and_a_broken_one_is_ignored() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
     let mut webhook = Webhook::of("change", &old).await;
     let (before, after) = (old.client("api-server"), new.client("api-server"));
-    webhook.believe("nothing that is PEM");
+    webhook.set_ca("nothing that is PEM");
     let error = webhook.refused().await;
     assert!(error.to_string().contains("clients.crt"), "{error}");
     webhook.answers(Some(&before)).await.unwrap();
-    webhook.believe(&format!("{}{}", old.certificate(), new.certificate()));
-    webhook.comes_to_answer(&after).await;
+    webhook.set_ca(&format!("{}{}", old.certificate(), new.certificate()));
+    webhook.eventually_answers(&after).await;
     webhook.answers(Some(&before)).await.unwrap();
-    webhook.believe(&new.certificate());
+    webhook.set_ca(&new.certificate());
     let refused = async {
         while webhook.answers(Some(&before)).await.is_ok() {
             tokio::time::sleep(INTERVAL).await;
@@ -186,7 +186,7 @@ async fn the_ca_may_change_and_a_broken_one_changes_nothing() {
 }
 
 #[test]
-fn without_a_ca_that_can_be_used_nobody_is_served() {
+fn without_a_usable_ca_no_client_is_served() {
     let file = folder("none").join("clients.crt");
     let error = Serving::to_clients_of(file.clone(), BTreeSet::new()).unwrap_err();
     assert!(matches!(error, Error::ClientCa { .. }), "{error:?}");

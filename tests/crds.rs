@@ -30,7 +30,7 @@ fn the_files_are_what_mooring_crds_prints() {
         let found = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             found == wanted,
-            "{} is not what the code says: run MOORING_WRITE_CRDS=1 cargo test --test crds",
+            "{} differs from the code: run MOORING_WRITE_CRDS=1 cargo test --test crds",
             path.display()
         );
     }
@@ -95,7 +95,7 @@ fn every_field_is_explained() {
 }
 
 #[test]
-fn the_names_are_those_that_kubectl_is_promised() {
+fn the_names_for_kubectl_are_as_documented() {
     let [ip, block, _] = definitions();
     let names = &ip.spec.names;
     assert_eq!(
@@ -141,7 +141,7 @@ fn columns(kind: &str, wide: bool) -> Vec<String> {
 }
 
 #[test]
-fn the_columns_are_those_of_the_conventions() {
+fn the_columns_follow_the_conventions() {
     assert_eq!(
         columns("IP", false),
         [
@@ -230,7 +230,7 @@ fn a_name_that_is_an_address_equals_the_address() {
 }
 
 #[test]
-fn names_fit_into_a_label() {
+fn names_are_valid_label_values() {
     let long = "a".repeat(64);
     accepts(&ip(&long[..63], &json!({"block": "office"})));
     rejects(
@@ -279,7 +279,7 @@ fn a_block_is_a_canonical_ipv4_cidr() {
 }
 
 #[test]
-fn the_subnet_is_well_formed_and_stays() {
+fn the_subnet_is_well_formed_and_immutable() {
     rejects(
         &block("office", &with(good_block(), "subnetID", json!("subnet-1"))),
         "must be the id of a subnet",
@@ -298,7 +298,7 @@ fn the_subnet_is_well_formed_and_stays() {
 }
 
 #[test]
-fn failover_after_is_a_length_of_time() {
+fn failover_after_is_a_duration() {
     for text in ["30s", "1m30s", "0s", "24h"] {
         accepts(&block(
             "office",
@@ -349,7 +349,7 @@ fn a_probe_has_a_target_with_a_port_and_an_interval_between_five_seconds_and_an_
 }
 
 #[test]
-fn an_allowed_namespace_is_a_namespaces_name() {
+fn an_allowed_namespace_is_a_valid_namespace_name() {
     let of_ip = |names: Value| {
         ip(
             "web",
@@ -374,7 +374,7 @@ fn an_allowed_namespace_is_a_namespaces_name() {
 }
 
 #[test]
-fn a_node_selector_is_of_labels_and_of_none_of_ours() {
+fn a_node_selector_has_valid_labels_and_none_of_ours() {
     let chosen = |key: &str, value: &str| {
         let selector = json!({"matchLabels": {"zone": "a", key: value}});
         block("office", &with(good_block(), "nodeSelector", selector))

@@ -158,7 +158,7 @@ fn every_link_leads_to_a_file_and_a_heading() {
 }
 
 #[test]
-fn every_block_of_commands_is_one_that_a_test_runs() {
+fn every_block_of_commands_is_run_by_a_test() {
     let mut found = BTreeMap::new();
     for page in pages() {
         let text = read(&page);
@@ -253,7 +253,7 @@ fn the_reference_has_every_reason_flag_field_and_metric() {
 }
 
 #[test]
-fn the_glossary_names_what_the_code_has() {
+fn the_glossary_names_existing_code() {
     let mut sources = String::new();
     let mut folders = ["plan/src", "src/admission", "src/node"]
         .map(|folder| root().join(folder))
@@ -295,7 +295,7 @@ fn the_glossary_names_what_the_code_has() {
 }
 
 #[test]
-fn every_rule_of_the_protocol_has_the_next_number() {
+fn the_rules_of_the_protocol_are_numbered_in_sequence() {
     let protocol = read("docs/design/protocol.md");
     let mut section = 0;
     let mut rule = 0;

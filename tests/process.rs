@@ -14,7 +14,7 @@ use mooring_cluster::{Process, eventually, http_get};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// `mooring run` beside an API server that nobody runs.
+/// `mooring run` with the address of an API server that does not run.
 struct Running {
     process: Process,
     folder: PathBuf,
@@ -53,7 +53,7 @@ impl Running {
         .map(|(key, value)| (key.to_owned(), value));
         let binary = Path::new(env!("CARGO_BIN_EXE_mooring"));
         let process = Process::start("mooring", binary, &arguments, &environment, &folder);
-        let http = eventually("it says where health and metrics are", LIMIT, async || {
+        let http = eventually("the log has the address of metrics", LIMIT, async || {
             let log = process.log();
             let line = log
                 .lines()
@@ -77,7 +77,7 @@ impl Running {
 }
 
 #[tokio::test]
-async fn it_is_healthy_at_once_and_names_what_it_waits_for() {
+async fn the_process_is_healthy_at_once_and_names_what_it_waits_for() {
     let running = Running::start("health", &[]).await;
     assert_eq!(running.get("/healthz").await.0, 200);
     let (code, body) = running.get("/readyz").await;
@@ -90,7 +90,7 @@ async fn it_is_healthy_at_once_and_names_what_it_waits_for() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_comes_later_is_taken_and_counted() {
+async fn a_later_certificate_is_loaded_and_counted() {
     let running = Running::start("certificate", &[]).await;
     assert!(running.get("/readyz").await.1.contains("certificate"));
     let signing_key = rcgen::KeyPair::generate().unwrap();
@@ -118,7 +118,7 @@ async fn a_certificate_that_comes_later_is_taken_and_counted() {
 }
 
 #[tokio::test]
-async fn asked_to_end_it_ends_well_though_no_api_server_answers() {
+async fn after_sigterm_it_exits_with_success_without_an_api_server() {
     for signal in ["TERM", "INT"] {
         let running = Running::start(&format!("end-{signal}"), &[]).await;
         running.process.signal(signal);
@@ -132,7 +132,7 @@ async fn asked_to_end_it_ends_well_though_no_api_server_answers() {
 }
 
 #[tokio::test]
-async fn the_log_is_json_where_that_is_asked_for() {
+async fn the_log_can_be_json() {
     let running = Running::start("json", &["--log-format=json"]).await;
     let log = running.process.log();
     let line = log.lines().next().unwrap();
@@ -142,7 +142,7 @@ async fn the_log_is_json_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_a_sentence() {
+fn invalid_flags_are_refused_with_a_reason() {
     let given: &[(&[&str], &str)] = &[
         (&["--lease-duration=5s"], "--lease-renew-deadline"),
         (&["--drain=soon"], "--drain"),
@@ -165,7 +165,7 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn a_port_in_use_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_mooring"))
@@ -180,7 +180,7 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
-fn the_environment_sets_what_no_flag_does() {
+fn the_environment_sets_values_without_a_flag() {
     let output = Command::new(env!("CARGO_BIN_EXE_mooring"))
         .args(["run"])
         .env("MOORING_LEASE_DURATION", "1s")

@@ -37,7 +37,7 @@ fn webhook(name: &str) -> Value {
 }
 
 #[test]
-fn every_path_that_is_served_is_asked_and_no_other() {
+fn exactly_the_served_paths_are_registered() {
     let mut asked: Vec<_> = webhooks()
         .iter()
         .map(|w| {
@@ -63,7 +63,7 @@ fn the_kustomization_names_every_file() {
 }
 
 #[test]
-fn both_are_called_mooring_and_get_their_ca_from_cert_manager() {
+fn both_configurations_are_named_mooring_and_get_their_ca_from_cert_manager() {
     for file in ["mutating.yaml", "validating.yaml"] {
         let metadata = &manifest(file)["metadata"];
         assert_eq!(metadata["name"], "mooring");
@@ -75,7 +75,7 @@ fn both_are_called_mooring_and_get_their_ca_from_cert_manager() {
 }
 
 #[test]
-fn every_webhook_says_how_it_fails_and_is_quick() {
+fn every_webhook_has_a_failure_policy_and_a_short_timeout() {
     for webhook in webhooks() {
         let name = webhook["name"].as_str().unwrap();
         let service = &webhook["clientConfig"]["service"];
@@ -105,7 +105,7 @@ fn every_webhook_says_how_it_fails_and_is_quick() {
 }
 
 #[test]
-fn our_own_namespace_and_the_systems_never_wait_for_us() {
+fn our_namespace_and_kube_system_are_excluded() {
     let elsewhere = json!({"matchExpressions": [{
         "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["mooring-system", "kube-system"],
     }]});
@@ -125,7 +125,7 @@ fn our_own_namespace_and_the_systems_never_wait_for_us() {
 }
 
 #[test]
-fn each_asks_about_its_own_operations() {
+fn each_webhook_has_its_operations() {
     let asks = |name: &str| {
         let rules = webhook(name)["rules"].clone();
         (
@@ -187,7 +187,7 @@ fn pod(annotations: &Value, labels: &Value) -> Value {
 }
 
 #[test]
-fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
+fn created_pods_are_reviewed_only_with_the_annotation() {
     for name in ["mutate-pod.ip.wgtwo.com", "create-pod.ip.wgtwo.com"] {
         let asked = |annotations: Value| {
             matches(
@@ -225,7 +225,7 @@ fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
         ] {
             assert!(!asked(json!({other: "partner-a"})), "{other}");
         }
-        // So many that to look at all would hold the API server up; ours is found among them.
+        // Enough that a check of all would delay the API server; ours is found among them.
         let mut many: serde_json::Map<_, _> =
             (0..1000).map(|n| (n.to_string(), json!(""))).collect();
         many.insert("ip.wgtwo.com/IP".to_owned(), json!("partner-a"));
@@ -236,7 +236,7 @@ fn only_pods_that_ask_for_an_address_come_when_they_are_created() {
 }
 
 #[test]
-fn an_ip_comes_when_another_interface_is_given_to_take_from() {
+fn a_changed_take_from_is_reviewed() {
     let changed = |old: &Value, new: &Value| matches("ip.ip.wgtwo.com", "UPDATE", old, new);
     let (none, empty) = (pod(&Value::Null, &Value::Null), pod(&json!({}), &json!({})));
     let from = |value: &str| {
@@ -259,7 +259,7 @@ fn an_ip_comes_when_another_interface_is_given_to_take_from() {
 }
 
 #[test]
-fn an_ip_or_a_block_comes_only_when_its_spec_changes() {
+fn an_update_of_ip_or_block_is_reviewed_only_for_a_changed_spec() {
     let object = |address: &str| json!({"metadata": {"name": "a"}, "spec": {"address": address}});
     let mut released = object("203.0.113.7");
     released["metadata"]["finalizers"] = json!([]);

@@ -20,7 +20,7 @@ fn an_action_has_a_name_of_its_own_and_changes_something_unless_it_describes() {
 }
 
 #[test]
-fn an_outcome_is_called_by_its_own_name() {
+fn outcomes_have_distinct_names() {
     for outcome in [
         Outcome::Done,
         Outcome::AssignedElsewhere,
@@ -33,7 +33,7 @@ fn an_outcome_is_called_by_its_own_name() {
 }
 
 #[test]
-fn only_what_an_interface_will_refuse_again_is_for_good() {
+fn only_refusals_by_an_interface_are_permanent() {
     for outcome in [
         Outcome::NoRoom,
         Outcome::InterfaceNotFound,
@@ -47,7 +47,7 @@ fn only_what_an_interface_will_refuse_again_is_for_good() {
 }
 
 #[test]
-fn only_what_may_befall_every_call_is_of_all() {
+fn only_errors_that_affect_every_call_are_global() {
     let of_all = Outcome::ALL.iter().filter(|outcome| outcome.is_of_all());
     let of_all: Vec<Outcome> = of_all.copied().collect();
     for outcome in [Outcome::Denied, Outcome::Throttled, Outcome::Unknown] {
@@ -66,7 +66,7 @@ fn drained(buckets: &mut Buckets, now: Millis) -> u64 {
 }
 
 #[test]
-fn a_refusal_names_the_very_moment_at_which_a_token_comes() {
+fn a_refusal_has_the_exact_time_of_the_next_token() {
     for later in [0, 1, 77, 199] {
         let mut buckets = Buckets::new();
         buckets.throttled(Action::Assign, Millis(0));
@@ -80,14 +80,14 @@ fn a_refusal_names_the_very_moment_at_which_a_token_comes() {
 }
 
 #[test]
-fn a_bucket_that_rested_holds_a_full_burst_again_and_no_more() {
+fn an_idle_bucket_refills_to_a_full_burst_and_no_more() {
     let mut buckets = Buckets::new();
     let burst = drained(&mut buckets, Millis(0));
     assert_eq!(drained(&mut buckets, Millis::seconds(3600)), burst);
 }
 
 #[test]
-fn to_ask_often_fills_no_bucket_more_slowly() {
+fn frequent_requests_do_not_slow_the_refill() {
     let mut buckets = Buckets::new();
     drained(&mut buckets, Millis(0));
     let mut made = 0;

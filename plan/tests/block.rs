@@ -69,7 +69,7 @@ fn an_excluded_entry_may_be_an_address_or_a_cidr() {
 }
 
 #[test]
-fn what_aws_keeps_is_the_subnets_not_the_blocks() {
+fn aws_reserved_addresses_belong_to_the_subnet_not_the_block() {
     let subnet = net("10.0.0.0/24");
     for kept in [0, 1, 2, 3, 255] {
         assert!(reserved(Ipv4Addr::new(10, 0, 0, kept), subnet), "{kept}");
@@ -82,7 +82,7 @@ fn what_aws_keeps_is_the_subnets_not_the_blocks() {
 }
 
 #[test]
-fn before_the_subnet_is_known_an_address_passes_but_none_is_given_out() {
+fn before_the_subnet_is_known_an_address_passes_but_none_is_allocated() {
     let block = block("10.0.0.0/24", &[]);
     let first = Ipv4Addr::new(10, 0, 0, 0);
     assert_eq!(block.check(first, &[]), Ok(()));
@@ -92,7 +92,7 @@ fn before_the_subnet_is_known_an_address_passes_but_none_is_given_out() {
 }
 
 #[test]
-fn the_lowest_free_address_is_given_out_first() {
+fn the_lowest_free_address_is_allocated_first() {
     let block = block("10.0.0.0/28", &["10.0.0.4"]);
     let subnets = [net("10.0.0.0/24")];
     let taken = BTreeSet::from([Ipv4Addr::new(10, 0, 0, 5)]);
@@ -102,7 +102,7 @@ fn the_lowest_free_address_is_given_out_first() {
 }
 
 #[test]
-fn a_block_knows_its_range_and_what_it_excludes() {
+fn a_block_has_a_range_and_exclusions() {
     let block = block("10.0.0.0/28", &["10.0.0.8/31", "10.0.0.4", "10.0.0.4"]);
     assert_eq!(block.cidr(), net("10.0.0.0/28"));
     assert_eq!(block.excluded(), [net("10.0.0.4/32"), net("10.0.0.8/31")]);
@@ -110,9 +110,9 @@ fn a_block_knows_its_range_and_what_it_excludes() {
 }
 
 #[test]
-fn a_subnet_of_several_ranges_gives_the_addresses_of_each_once() {
+fn a_subnet_with_several_ranges_allocates_each_address_once() {
     let block = block("10.0.0.0/23", &[]);
-    // Each keeps five: the one within another keeps its own beside the other's.
+    // Each reserves five: a range within another has its own besides those of the other.
     assert_eq!(
         block.capacity(&[net("10.0.0.0/24"), net("10.0.1.0/24")]),
         502
@@ -124,7 +124,7 @@ fn a_subnet_of_several_ranges_gives_the_addresses_of_each_once() {
 }
 
 #[test]
-fn the_ends_of_the_address_space_are_no_trap() {
+fn the_ends_of_the_address_space_are_handled() {
     let block = block("0.0.0.0/0", &["255.255.255.255", "0.0.0.0"]);
     let everything = [net("0.0.0.0/0")];
     assert_eq!(block.capacity(&everything), (1 << 32) - 5);
@@ -144,7 +144,7 @@ fn small_net() -> impl Strategy<Value = Ipv4Net> {
 
 proptest! {
     #[test]
-    fn capacity_and_lowest_free_agree_with_asking_every_address(
+    fn capacity_and_lowest_free_agree_with_a_full_scan(
         cidr in small_net(),
         excluded in proptest::collection::vec(small_net(), 0..4),
         subnets in proptest::collection::vec(small_net(), 0..4),
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn overlap_is_having_an_address_in_common(left in small_net(), right in small_net()) {
+    fn blocks_overlap_if_they_share_an_address(left in small_net(), right in small_net()) {
         let in_common = left.hosts().chain([left.network(), left.broadcast()]).any(|a| right.contains(&a));
         let (left, right) = (BlockRange::new(left, vec![]), BlockRange::new(right, vec![]));
         prop_assert_eq!(left.overlaps(&right), in_common);

@@ -51,7 +51,7 @@ fn ip() -> impl Strategy<Value = Ip> {
     })
 }
 
-/// Every way in which an IP comes to be known, or is known no more.
+/// Every way in which an IP becomes known or is forgotten.
 fn fact() -> impl Strategy<Value = Fact> {
     let wrote = |ip: Ip| {
         let write = Write::AddFinalizer(ip.name.clone(), ip.version);
@@ -73,7 +73,7 @@ fn fact() -> impl Strategy<Value = Fact> {
 
 proptest! {
     #[test]
-    fn the_count_is_what_a_look_at_every_ip_would_find(
+    fn the_count_equals_a_full_scan_of_all_ips(
         facts in prop::collection::vec(fact(), 1..40),
     ) {
         let settings = Settings { inventory_interval: Millis::seconds(60) };

@@ -7,7 +7,7 @@ use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
 #[test]
-fn a_pod_s_key_is_written_as_namespace_and_name_and_read_again() {
+fn the_key_of_a_pod_survives_a_round_trip() {
     let key = PodKey::new("shop", "web-0");
     assert_eq!(key.to_string(), "shop/web-0");
     assert_eq!(PodKey::parse("shop/web-0"), Some(key));
@@ -17,13 +17,13 @@ fn a_pod_s_key_is_written_as_namespace_and_name_and_read_again() {
 }
 
 #[test]
-fn a_block_s_label_has_its_name_under_our_domain() {
+fn the_label_of_a_block_has_its_name_under_our_domain() {
     let label = BlockName::from("office").node_label();
     assert_eq!(label, "ip.wgtwo.com.node-restriction.kubernetes.io/office");
 }
 
 #[test]
-fn a_version_is_written_as_its_number() {
+fn a_version_is_displayed_as_its_number() {
     assert_eq!(ResourceVersion(42).to_string(), "42");
 }
 
@@ -37,7 +37,7 @@ fn time_never_runs_backwards() {
 }
 
 #[test]
-fn a_call_is_named_as_the_permission_that_it_needs() {
+fn a_call_is_named_like_its_permission() {
     let (eni, address) = (InterfaceId::from("eni-1"), "203.0.113.7".parse().unwrap());
     let assign = Call::Assign(eni.clone(), address, Reassign::Refuse);
     let unassign = Call::Unassign(eni.clone(), address);
@@ -49,7 +49,7 @@ fn a_call_is_named_as_the_permission_that_it_needs() {
 }
 
 #[test]
-fn an_instance_that_can_run_nothing_much_longer_is_ending() {
+fn a_terminating_instance_is_ending() {
     use InstanceState as S;
     for state in [S::ShuttingDown, S::Terminated, S::Stopping, S::Stopped] {
         assert!(state.is_ending(), "{state:?}");

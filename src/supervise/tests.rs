@@ -21,7 +21,7 @@ async fn ended(supervisor: Supervisor, signals: mpsc::Receiver<&'static str>) ->
 
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
-/// A task that ends when it is asked to, and says so.
+/// A task that ends when it is cancelled, and logs it.
 fn obedient(supervisor: &mut Supervisor, stage: Stage, name: &'static str, log: &Log) {
     let (stop, log) = (supervisor.stop(stage), Arc::clone(log));
     supervisor.spawn(stage, name, async move {
@@ -41,7 +41,7 @@ fn supervisor() -> (Supervisor, Readiness, Log) {
 }
 
 #[tokio::test]
-async fn a_signal_ends_the_deciding_then_drains_then_ends_the_serving() {
+async fn a_signal_stops_the_controller_then_drains_then_stops_the_servers() {
     let (supervisor, readiness, log) = supervisor();
     let (signal, signals) = mpsc::channel(1);
     signal.send("SIGTERM").await.unwrap();
@@ -104,7 +104,7 @@ async fn a_task_that_ends_by_itself_ends_the_process() {
 }
 
 #[tokio::test]
-async fn what_does_not_end_in_its_time_is_named_and_the_webhook_still_drains() {
+async fn a_task_that_exceeds_its_time_is_named_and_the_webhook_still_drains() {
     let (mut supervisor, _, log) = supervisor();
     supervisor.spawn(
         Stage::Deciding,
@@ -138,7 +138,7 @@ async fn a_second_signal_ends_at_once() {
 }
 
 #[tokio::test]
-async fn a_task_without_an_end_of_its_own_is_dropped_at_its_stage_and_missed_before() {
+async fn an_endless_task_is_dropped_at_its_stage_and_must_not_end_before() {
     let (mut supervisor, _, log) = supervisor();
     supervisor.spawn_endless(Stage::Serving, "watch", std::future::pending());
     let (signal, signals) = mpsc::channel(1);

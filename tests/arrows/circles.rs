@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_passes_on_is_taken_from_where_it_is_defined() {
+    fn a_reexport_counts_for_the_file_that_defines_it() {
         let child = ("r/a", "use super::Error; pub fn f() {}");
         let parent = "mod a; mod error; pub use error::Error; use a::f;";
         assert_eq!(
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_child_belongs_to_it_and_tests_to_nobody() {
+    fn files_below_a_child_belong_to_it_and_tests_are_ignored() {
         let (a, deep) = (
             ("r/a", "use super::b::B;"),
             ("r/b/deep", "use crate::r::a::A;"),

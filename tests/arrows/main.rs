@@ -71,7 +71,7 @@ fn forbidden(module: &[String], walk: &Walk, rooms: &BTreeSet<String>) -> Vec<St
 }
 
 #[test]
-fn no_room_calls_another_that_the_design_does_not_let_it_call() {
+fn no_folder_uses_another_that_the_design_does_not_allow() {
     let source = root().join("src");
     let files = rust_files(&source);
     let modules: BTreeMap<_, _> = files
@@ -108,7 +108,7 @@ fn no_room_calls_another_that_the_design_does_not_let_it_call() {
 }
 
 #[test]
-fn the_walk_sees_every_way_to_name_a_room() {
+fn the_walk_finds_every_kind_of_path() {
     let rooms: BTreeSet<String> = ARROWS
         .iter()
         .map(|(room, _)| (*room).to_owned())
@@ -166,7 +166,7 @@ fn dependencies(manifest: &str, tables: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_decisions_depend_on_nothing_that_could_read_a_clock_or_a_socket() {
+fn the_decisions_depend_on_no_crate_with_clock_or_sockets() {
     assert_eq!(
         dependencies("plan/Cargo.toml", &["dependencies", "build-dependencies"]),
         ["ipnet"]
@@ -188,7 +188,7 @@ fn the_decisions_depend_on_nothing_that_could_read_a_clock_or_a_socket() {
 }
 
 #[test]
-fn the_emulator_knows_nothing_of_what_it_judges() {
+fn the_emulator_does_not_depend_on_the_code_under_test() {
     let tables = ["dependencies", "dev-dependencies", "build-dependencies"];
     for (manifest, why) in [
         (

@@ -96,13 +96,13 @@ impl<'ast> Visit<'ast> for Walk {
         // `pub(super)` is no arrow.
     }
 
-    /// What stands between a macro's brackets is a path too, where it reads as expressions.
+    /// The content of a macro's brackets has paths too, if it parses as expressions.
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         visit::visit_macro(self, call);
         let arguments = Punctuated::<syn::Expr, Token![,]>::parse_terminated;
         if let Ok(arguments) = call.parse_body_with(arguments) {
             for argument in &arguments {
-                // The macro's tree lives no longer than this call: walked apart and joined.
+                // The tree of the macro is valid only in this call: walked separately and merged.
                 let mut inner = Walk {
                     module: self.module.clone(),
                     named: BTreeSet::new(),

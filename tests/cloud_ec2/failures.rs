@@ -30,7 +30,7 @@ impl ProvideCredentials for Nobody {
 }
 
 #[tokio::test]
-async fn refusals_are_told_apart() {
+async fn refusals_are_classified() {
     let world = World::start("refusals").await;
     let [first, second] = [&world.interfaces[0], &world.interfaces[1]];
     let assign = async |interface: &InterfaceId, addresses: &[Ipv4Addr], reassign| {
@@ -161,14 +161,14 @@ async fn a_change_is_never_sent_twice_by_the_sdk() {
 }
 
 #[tokio::test]
-async fn a_read_is_tried_again() {
+async fn a_read_is_repeated_by_the_sdk() {
     let world = World::start("again").await;
     world.fault(json!({"kind": "error", "code": "InternalError", "action": "DescribeNetworkInterfaces"})).await;
     assert_eq!(world.ec2.interfaces(&world.subnet).await.unwrap().len(), 4);
 }
 
 #[tokio::test]
-async fn without_credentials_or_a_listener_it_says_so() {
+async fn missing_credentials_or_listener_are_reported() {
     let nobody = config("http://127.0.0.1:9", Nobody);
     let error = Ec2::new(&nobody, Metrics::new())
         .assign(

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::world::{World, address, refused};
 
 #[tokio::test]
-async fn an_address_is_attached_found_moved_and_taken_off() {
+async fn an_address_is_assigned_found_moved_and_unassigned() {
     let world = World::start("life").await;
     let [first, second] = [&world.interfaces[0], &world.interfaces[1]];
     world
@@ -39,7 +39,7 @@ async fn an_address_is_attached_found_moved_and_taken_off() {
 }
 
 #[tokio::test]
-async fn an_interface_is_read_with_all_that_decisions_need() {
+async fn an_interface_is_read_with_all_needed_fields() {
     let world = World::start("interface").await;
     let [id, instance] = [
         world.interfaces[0].to_string(),
@@ -103,7 +103,7 @@ async fn a_delegated_prefix_is_read_and_an_address_of_it_is_refused() {
 }
 
 #[tokio::test]
-async fn the_rest_of_what_is_described_is_read() {
+async fn other_described_objects_are_read() {
     let world = World::start("described").await;
     let cidrs = vec!["203.0.113.0/25".parse().unwrap()];
     let seen = world.ec2.subnet(&world.subnet).await.unwrap();
@@ -139,7 +139,7 @@ async fn the_rest_of_what_is_described_is_read() {
 }
 
 #[tokio::test]
-async fn asking_for_nothing_asks_nobody() {
+async fn an_empty_request_causes_no_call() {
     let world = World::start("nothing").await;
     world
         .ec2
@@ -202,7 +202,7 @@ async fn all_pages_of_a_subnet_are_read_or_none() {
 }
 
 #[tokio::test]
-async fn an_empty_subnet_is_an_answer_and_no_subnet_is_none() {
+async fn an_empty_subnet_is_a_result_and_an_unknown_one_is_not() {
     let world = World::start("empty").await;
     let made = world
         .sdk

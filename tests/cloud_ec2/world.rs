@@ -57,7 +57,7 @@ impl World {
         );
         let arguments = ["--listen".to_owned(), "127.0.0.1:0".to_owned()];
         let emulator = Process::start("ec2-emulator", &binary, &arguments, &[], &logs);
-        let endpoint = eventually("the emulator says where it listens", LIMIT, async || {
+        let endpoint = eventually("the emulator prints its address", LIMIT, async || {
             let log = emulator.log();
             let line = log
                 .lines()

@@ -9,13 +9,13 @@ use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    shared an_assign_whose_answer_is_lost_is_found_and_not_feared,
-    shared an_unassign_that_failed_inside_is_done_again,
-    shared a_throttled_call_is_repeated_and_told,
-    shared a_forbidden_call_names_the_permission_and_goes_on_when_it_is_given,
-    shared a_permission_lost_in_the_middle_of_a_move_leaves_it_with_the_old_pod,
+    shared an_assign_with_a_lost_answer_is_found,
+    shared an_unassign_with_an_internal_error_is_repeated,
+    shared a_throttled_call_is_reported_and_repeated,
+    shared a_forbidden_call_names_the_permission_and_is_repeated_when_permitted,
+    shared a_permission_lost_during_a_move_leaves_the_address_with_the_old_pod,
     shared a_call_that_is_delivered_twice_changes_nothing,
-    shared a_target_that_fills_up_meanwhile_gives_the_claim_back,
+    shared a_target_that_becomes_full_returns_the_claim,
 ];
 
 const ASSIGN: &str = "AssignPrivateIpAddresses";
@@ -29,7 +29,7 @@ async fn ready(scene: &Scene) -> Ip {
     scene.ip("web", 10).await
 }
 
-async fn an_assign_whose_answer_is_lost_is_found_and_not_feared(scene: &Scene) {
+async fn an_assign_with_a_lost_answer_is_found(scene: &Scene) {
     let ip = ready(scene).await;
     scene
         .ec2()
@@ -39,7 +39,7 @@ async fn an_assign_whose_answer_is_lost_is_found_and_not_feared(scene: &Scene) {
     scene.expect_attached(&ip, "web").await;
 }
 
-async fn an_unassign_that_failed_inside_is_done_again(scene: &Scene) {
+async fn an_unassign_with_an_internal_error_is_repeated(scene: &Scene) {
     let ip = ready(scene).await;
     scene.pod("web", &ip).await;
     scene.expect_attached(&ip, "web").await;
@@ -52,7 +52,7 @@ async fn an_unassign_that_failed_inside_is_done_again(scene: &Scene) {
     scene.expect_detached(&ip).await;
 }
 
-async fn a_throttled_call_is_repeated_and_told(scene: &Scene) {
+async fn a_throttled_call_is_reported_and_repeated(scene: &Scene) {
     let ip = ready(scene).await;
     scene
         .ec2()
@@ -65,7 +65,7 @@ async fn a_throttled_call_is_repeated_and_told(scene: &Scene) {
         .await;
 }
 
-async fn a_forbidden_call_names_the_permission_and_goes_on_when_it_is_given(scene: &Scene) {
+async fn a_forbidden_call_names_the_permission_and_is_repeated_when_permitted(scene: &Scene) {
     let ip = ready(scene).await;
     let fault = Fault::error("UnauthorizedOperation")
         .of(ASSIGN)
@@ -81,14 +81,14 @@ async fn a_forbidden_call_names_the_permission_and_goes_on_when_it_is_given(scen
     scene
         .expect_reason("IP", &ip.name, "Attached", "False", "AccessDenied")
         .await;
-    // Other addresses go on, on the same interface.
+    // Other addresses continue, on the same interface.
     let other = scene.ip("other", 11).await;
     scene.pod("other", &other).await;
     scene.expect_attached(&other, "other").await;
     scene.delete("Pod", "other").await;
     scene.expect_detached(&other).await;
     scene.ec2().clear_fault(fault).await;
-    // Nobody else makes such a call just now: it is tried for itself, ever more slowly.
+    // No other IP makes such a call now: this one is repeated with backoff.
     scene
         .expect_attached_within(&ip, "web", Duration::from_mins(1))
         .await;
@@ -110,7 +110,7 @@ async fn a_call_that_is_delivered_twice_changes_nothing(scene: &Scene) {
     scene.expect_detached(&ip).await;
 }
 
-async fn a_target_that_fills_up_meanwhile_gives_the_claim_back(scene: &Scene) {
+async fn a_target_that_becomes_full_returns_the_claim(scene: &Scene) {
     let block = scene.block().await;
     let small = NodeSpec::new("b")
         .instance_type("t3.micro")
@@ -140,7 +140,7 @@ async fn a_target_that_fills_up_meanwhile_gives_the_claim_back(scene: &Scene) {
                 .any(|call| call.fault == fault.0)
         })
         .await;
-    // Somebody takes the last slot.
+    // Another client takes the last slot.
     scene
         .foreign_assign(&b.interfaces[0], &scene.address(99))
         .await;
@@ -151,7 +151,7 @@ async fn a_target_that_fills_up_meanwhile_gives_the_claim_back(scene: &Scene) {
         refused["status"]["refused"]["networkInterfaceID"],
         b.interfaces[0]
     );
-    // Room again: the rollout goes on.
+    // A free slot again: the rollout continues.
     scene
         .foreign_unassign(&b.interfaces[0], &scene.address(99))
         .await;
@@ -159,7 +159,7 @@ async fn a_target_that_fills_up_meanwhile_gives_the_claim_back(scene: &Scene) {
     scene.expect_attached(&ip, &new).await;
 }
 
-async fn a_permission_lost_in_the_middle_of_a_move_leaves_it_with_the_old_pod(scene: &Scene) {
+async fn a_permission_lost_during_a_move_leaves_the_address_with_the_old_pod(scene: &Scene) {
     let block = scene.block().await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;

@@ -12,7 +12,7 @@ use crate::harness::scene::Scene;
 use crate::pod_additions::{UID, anonymous};
 
 scenes![
-    shared a_pod_of_any_kind_is_accepted_and_what_its_user_wrote_stays,
+    shared a_pod_of_any_kind_is_accepted_and_keeps_its_fields,
 ];
 
 const PODS: usize = 60;
@@ -74,7 +74,7 @@ fn node_affinity() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Never exactly what Kubernetes adds by itself, which nobody can tell from a user's own.
+/// Never exactly what Kubernetes adds by itself: that cannot be distinguished from the user's own.
 fn tolerations() -> BoxedStrategy<Value> {
     let one = proptest::sample::select(vec![
         json!({"operator": "Exists"}),
@@ -92,7 +92,7 @@ fn tolerations() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// What is said of the object itself, and of where its pod may run.
+/// The metadata, and where the pod can run.
 fn placed() -> Vec<BoxedStrategy<Value>> {
     let anti = json!([{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}]);
     vec![
@@ -181,13 +181,13 @@ fn said() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What stands in a pod by its user's word: what it is by now says the API server.
+/// The fields of a pod that its user wrote; the status comes from the API server.
 fn spoken(mut pod: Value) -> Value {
     pod.as_object_mut().unwrap().remove("status");
     anonymous(pod)
 }
 
-/// The pod that was given nothing, with all that one is to be given for this IP, and no more.
+/// The original pod, with exactly the additions for this IP.
 fn given(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &str) -> Value {
     pod["metadata"]["labels"][IP] = ip.into();
     pod["metadata"]["annotations"][IP] = ip.into();
@@ -230,12 +230,12 @@ fn how_many() -> usize {
     asked.and_then(|count| count.parse().ok()).unwrap_or(PODS)
 }
 
-async fn a_pod_of_any_kind_is_accepted_and_what_its_user_wrote_stays(scene: &Scene) {
+async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
     let block = scene.block_with(&json!({"failoverAfter": "45s"})).await;
     let ip = scene.ip("web", 10).await;
     let object = scene.get("IP", &ip.name).await.expect("the IP is there");
     let uid = object["metadata"]["uid"].as_str().unwrap();
-    // As many as one run has are always the same; more are drawn anew.
+    // The default number of pods is always the same; more are drawn at random.
     let mut runner = if how_many() == PODS {
         TestRunner::deterministic()
     } else {

@@ -1,5 +1,5 @@
-//! Who may use an IP (`--authorize-use`, `config/authorize-use`): a user by his own right, what a controller creates by
-//! its `ServiceAccount`'s, and an owner by nobody's. What gives the right is in docs/authorize-use.md.
+//! The right to use an IP (`--authorize-use`, `config/authorize-use`): a user needs it, for pods of a controller
+//! their `ServiceAccount`, and an owner reference gives none. docs/authorize-use.md has the details.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,9 +16,9 @@ scenes![
     alone a_user_needs_the_right_himself,
     alone a_deployment_runs_once_its_service_account_has_the_right,
     alone a_job_runs_once_its_service_account_has_the_right,
-    alone a_forged_owner_gives_nobody_the_right,
-    alone a_trusted_controllers_pods_are_judged_by_their_service_account,
-    alone while_nobody_can_be_asked_nobody_passes,
+    alone a_forged_owner_gives_no_right,
+    alone pods_of_a_trusted_controller_need_the_right_of_their_service_account,
+    alone pods_are_refused_while_rights_cannot_be_checked,
 ];
 
 const MOORING: &str = "system:serviceaccount:mooring-system:mooring";
@@ -100,7 +100,7 @@ async fn grant(scene: &Scene, ip: &Ip) {
     for question in questions.lines() {
         let question = arguments(&here(question));
         scene
-            .eventually("the page's command says yes", SOON, async || {
+            .eventually("the command of the page answers yes", SOON, async || {
                 let said = scene.cluster().kubectl(question.clone()).await;
                 (said.ok && said.stdout.trim() == "yes")
                     .then_some(())
@@ -110,7 +110,7 @@ async fn grant(scene: &Scene, ip: &Ip) {
     }
 }
 
-/// What a user would be told who creates a pod that asks for an IP, runs as an account, and has these owners.
+/// The answer to a user who creates a pod that asks for an IP, runs as an account, and has these owners.
 async fn asks(scene: &Scene, user: &str, ip: &str, account: &str, owners: &Value) -> ApiResponse {
     let changes =
         json!({"metadata": {"ownerReferences": owners}, "spec": {"serviceAccountName": account}});
@@ -122,7 +122,7 @@ fn account(scene: &Scene, name: &str) -> String {
     format!("system:serviceaccount:{}:{name}", scene.name)
 }
 
-/// The refusal of somebody without the right.
+/// The refusal of a user without the right.
 fn expect_refused(scene: &Scene, said: ApiResponse, ip: &Ip, user: &str) {
     let parts = [
         "pod ",
@@ -193,7 +193,7 @@ fn as_gateway(app: &str, ip: &Ip) -> Value {
     merged(Scene::template(app, ip), &changes)
 }
 
-/// A controller's pod is refused, for want of its account's right: what an Event of such an object says.
+/// The pod of a controller is refused because its account lacks the right: the Event of such an object.
 async fn expect_creation_refused(scene: &Scene, kind: &str, ip: &Ip) {
     let sentence = format!("an Event FailedCreate of a {kind}");
     let told = scene.eventually(&sentence, SOON, async || {
@@ -245,7 +245,7 @@ async fn expect_running(scene: &Scene, ip: &Ip) {
     scene.expect_attached(ip, &pod).await;
 }
 
-async fn a_forged_owner_gives_nobody_the_right(scene: &Scene) {
+async fn a_forged_owner_gives_no_right(scene: &Scene) {
     let ip = shop(scene).await;
     grant(scene, &ip).await;
     let template = json!({"template": as_gateway("web", &ip)});
@@ -254,7 +254,7 @@ async fn a_forged_owner_gives_nobody_the_right(scene: &Scene) {
     let pod = scene.get("Pod", &pod).await.expect("it is there");
     let owners = &pod["metadata"]["ownerReferences"];
     assert_eq!(owners[0]["kind"], "ReplicaSet", "{pod:#}");
-    // All that the controller's pod has, by somebody else.
+    // All that the pod of the controller has, from another user.
     let forged = asks(scene, "bob", &ip.name, "gateway", owners).await;
     expect_refused(scene, forged, &ip, "bob");
     let system = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "kube-system", "uid": "1",
@@ -263,7 +263,7 @@ async fn a_forged_owner_gives_nobody_the_right(scene: &Scene) {
     expect_refused(scene, forged, &ip, "bob");
 }
 
-async fn a_trusted_controllers_pods_are_judged_by_their_service_account(scene: &Scene) {
+async fn pods_of_a_trusted_controller_need_the_right_of_their_service_account(scene: &Scene) {
     let ip = shop(scene).await;
     grant(scene, &ip).await;
     let create =
@@ -278,7 +278,7 @@ async fn a_trusted_controllers_pods_are_judged_by_their_service_account(scene: &
     expect_refused(scene, create(other, "gateway").await, &ip, other);
 }
 
-async fn while_nobody_can_be_asked_nobody_passes(scene: &Scene) {
+async fn pods_are_refused_while_rights_cannot_be_checked(scene: &Scene) {
     let ip = shop(scene).await;
     grant(scene, &ip).await;
     let unbound = scene.kubectl("delete clusterrolebinding mooring-authorize-use");
@@ -286,7 +286,7 @@ async fn while_nobody_can_be_asked_nobody_passes(scene: &Scene) {
     scene.rights_were_away.store(true, Ordering::Relaxed);
     expect_to_ask(scene, false).await;
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
-    // The client that scenes have would try again for minutes, as it is told to.
+    // The client of the scenes would retry for minutes, as the answer asks for.
     let create = ["create", "--as=alice", "--dry-run=server", "-f", "-"];
     let said = scene.cluster().kubectl_with(create, &pod.to_string()).await;
     let said = said.failure();

@@ -8,12 +8,12 @@ use crate::harness::scene::Scene;
 scenes![
     shared a_block_is_canonical_and_overlaps_no_other,
     shared a_block_does_not_shrink_or_go_below_its_ips,
-    shared fewer_namespaces_evict_nobody_and_warn,
-    shared nodes_are_chosen_by_labels_that_they_can_have,
-    shared a_block_of_a_subnet_that_ec2_does_not_know_says_so,
+    shared fewer_namespaces_evict_no_pod_and_warn,
+    shared a_node_selector_must_have_valid_labels,
+    shared a_block_of_an_unknown_subnet_reports_it,
 ];
 
-async fn a_block_of_a_subnet_that_ec2_does_not_know_says_so(scene: &Scene) {
+async fn a_block_of_an_unknown_subnet_reports_it(scene: &Scene) {
     let (mut subnet, _) = scene.another_subnet().await;
     "subnet-0123456789abcdef0".clone_into(&mut subnet.id);
     let block = scene.block_unready("lost", &subnet, &json!({})).await;
@@ -76,7 +76,7 @@ async fn a_block_does_not_shrink_or_go_below_its_ips(scene: &Scene) {
     let said = scene.would_delete("IPBlock", &block).await;
     let message = said.rejected(&[&block, "has IPs", "and 2 more", "delete them first"]);
     assert_eq!(message.matches(&scene.named("ip-")).count(), 5, "{message}");
-    // What loses nobody anything is allowed.
+    // A change without a loss is allowed.
     let shrink = json!({"spec": {"cidr": format!("{}/25", scene.address(128))}});
     scene
         .would_change("IPBlock", &block, &shrink)
@@ -96,7 +96,7 @@ async fn a_block_does_not_shrink_or_go_below_its_ips(scene: &Scene) {
     scene.expect_no("IPBlock", &block).await;
 }
 
-async fn fewer_namespaces_evict_nobody_and_warn(scene: &Scene) {
+async fn fewer_namespaces_evict_no_pod_and_warn(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -120,7 +120,7 @@ async fn fewer_namespaces_evict_nobody_and_warn(scene: &Scene) {
         .rejected(&["may not use it"]);
 }
 
-async fn nodes_are_chosen_by_labels_that_they_can_have(scene: &Scene) {
+async fn a_node_selector_must_have_valid_labels(scene: &Scene) {
     let block = scene.block().await;
     let choose = async |key: &str| {
         let change = json!({"spec": {"nodeSelector": {"matchLabels": {key: "edge"}}}});

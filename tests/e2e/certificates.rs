@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use crate::harness::scene::Scene;
 use crate::self_managed::ask_on;
 
-scenes![alone cert_managers_certificate_is_served_trusted_and_renewed];
+scenes![alone a_cert_manager_certificate_is_served_trusted_and_renewed];
 
 const NAMESPACE: &str = "mooring-system";
 const SERVICE: &str = "mooring-webhook.mooring-system.svc";
@@ -32,8 +32,8 @@ pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Has webhook configurations believe the authority of the replicas' certificates, without cert-manager.
-pub fn believe(scene: &Scene, configuration: &mut Value) {
+/// Makes webhook configurations trust the CA of the replicas' certificates, without cert-manager.
+pub fn trust_ca(scene: &Scene, configuration: &mut Value) {
     let bundle = scene.cluster().webhook_authority().certificate();
     let bundle = k8s_openapi::ByteString(bundle.into_bytes());
     for hook in configuration["webhooks"].as_array_mut().unwrap() {
@@ -42,16 +42,16 @@ pub fn believe(scene: &Scene, configuration: &mut Value) {
     configuration["metadata"]["annotations"].take();
 }
 
-/// `config/webhook`, believing the authority of the replicas' certificates.
-pub async fn believing(scene: &Scene) -> Vec<Value> {
+/// `config/webhook`, with the CA of the replicas' certificates.
+pub async fn kustomized_with_test_ca(scene: &Scene) -> Vec<Value> {
     let mut configurations = kustomized(scene, "config/webhook").await;
     for configuration in &mut configurations {
-        believe(scene, configuration);
+        trust_ca(scene, configuration);
     }
     configurations
 }
 
-/// No kube-proxy runs here: Mooring's Service stands for this machine.
+/// No kube-proxy runs here: the Service of Mooring points to this machine.
 pub async fn serve_from_here(scene: &Scene) {
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},
@@ -107,7 +107,7 @@ fn mount(mooring: &Mooring, secret: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// The certificate that is served to somebody who trusts this authority and asks for the Service's name.
+/// The certificate that a client gets which trusts this CA and asks for the name of the Service.
 pub async fn served(
     mooring: &Mooring,
     authority: &[u8],
@@ -201,7 +201,7 @@ async fn renewed(scene: &Scene, first: &BTreeMap<String, Vec<u8>>) -> BTreeMap<S
         .await
 }
 
-async fn cert_managers_certificate_is_served_trusted_and_renewed(scene: &Scene) {
+async fn a_cert_manager_certificate_is_served_trusted_and_renewed(scene: &Scene) {
     let manager = CertManager::start(scene.cluster()).await;
     for object in kustomized(scene, "webhook-certs").await {
         scene.cluster().apply(&object.to_string()).await;
@@ -238,7 +238,7 @@ async fn cert_managers_certificate_is_served_trusted_and_renewed(scene: &Scene) 
     let pod = scene.would_create(&pod).await.accepted();
     assert!(pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_string());
 
-    // Renewed: another certificate of the same authority, taken without a restart, and nobody is refused meanwhile.
+    // Renewed: another certificate of the same CA, loaded without a restart, and no request fails meanwhile.
     let pid = mooring.process().pid();
     let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
     let renew = async {

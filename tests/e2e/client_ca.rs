@@ -8,19 +8,19 @@ use libtest_mimic::Trial;
 use mooring_cluster::{Authority, ClusterOptions, MooringOptions, free_port, repository};
 use serde_json::json;
 
-use crate::certificates::{believing, dial};
+use crate::certificates::{dial, kustomized_with_test_ca};
 use crate::harness::runner;
 use crate::harness::scene::{SOON, Scene};
 
 pub fn scenes() -> Vec<Trial> {
     let name = concat!(
         module_path!(),
-        "::an_api_server_that_shows_a_certificate_is_answered"
+        "::an_api_server_with_a_client_certificate_is_answered"
     );
     vec![runner::alone_in(
         name,
-        showing_a_certificate,
-        an_api_server_that_shows_a_certificate_is_answered,
+        presenting_a_certificate,
+        an_api_server_with_a_client_certificate_is_answered,
     )]
 }
 
@@ -32,7 +32,7 @@ fn folder() -> PathBuf {
 }
 
 /// An API server with the files of docs/hardening.md.
-fn showing_a_certificate() -> ClusterOptions {
+fn presenting_a_certificate() -> ClusterOptions {
     let folder = folder();
     std::fs::create_dir_all(&folder).unwrap();
     let text = std::fs::read_to_string(repository().join("docs/hardening.md")).unwrap();
@@ -63,7 +63,7 @@ fn showing_a_certificate() -> ClusterOptions {
     }
 }
 
-async fn an_api_server_that_shows_a_certificate_is_answered(scene: &Scene) {
+async fn an_api_server_with_a_client_certificate_is_answered(scene: &Scene) {
     let ca = folder().join("ca.crt");
     let mooring = scene
         .mooring_with(MooringOptions {
@@ -74,7 +74,7 @@ async fn an_api_server_that_shows_a_certificate_is_answered(scene: &Scene) {
             ..MooringOptions::default()
         })
         .await;
-    let mut configurations = believing(scene).await;
+    let mut configurations = kustomized_with_test_ca(scene).await;
     dial(scene, &mooring, configurations.clone()).await;
     mooring.wait_until_ready(SOON).await;
     scene.block().await;

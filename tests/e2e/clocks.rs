@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::scene::{SOON, Scene};
 
-scenes![alone a_lease_counts_for_as_long_as_it_is_seen_to_change_whatever_time_it_says];
+scenes![alone a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps];
 
 /// How long the other's Lease lasts by its own word.
 const LEASE: Duration = Duration::from_secs(3);
@@ -25,7 +25,7 @@ async fn renewed(scene: &Scene, time: &str) {
     scene.cluster().apply(&lease.to_string()).await;
 }
 
-async fn a_lease_counts_for_as_long_as_it_is_seen_to_change_whatever_time_it_says(scene: &Scene) {
+async fn a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps(scene: &Scene) {
     // Its clock is decades behind: by our clock the Lease has long run out.
     renewed(scene, "1971-01-01T00:00:00.000000Z").await;
     let options = MooringOptions {
@@ -53,7 +53,7 @@ async fn a_lease_counts_for_as_long_as_it_is_seen_to_change_whatever_time_it_say
         })
         .await;
     scene
-        .eventually("what is renewed no more is taken", SOON, async || {
+        .eventually("a lease without renewals is taken", SOON, async || {
             leads(&mooring).await
         })
         .await;

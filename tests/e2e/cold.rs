@@ -5,19 +5,19 @@ use std::sync::atomic::Ordering;
 use mooring_cluster::{MooringOptions, repository};
 use serde_json::{Value, json};
 
-use crate::certificates::{believing, dial, serve_from_here};
+use crate::certificates::{dial, kustomized_with_test_ca, serve_from_here};
 use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
 
 scenes![
-    alone a_cluster_starts_from_cold_without_mooring_and_then_with_it,
-    alone mooring_s_own_pods_are_accepted_under_pod_security_restricted,
+    alone a_cold_cluster_starts_without_mooring_and_then_with_it,
+    alone mooring_pods_are_accepted_under_pod_security_restricted,
 ];
 
 async fn apply(scene: &Scene, folder: &str) {
     let folder = repository().join(folder).display().to_string();
     let words = ["apply", "--validate=strict", "-k", &folder].map(str::to_owned);
     scene.cluster().kubectl(words).await.success();
-    // Nobody listens there.
+    // Nothing listens there.
     serve_from_here(scene).await;
 }
 
@@ -35,13 +35,13 @@ fn plain(namespace: &str, name: &str, annotations: &Value) -> Value {
             "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
 }
 
-async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Scene) {
+async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
     let before = scene.mooring().await;
     let block = scene.block().await;
     let ip = scene.ip("web", 10).await;
     assert!(before.terminate().await.success());
 
-    // Everything is away; what stands in etcd says that the webhook is to be asked.
+    // No process runs; the webhook configuration is in etcd.
     scene.cluster().unregister_webhooks().await;
     apply(scene, "config/default").await;
     scene.rights_were_away.store(true, Ordering::Relaxed);
@@ -62,15 +62,15 @@ async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Sce
         &json!({"ip.wgtwo.com/ip": ip.name}),
     );
     let refused = scene.cluster().try_apply(&asking.to_string()).await;
-    let refused = refused.expect_err("nobody asks there").to_string();
+    let refused = refused.expect_err("nothing listens there").to_string();
     assert!(
         refused.contains("no pod of this namespace can have an address"),
         "{refused}"
     );
-    // What asks for an address waits, and is told why.
+    // A workload that asks for an address waits, and its Event has the reason.
     scene.deployment("web", &ip).await;
     let told = scene
-        .eventually("the Deployment says what it waits for", SOON, async || {
+        .eventually("the Deployment has the failure event", SOON, async || {
             let events = scene.events().await;
             let mut notes = events.iter().filter_map(|event| event["message"].as_str());
             notes
@@ -87,7 +87,7 @@ async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Sce
         ..MooringOptions::default()
     };
     let mooring = scene.mooring_with(options).await;
-    dial(scene, &mooring, believing(scene).await).await;
+    dial(scene, &mooring, kustomized_with_test_ca(scene).await).await;
     mooring.wait_until_ready(SOON).await;
     scene.expect_labelled(&node.name, &block).await;
     let pod = scene
@@ -105,7 +105,7 @@ async fn a_cluster_starts_from_cold_without_mooring_and_then_with_it(scene: &Sce
     scene.kubectl(delete).await.success();
 }
 
-async fn mooring_s_own_pods_are_accepted_under_pod_security_restricted(scene: &Scene) {
+async fn mooring_pods_are_accepted_under_pod_security_restricted(scene: &Scene) {
     scene.node("a").await;
     apply(scene, "config/default").await;
     let pod = plain("mooring-system", "careless", &json!({}));
@@ -118,7 +118,7 @@ async fn mooring_s_own_pods_are_accepted_under_pod_security_restricted(scene: &S
         "{refused}"
     );
     expect_own_pods(scene).await;
-    // And the policy for the network is one that the API server takes as it stands.
+    // And the API server accepts the network policy unchanged.
     apply(scene, "config/network-policy").await;
     let delete =
         "-n mooring-system delete deployment/mooring networkpolicy/mooring --cascade=foreground";

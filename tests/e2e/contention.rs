@@ -1,15 +1,15 @@
-//! Two pods ask for one IP: one has it, and the other is told.
+//! Two pods ask for one IP: one has it, and the other gets a reason.
 
 use serde_json::json;
 
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    shared of_two_pods_one_wins_and_the_other_inherits,
-    shared of_two_replicas_of_one_revision_the_first_keeps_it,
+    shared of_two_pods_one_is_the_holder_and_the_other_follows,
+    shared of_two_replicas_of_one_revision_the_first_keeps_the_address,
 ];
 
-async fn of_two_pods_one_wins_and_the_other_inherits(scene: &Scene) {
+async fn of_two_pods_one_is_the_holder_and_the_other_follows(scene: &Scene) {
     let block = scene.block().await;
     let nodes = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&nodes.0.name, &block).await;
@@ -39,7 +39,7 @@ async fn of_two_pods_one_wins_and_the_other_inherits(scene: &Scene) {
     scene.expect_attached(&ip, loser).await;
 }
 
-async fn of_two_replicas_of_one_revision_the_first_keeps_it(scene: &Scene) {
+async fn of_two_replicas_of_one_revision_the_first_keeps_the_address(scene: &Scene) {
     let block = scene.block().await;
     let nodes = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&nodes.0.name, &block).await;

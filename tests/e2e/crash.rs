@@ -1,4 +1,4 @@
-//! The controller is killed in the middle of a step, and another goes on from what is written.
+//! The controller is killed during a step, and another continues from what is written.
 
 use mooring_cluster::{Fault, FaultId, MooringOptions};
 
@@ -6,10 +6,10 @@ use crate::harness::objects::on;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone killed_between_claim_and_assign_it_goes_on,
-    alone killed_after_the_assign_it_adopts_what_is_there,
-    alone killed_between_claim_and_unassign_it_goes_on,
-    alone killed_between_unassign_and_assign_it_goes_on,
+    alone after_a_kill_between_claim_and_assign_it_continues,
+    alone after_a_kill_after_the_assign_it_adopts_the_address,
+    alone after_a_kill_between_claim_and_unassign_it_continues,
+    alone after_a_kill_between_unassign_and_assign_it_continues,
 ];
 
 const ASSIGN: &str = "AssignPrivateIpAddresses";
@@ -32,7 +32,7 @@ async fn held(scene: &Scene, fault: FaultId) {
         .await;
 }
 
-/// SIGKILL, and a new replica; nobody gives the Lease back, so it is let run out soon.
+/// SIGKILL, and a new replica; the Lease is not released, so it expires soon.
 async fn start(scene: &Scene) -> std::sync::Arc<mooring_cluster::Mooring> {
     let arguments = [
         "--lease-duration=3s",
@@ -46,7 +46,7 @@ async fn start(scene: &Scene) -> std::sync::Arc<mooring_cluster::Mooring> {
     scene.mooring_with(options).await
 }
 
-async fn killed_between_claim_and_assign_it_goes_on(scene: &Scene) {
+async fn after_a_kill_between_claim_and_assign_it_continues(scene: &Scene) {
     let mooring = start(scene).await;
     let node = scene.node("a").await;
     let block = scene.block().await;
@@ -68,7 +68,7 @@ async fn killed_between_claim_and_assign_it_goes_on(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), 1, "one Assign was executed");
 }
 
-async fn killed_after_the_assign_it_adopts_what_is_there(scene: &Scene) {
+async fn after_a_kill_after_the_assign_it_adopts_the_address(scene: &Scene) {
     let mooring = start(scene).await;
     let node = scene.node("a").await;
     let block = scene.block().await;
@@ -91,11 +91,11 @@ async fn killed_after_the_assign_it_adopts_what_is_there(scene: &Scene) {
     );
 }
 
-async fn killed_between_claim_and_unassign_it_goes_on(scene: &Scene) {
+async fn after_a_kill_between_claim_and_unassign_it_continues(scene: &Scene) {
     killed_in_a_move(scene, UNASSIGN).await;
 }
 
-async fn killed_between_unassign_and_assign_it_goes_on(scene: &Scene) {
+async fn after_a_kill_between_unassign_and_assign_it_continues(scene: &Scene) {
     killed_in_a_move(scene, ASSIGN).await;
 }
 

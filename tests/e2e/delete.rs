@@ -3,13 +3,13 @@
 use crate::harness::scene::Scene;
 
 scenes![
-    shared a_deleted_ip_is_gone_only_when_its_address_is_detached,
-    shared foreground_deletion_ends_too,
-    shared an_ip_created_again_is_another_ip,
-    shared a_reservation_deleted_by_hand_still_reserves,
+    shared an_ip_is_deleted_only_when_its_address_is_detached,
+    shared foreground_deletion_completes,
+    shared a_recreated_ip_is_another_ip,
+    shared a_manually_deleted_reservation_keeps_reserving,
 ];
 
-async fn a_deleted_ip_is_gone_only_when_its_address_is_detached(scene: &Scene) {
+async fn an_ip_is_deleted_only_when_its_address_is_detached(scene: &Scene) {
     let ip = scene.attached_pod().await;
     scene.delete("IP", &ip.name).await;
     scene.expect_gone(&ip).await;
@@ -39,14 +39,14 @@ async fn a_deleted_ip_is_gone_only_when_its_address_is_detached(scene: &Scene) {
     assert!(u64::try_from(released).unwrap_or_default() >= unassigned);
 }
 
-async fn foreground_deletion_ends_too(scene: &Scene) {
+async fn foreground_deletion_completes(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let arguments = format!("delete ip {} --cascade=foreground --timeout=60s", ip.name);
     scene.kubectl(&arguments).await.success();
     scene.expect_gone(&ip).await;
 }
 
-async fn a_reservation_deleted_by_hand_still_reserves(scene: &Scene) {
+async fn a_manually_deleted_reservation_keeps_reserving(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let calls = scene.mutations().await.len();
     scene.delete("IPAddress", &ip.address).await;
@@ -68,13 +68,13 @@ async fn a_reservation_deleted_by_hand_still_reserves(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), calls);
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
-    // It still reserves: nobody else could have taken the address in between.
+    // It still reserves: no other IP could have taken the address in between.
     assert!(scene.get("IPAddress", &ip.address).await.is_some());
     scene.pod("next", &ip).await;
     scene.expect_attached(&ip, "next").await;
 }
 
-async fn an_ip_created_again_is_another_ip(scene: &Scene) {
+async fn a_recreated_ip_is_another_ip(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let first = scene.get("IP", &ip.name).await.expect("it is attached");
     scene.delete("IP", &ip.name).await;

@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    shared a_free_address_takes_the_old_ones_place,
-    shared a_taken_address_changes_nothing,
-    shared an_address_that_is_on_an_interface_changes_nothing_until_it_is_off,
+    shared an_edit_to_a_free_address_replaces_the_old_one,
+    shared an_edit_to_an_address_in_use_changes_nothing,
+    shared an_edit_to_an_address_on_an_interface_waits_until_it_is_off,
     shared an_address_of_another_block_is_refused,
 ];
 
@@ -17,7 +17,7 @@ async fn attached(scene: &Scene) -> Ip {
     ip
 }
 
-async fn a_free_address_takes_the_old_ones_place(scene: &Scene) {
+async fn an_edit_to_a_free_address_replaces_the_old_one(scene: &Scene) {
     let old = attached(scene).await;
     let new = Ip {
         address: scene.address(11),
@@ -48,7 +48,7 @@ async fn a_free_address_takes_the_old_ones_place(scene: &Scene) {
         })
         .await;
     scene.expect_pod_ready("web").await;
-    // The holder was never let go: its gate was closed for this reason, and nobody else's claim came between.
+    // The holder was never released: its gate was closed for this reason, and no other claim came between.
     let audit = scene.audit();
     let closed = audit.iter().any(|event| {
         event.resource == "pods" && event.response.to_string().contains("\"AddressChanging\"")
@@ -67,7 +67,7 @@ async fn a_free_address_takes_the_old_ones_place(scene: &Scene) {
     assert!(!let_go, "the holder stays the holder");
 }
 
-async fn a_taken_address_changes_nothing(scene: &Scene) {
+async fn an_edit_to_an_address_in_use_changes_nothing(scene: &Scene) {
     let ip = attached(scene).await;
     let other = scene.ip("other", 11).await;
     let before = scene.mutations().await.len();
@@ -91,8 +91,8 @@ async fn a_taken_address_changes_nothing(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), before);
 }
 
-/// Also on the holder's own interface: there it is the CNI's, or somebody's.
-async fn an_address_that_is_on_an_interface_changes_nothing_until_it_is_off(scene: &Scene) {
+/// Also on the holder's own interface: there it belongs to the CNI or to another client.
+async fn an_edit_to_an_address_on_an_interface_waits_until_it_is_off(scene: &Scene) {
     let old = attached(scene).await;
     let object = scene.expect_attached(&old, "web").await;
     let eni = object["status"]["networkInterfaceID"].as_str();
@@ -136,7 +136,7 @@ async fn an_address_of_another_block_is_refused(scene: &Scene) {
     let refused = scene.try_patch("IP", &ip.name, &change).await;
     if refused.is_ok() {
         scene
-            .eventually("a condition says why it is not done", SOON, async || {
+            .eventually("a condition has the reason", SOON, async || {
                 let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
                 let text = object["status"]["conditions"].to_string();
                 if text.contains("block") {

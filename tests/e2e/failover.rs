@@ -8,12 +8,12 @@ use crate::harness::objects::{annotated, merged, on};
 use crate::harness::scene::{AFTER_NODE_DEATH, Ip, SOON, Scene};
 
 scenes![
-    shared a_dead_nodes_address_follows_the_pod,
-    shared a_deleted_nodes_address_follows_the_pod,
-    shared a_terminated_instances_address_follows_the_pod,
-    shared a_stopped_instances_address_follows_the_pod,
+    shared the_address_of_a_failed_node_follows_the_pod,
+    shared the_address_of_a_deleted_node_follows_the_pod,
+    shared the_address_of_a_terminated_instance_follows_the_pod,
+    shared the_address_of_a_stopped_instance_follows_the_pod,
     shared a_restarting_kubelet_moves_nothing,
-    shared a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks,
+    shared a_ready_pod_on_a_failed_node_takes_nothing,
 ];
 
 /// A Deployment's pod with its address on the first of two nodes.
@@ -51,11 +51,11 @@ async fn follows(scene: &Scene, ip: &Ip, old: &str, there: &Node) {
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
 
-async fn a_dead_nodes_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_failed_node_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().fail_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
-    // Its old pod is being deleted for ever, unless its kubelet ends it at the last moment. Its gate was closed.
+    // Its old pod is terminating forever, unless its kubelet ends it at the last moment. Its gate was closed.
     scene
         .eventually("the gate of the old pod is closed", SOON, async || {
             let audit = scene.audit();
@@ -72,13 +72,13 @@ async fn a_dead_nodes_address_follows_the_pod(scene: &Scene) {
         .await;
 }
 
-async fn a_deleted_nodes_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_deleted_node_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().delete_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
 }
 
-async fn a_terminated_instances_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_terminated_instance_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().terminate_instance(&here.instance_id).await;
     scene.cluster().fail_node(&here.name).await;
@@ -99,7 +99,7 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
     let pod = scene.only_pod("web").await;
     scene.expect_attached(&ip, &pod).await;
     scene.delete("Pod", &pod).await;
-    scene.cluster().node_says_not_ready(&a.name, true).await;
+    scene.cluster().report_node_not_ready(&a.name, true).await;
     scene
         .expect_condition("Node", &a.name, "Ready", "False")
         .await;
@@ -111,13 +111,13 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
             async || scene.ec2().address_on(&ip.address).await.as_ref() == Some(&a.interfaces[0]),
         )
         .await;
-    scene.cluster().node_says_not_ready(&a.name, false).await;
+    scene.cluster().report_node_not_ready(&a.name, false).await;
     let gone = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": null}}});
     scene.patch("Pod", &pod, &gone).await;
     scene.expect_attached(&ip, &heir).await;
 }
 
-async fn a_stopped_instances_address_follows_the_pod(scene: &Scene) {
+async fn the_address_of_a_stopped_instance_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().stop_instance(&here.instance_id).await;
     scene.cluster().fail_node(&here.name).await;
@@ -131,8 +131,8 @@ async fn a_stopped_instances_address_follows_the_pod(scene: &Scene) {
     assert!(off, "it was taken off the stopped instance");
 }
 
-async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene) {
-    // Long enough that the dead node's pod is not deleted meanwhile.
+async fn a_ready_pod_on_a_failed_node_takes_nothing(scene: &Scene) {
+    // Long enough that the pod of the failed node is not deleted meanwhile.
     let block = scene.block_with(&json!({"failoverAfter": "10m"})).await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;
@@ -151,7 +151,7 @@ async fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks(scene: &Scene
         .await;
     scene.cluster().fail_node(&b.name).await;
     scene
-        .eventually("the node is dead", AFTER_NODE_DEATH, async || {
+        .eventually("the node has failed", AFTER_NODE_DEATH, async || {
             let node = scene.get("Node", &b.name).await.ok_or("no node")?;
             match crate::harness::expectations::condition(&node, "Ready") {
                 Some(("Unknown", ..)) => Ok(()),

@@ -141,10 +141,10 @@ pub fn scenes() -> Vec<Trial> {
     let log = || {
         Log::of(
             "     Running tests/promises/main.rs (target/debug/deps/promises-0123456789abcdef)\n\
-             test drift::one_look_that_misses_it_moves_nothing ... ok\n\
-             test drift::taken_off_by_hand_it_is_put_back ... ignored\n\
-             test drift::it_comes_back_by_itself_when_the_other_lets_go ... ok\n\
-             test drift::it_comes_back_by_itself_when_the_other_lets_go ... ok\n",
+             test drift::one_inventory_without_the_address_moves_nothing ... ok\n\
+             test drift::a_manually_unassigned_address_is_assigned_again ... ignored\n\
+             test drift::the_address_returns_when_the_foreign_interface_releases_it ... ok\n\
+             test drift::the_address_returns_when_the_foreign_interface_releases_it ... ok\n",
         )
     };
     let says = move |test: &'static str, word: &'static str| {
@@ -155,10 +155,11 @@ pub fn scenes() -> Vec<Trial> {
             other => Err(format!("{test}: {other:?}, expected {word:?}").into()),
         }
     };
-    let drift = "plan/tests/promises/drift.rs::one_look_that_misses_it_moves_nothing";
-    let ignored = "plan/tests/promises/drift.rs::taken_off_by_hand_it_is_put_back";
-    let absent = "plan/tests/promises/drift.rs::an_interface_that_is_gone_is_replaced_by_the_other";
-    let repeated = "plan/tests/promises/drift.rs::it_comes_back_by_itself_when_the_other_lets_go";
+    let drift = "plan/tests/promises/drift.rs::one_inventory_without_the_address_moves_nothing";
+    let ignored = "plan/tests/promises/drift.rs::a_manually_unassigned_address_is_assigned_again";
+    let absent = "plan/tests/promises/drift.rs::a_deleted_interface_is_replaced_by_the_other";
+    let repeated =
+        "plan/tests/promises/drift.rs::the_address_returns_when_the_foreign_interface_releases_it";
     let of = |name: &str, play: Box<dyn FnOnce() -> Result<(), libtest_mimic::Failed> + Send>| {
         Trial::test(format!("e2e::faults::{name}"), play)
     };

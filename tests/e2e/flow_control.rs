@@ -5,7 +5,7 @@ use kube::client::Body;
 
 use crate::harness::scene::Scene;
 
-scenes![shared moorings_requests_have_seats_of_their_own];
+scenes![shared requests_of_mooring_have_their_own_priority_level];
 
 /// The `FlowSchema` and the priority level that a request of this client is counted by, as the API server says.
 async fn counted_by(client: &kube::Client) -> [String; 2] {
@@ -30,7 +30,7 @@ async fn uid(scene: &Scene, kind: &str) -> String {
     scene.kubectl(&get).await.success().trim().to_owned()
 }
 
-async fn moorings_requests_have_seats_of_their_own(scene: &Scene) {
+async fn requests_of_mooring_have_their_own_priority_level(scene: &Scene) {
     let cluster = scene.cluster();
     let ours = [
         uid(scene, "flowschema").await,

@@ -1,17 +1,17 @@
-//! Somebody else's hand in EC2: nothing is taken from it, and what was ours is repaired.
+//! Changes of other clients in EC2: nothing is taken from them, and what was ours is repaired.
 
 use serde_json::json;
 
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    shared an_address_on_a_foreign_interface_is_left_there_until_take_from_names_it,
-    shared an_address_that_was_taken_off_is_put_back,
-    shared an_address_that_was_moved_away_is_not_stolen_back,
-    shared an_address_that_no_ip_explains_is_reported_and_left,
+    shared an_address_on_a_foreign_interface_stays_until_take_from_names_it,
+    shared an_unassigned_address_is_assigned_again,
+    shared an_address_that_was_moved_to_a_foreign_interface_stays_there,
+    shared an_orphaned_address_is_reported_and_left,
 ];
 
-async fn an_address_on_a_foreign_interface_is_left_there_until_take_from_names_it(scene: &Scene) {
+async fn an_address_on_a_foreign_interface_stays_until_take_from_names_it(scene: &Scene) {
     let block = scene.block().await;
     let (ours, foreign) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&ours.name, &block).await;
@@ -55,7 +55,7 @@ async fn an_address_on_a_foreign_interface_is_left_there_until_take_from_names_i
         .await;
 }
 
-async fn an_address_that_was_taken_off_is_put_back(scene: &Scene) {
+async fn an_unassigned_address_is_assigned_again(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -74,7 +74,7 @@ async fn an_address_that_was_taken_off_is_put_back(scene: &Scene) {
     scene.expect_event("DriftRepaired", &ip.name).await;
 }
 
-async fn an_address_that_was_moved_away_is_not_stolen_back(scene: &Scene) {
+async fn an_address_that_was_moved_to_a_foreign_interface_stays_there(scene: &Scene) {
     let block = scene.block().await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;
@@ -98,7 +98,7 @@ async fn an_address_that_was_moved_away_is_not_stolen_back(scene: &Scene) {
     scene.expect_attached(&ip, "web").await;
 }
 
-async fn an_address_that_no_ip_explains_is_reported_and_left(scene: &Scene) {
+async fn an_orphaned_address_is_reported_and_left(scene: &Scene) {
     let node = scene.node("a").await;
     let block = scene.block().await;
     scene.expect_labelled(&node.name, &block).await;

@@ -18,8 +18,8 @@ use crate::harness::objects::IP;
 use crate::harness::scene::Scene;
 
 scenes![
-    shared what_another_webhook_takes_out_is_put_back,
-    shared a_pod_that_has_lost_what_it_needs_is_refused,
+    shared mutations_that_another_webhook_removes_are_restored,
+    shared a_pod_without_a_required_mutation_is_refused,
 ];
 
 /// What the webhook takes out of a pod, by the pod's annotation `test.mooring/takes`.
@@ -128,7 +128,7 @@ async fn in_force(scene: &Scene) {
         .await;
 }
 
-async fn what_another_webhook_takes_out_is_put_back(scene: &Scene) {
+async fn mutations_that_another_webhook_removes_are_restored(scene: &Scene) {
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let port = serve(scene).await;
@@ -159,7 +159,7 @@ async fn what_another_webhook_takes_out_is_put_back(scene: &Scene) {
     scene.kubectl(&gone).await.success();
 }
 
-async fn a_pod_that_has_lost_what_it_needs_is_refused(scene: &Scene) {
+async fn a_pod_without_a_required_mutation_is_refused(scene: &Scene) {
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let port = serve(scene).await;

@@ -5,11 +5,9 @@ use mooring_cluster::NodeSpec;
 use crate::harness::scene::Scene;
 use crate::readme::{INSTALL, page};
 
-scenes![shared without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_that_comes_ends_it];
+scenes![shared without_a_node_of_the_block_a_pod_waits_with_a_reason_until_a_node_joins];
 
-async fn without_a_node_of_the_block_the_pod_says_what_it_waits_for_and_a_node_that_comes_ends_it(
-    scene: &Scene,
-) {
+async fn without_a_node_of_the_block_a_pod_waits_with_a_reason_until_a_node_joins(scene: &Scene) {
     let block = scene.block().await;
     let ip = scene.ip("web", 10).await;
     scene.deployment("web", &ip).await;

@@ -1,4 +1,4 @@
-//! Which IPs the webhook lets in: what is wrong is said to whoever writes it, with a way out.
+//! Which IPs the webhook accepts: a refusal has the problem and a remedy.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use crate::harness::scene::Scene;
 
 scenes![
     shared an_address_must_be_usable_in_its_block,
-    shared an_address_in_use_is_refused_and_its_holder_named,
-    shared a_services_address_is_refused_and_the_service_named,
-    shared an_attached_ips_changes_and_deletion_are_warned_of,
-    shared an_attached_ip_cannot_go_to_another_block,
-    shared what_an_ip_names_has_to_be_able_to_be_there,
+    shared an_address_in_use_is_refused_with_its_holder,
+    shared an_address_of_a_service_is_refused_with_the_service,
+    shared a_change_or_deletion_of_an_attached_ip_is_warned_of,
+    shared an_attached_ip_cannot_change_its_block,
+    shared an_ip_with_invalid_references_is_refused,
     alone the_block_of_an_ip_must_exist_and_be_clear,
 ];
 
@@ -49,7 +49,7 @@ async fn an_address_must_be_usable_in_its_block(scene: &Scene) {
     }
 }
 
-async fn an_address_in_use_is_refused_and_its_holder_named(scene: &Scene) {
+async fn an_address_in_use_is_refused_with_its_holder(scene: &Scene) {
     let block = scene.block().await;
     let web = scene.ip("web", 10).await;
     let said = scene.would_create(&asking(scene, &web.address)).await;
@@ -67,7 +67,7 @@ async fn an_address_in_use_is_refused_and_its_holder_named(scene: &Scene) {
     said.accepted();
 }
 
-async fn a_services_address_is_refused_and_the_service_named(scene: &Scene) {
+async fn an_address_of_a_service_is_refused_with_the_service(scene: &Scene) {
     // The API server's Service range; no other scene has a block there.
     let subnet = scene.cluster().add_subnet("10.0.0.0/24").await;
     scene
@@ -98,7 +98,7 @@ async fn a_services_address_is_refused_and_the_service_named(scene: &Scene) {
     scene.delete("Service", "shop").await;
 }
 
-async fn an_attached_ips_changes_and_deletion_are_warned_of(scene: &Scene) {
+async fn a_change_or_deletion_of_an_attached_ip_is_warned_of(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let pod = format!("{}/web", scene.name);
     let next = scene.address(11);
@@ -107,7 +107,7 @@ async fn an_attached_ips_changes_and_deletion_are_warned_of(scene: &Scene) {
     said.warns(&[&ip.address, "will be taken off pod", &pod, &next]);
     let said = scene.would_delete("IP", &ip.name).await;
     said.warns(&[&ip.name, "held by pod", &pod, &ip.address]);
-    // What moves nothing is not warned of, and one that nobody holds may go silently.
+    // A change that moves nothing has no warning, nor has the deletion of an IP without a holder.
     let change = json!({"spec": {"reassign": true}});
     let said = scene.would_change("IP", &ip.name, &change).await;
     said.accepted_silently();
@@ -116,7 +116,7 @@ async fn an_attached_ips_changes_and_deletion_are_warned_of(scene: &Scene) {
     said.accepted_silently();
 }
 
-async fn an_attached_ip_cannot_go_to_another_block(scene: &Scene) {
+async fn an_attached_ip_cannot_change_its_block(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let (subnet, prefix) = scene.another_subnet().await;
     let other = scene.block_in("other", &subnet, &json!({})).await;
@@ -146,7 +146,7 @@ async fn an_attached_ip_cannot_go_to_another_block(scene: &Scene) {
         .await;
 }
 
-async fn what_an_ip_names_has_to_be_able_to_be_there(scene: &Scene) {
+async fn an_ip_with_invalid_references_is_refused(scene: &Scene) {
     scene.block().await;
     let web = scene.ip("web", 10).await;
     let from =
@@ -182,7 +182,7 @@ async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
     let missing = json!({"block": "nowhere"});
     let said = scene.would_create(&ip_named("asking", &missing)).await;
     said.rejected(&["which does not exist", &listed]);
-    // Two blocks overlap only if the second was made while nobody looked.
+    // Two blocks overlap only if the second was created without the webhook.
     scene.cluster().unregister_webhooks().await;
     let twin = scene.named("twin");
     scene.remember_block(&twin);

@@ -1,4 +1,4 @@
-//! Two replicas: one decides, and the other goes on when it is gone.
+//! Two replicas: one decides, and the other takes over when it is gone.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,9 +8,9 @@ use mooring_cluster::{Fault, Mooring, MooringOptions};
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone when_the_leader_is_killed_the_other_goes_on,
-    alone on_sigterm_the_lease_is_given_back,
-    alone on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call,
+    alone when_the_leader_is_killed_the_other_replica_takes_over,
+    alone on_sigterm_the_lease_is_released,
+    alone on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call,
 ];
 
 async fn replica(scene: &Scene) -> Arc<Mooring> {
@@ -26,10 +26,10 @@ async fn replica(scene: &Scene) -> Arc<Mooring> {
     scene.mooring_with(options).await
 }
 
-/// Who holds the Lease, waited for until somebody does.
+/// Waits for a holder of the Lease, and returns it.
 async fn holder(scene: &Scene, not: &str) -> String {
     scene
-        .eventually("somebody else holds the Lease", SOON, async || {
+        .eventually("another replica holds the Lease", SOON, async || {
             let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
             match lease["spec"]["holderIdentity"].as_str() {
                 Some(holder) if !holder.is_empty() && holder != not => Ok(holder.to_owned()),
@@ -50,7 +50,7 @@ fn sorted(holder: &str, replicas: [Arc<Mooring>; 2]) -> (Arc<Mooring>, Arc<Moori
     }
 }
 
-async fn when_the_leader_is_killed_the_other_goes_on(scene: &Scene) {
+async fn when_the_leader_is_killed_the_other_replica_takes_over(scene: &Scene) {
     let replicas = [replica(scene).await, replica(scene).await];
     let first = holder(scene, "").await;
     let (leader, other) = sorted(&first, replicas);
@@ -75,7 +75,7 @@ async fn when_the_leader_is_killed_the_other_goes_on(scene: &Scene) {
     );
 }
 
-async fn on_sigterm_the_lease_is_given_back(scene: &Scene) {
+async fn on_sigterm_the_lease_is_released(scene: &Scene) {
     let replica = replica(scene).await;
     holder(scene, "").await;
     let node = scene.node("a").await;
@@ -95,7 +95,7 @@ async fn on_sigterm_the_lease_is_given_back(scene: &Scene) {
     self::replica(scene).await;
 }
 
-async fn on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call(scene: &Scene) {
+async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(scene: &Scene) {
     let first = replica(scene).await;
     let node = scene.node("a").await;
     let block = scene.block().await;
@@ -130,7 +130,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_goes_back_after_the_call(sce
 
 async fn expect_given_back(scene: &Scene) {
     scene
-        .eventually("nobody holds the Lease", SOON, async || {
+        .eventually("no replica holds the Lease", SOON, async || {
             let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
             let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
             if holder.is_empty() {

@@ -1,4 +1,4 @@
-//! What a name stands for changes: a node's instance, an instance's interface.
+//! The object behind a name changes: the instance of a node, the interface of an instance.
 
 use mooring_cluster::{InterfaceSpec, Node, NodeSpec};
 use serde_json::json;
@@ -7,13 +7,13 @@ use crate::harness::objects::on;
 use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
 
 scenes![
-    shared a_node_that_comes_again_on_another_instance_is_another_place,
-    shared an_interface_that_is_replaced_is_followed,
-    shared a_pod_on_a_node_without_an_interface_in_the_subnet_is_told,
-    shared a_kubelet_that_names_the_instance_of_another_node_draws_nothing_to_itself,
+    shared a_node_on_a_new_instance_is_another_place,
+    shared a_replaced_interface_is_detected,
+    shared a_pod_on_a_node_without_an_interface_in_the_subnet_gets_an_event,
+    shared a_kubelet_that_names_the_instance_of_another_node_gets_no_address,
 ];
 
-async fn a_node_that_comes_again_on_another_instance_is_another_place(scene: &Scene) {
+async fn a_node_on_a_new_instance_is_another_place(scene: &Scene) {
     let block = scene.block().await;
     let first = scene.node("a").await;
     scene.expect_labelled(&first.name, &block).await;
@@ -63,7 +63,7 @@ async fn a_node_that_comes_again_on_another_instance_is_another_place(scene: &Sc
     assert_eq!(status["status"]["networkInterfaceID"], again.interfaces[0]);
 }
 
-async fn an_interface_that_is_replaced_is_followed(scene: &Scene) {
+async fn a_replaced_interface_is_detected(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -102,7 +102,7 @@ async fn an_interface_that_is_replaced_is_followed(scene: &Scene) {
     scene.expect_attached(&ip, "web").await;
 }
 
-async fn a_pod_on_a_node_without_an_interface_in_the_subnet_is_told(scene: &Scene) {
+async fn a_pod_on_a_node_without_an_interface_in_the_subnet_gets_an_event(scene: &Scene) {
     // The block's nodes are the administrator's choice, and it is a wrong one.
     let pool = json!({"nodeSelector": {"matchLabels": {"pool": scene.name}}});
     scene.block_with(&pool).await;
@@ -120,7 +120,7 @@ async fn a_pod_on_a_node_without_an_interface_in_the_subnet_is_told(scene: &Scen
     );
 }
 
-async fn a_kubelet_that_names_the_instance_of_another_node_draws_nothing_to_itself(scene: &Scene) {
+async fn a_kubelet_that_names_the_instance_of_another_node_gets_no_address(scene: &Scene) {
     let pool = json!({"nodeSelector": {"matchLabels": {"pool": scene.name}}});
     scene.block_with(&pool).await;
     let spec = |name: &str| NodeSpec::new(name).label("pool", &scene.name);

@@ -1,5 +1,5 @@
 //! Objects that nothing checked before they were stored: no webhook, and a schema that takes anything. Each is
-//! refused alone and by name, and everything else goes on.
+//! refused alone and by name, and everything else continues.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::harness::objects::merged;
 use crate::harness::requests::{block_named, ip_named};
 use crate::harness::scene::{Ip, SOON, Scene};
 
-scenes![alone every_malformed_object_is_refused_alone_and_everything_else_goes_on];
+scenes![alone a_malformed_object_blocks_no_other_object];
 
 /// The CRDs with a schema that takes anything; what they were before.
 async fn take_anything(scene: &Scene) -> Vec<Value> {
@@ -155,10 +155,10 @@ async fn store(scene: &Scene, objects: &[(Value, &str)]) {
     }
 }
 
-/// Each says `Ready=False`, for its own reason and in a sentence. All that do not are told at once.
-async fn each_says_why(scene: &Scene, objects: &[(Value, &str)]) {
+/// Each has `Ready=False`, with its own reason and a message. All that do not are listed together.
+async fn expect_reasons(scene: &Scene, objects: &[(Value, &str)]) {
     scene
-        .eventually("each says why it is not ready", SOON, async || {
+        .eventually("each has a reason why it is not ready", SOON, async || {
             let mut missing = Vec::new();
             for (object, expected) in objects {
                 let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
@@ -215,7 +215,7 @@ async fn store_pods(scene: &Scene, good: &Ip) {
     }
 }
 
-async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(scene: &Scene) {
+async fn a_malformed_object_blocks_no_other_object(scene: &Scene) {
     let strict = take_anything(scene).await;
     let first = mooring(scene).await;
     let block = scene.block().await;
@@ -229,12 +229,12 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
         .await;
     let bad = [blocks(scene), ips(scene, &block, &good)].concat();
     store(scene, &bad).await;
-    each_says_why(scene, &bad).await;
+    expect_reasons(scene, &bad).await;
     scene.unguard_marks().await;
     store_pods(scene, &good).await;
     scene.guard_marks().await;
 
-    // A status that does not say where the address is: it is not taken for nowhere, it says so, and is counted.
+    // A status without the place of the address: this does not mean nowhere, it is reported and counted.
     let broken = scene
         .ip_with(
             "broken",
@@ -261,10 +261,10 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
         ),
         "Invalid",
     )];
-    each_says_why(scene, &broken_says).await;
+    expect_reasons(scene, &broken_says).await;
     scene.expect_event("Invalid", &broken.name).await;
 
-    // Everything else goes on, for this process and for one that begins with all of it.
+    // Everything else continues, for this process and for one that starts with all of it.
     scene.cluster().register_webhooks(&[&first]).await;
     scene.pod("good", &good).await;
     scene.expect_attached(&good, "good").await;
@@ -280,8 +280,8 @@ async fn every_malformed_object_is_refused_alone_and_everything_else_goes_on(sce
     scene.pod("after", &after).await;
     scene.expect_attached(&after, "after").await;
     scene.expect_attached(&good, "good").await;
-    each_says_why(scene, &bad).await;
-    each_says_why(scene, &broken_says).await;
+    expect_reasons(scene, &bad).await;
+    expect_reasons(scene, &broken_says).await;
     scene
         .get("IPAddress", &broken.address)
         .await

@@ -7,11 +7,11 @@ use crate::harness::scene::Scene;
 
 scenes![
     shared a_label_or_a_uid_without_the_annotation_is_refused,
-    shared no_binding_brings_our_annotations,
+    shared a_binding_cannot_add_our_annotations,
     shared no_pod_of_an_excluded_namespace_asks_for_an_address,
-    shared no_kubelet_labels_its_node_for_a_block,
-    shared the_audit_log_says_who_was_granted_which_address,
-    shared what_users_may_do_comes_with_the_roles_that_they_have,
+    shared a_kubelet_cannot_add_the_label_of_a_block,
+    shared the_audit_log_names_the_pod_of_each_address,
+    shared the_rights_of_users_come_with_the_default_roles,
 ];
 
 fn with(scene: &Scene, name: &str, metadata: &Value) -> Value {
@@ -42,7 +42,7 @@ async fn a_label_or_a_uid_without_the_annotation_is_refused(scene: &Scene) {
     }
 }
 
-async fn no_binding_brings_our_annotations(scene: &Scene) {
+async fn a_binding_cannot_add_our_annotations(scene: &Scene) {
     scene.block().await;
     let node = scene.node("a").await;
     let ip = scene.ip("web", 10).await;
@@ -93,7 +93,7 @@ async fn no_pod_of_an_excluded_namespace_asks_for_an_address(scene: &Scene) {
     }
 }
 
-async fn no_kubelet_labels_its_node_for_a_block(scene: &Scene) {
+async fn a_kubelet_cannot_add_the_label_of_a_block(scene: &Scene) {
     let node = scene.node("a").await;
     let label = async |key: &str| {
         let kubelet = format!("--as=system:node:{} --as-group=system:nodes", node.name);
@@ -110,7 +110,7 @@ async fn no_kubelet_labels_its_node_for_a_block(scene: &Scene) {
     label("example.com/tier").await.success();
 }
 
-async fn the_audit_log_says_who_was_granted_which_address(scene: &Scene) {
+async fn the_audit_log_names_the_pod_of_each_address(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let sentence = "the creation of the pod has the grant";
     scene
@@ -129,7 +129,7 @@ async fn the_audit_log_says_who_was_granted_which_address(scene: &Scene) {
         .await;
 }
 
-async fn what_users_may_do_comes_with_the_roles_that_they_have(scene: &Scene) {
+async fn the_rights_of_users_come_with_the_default_roles(scene: &Scene) {
     for role in ["view", "edit", "admin"] {
         let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
             "metadata": {"name": format!("mooring-test-{role}")},

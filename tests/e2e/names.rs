@@ -1,11 +1,11 @@
-//! What a user types reaches our kinds, beside core's `IPAddress`, and what is shown reads well.
+//! The names that a user types mean our kinds, besides `IPAddress` of Kubernetes, and the columns are readable.
 
 use serde_json::Value;
 
 use crate::harness::scene::Scene;
 
 scenes![
-    shared every_way_to_say_ip_means_ours,
+    shared every_name_of_the_kind_ip_means_ours,
     shared columns_are_as_documented,
     shared every_field_is_described,
     shared ips_are_found_by_address_and_by_node,
@@ -17,7 +17,7 @@ fn head(table: &str) -> Vec<&str> {
     first.split_whitespace().collect()
 }
 
-async fn every_way_to_say_ip_means_ours(scene: &Scene) {
+async fn every_name_of_the_kind_ip_means_ours(scene: &Scene) {
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     for word in ["ip", "ips", "sip", "ips.ip.wgtwo.com"] {

@@ -1,4 +1,4 @@
-//! The network between Mooring and the API server, or EC2, fails: toxiproxy stands in between.
+//! The network between Mooring and the API server, or EC2, fails: toxiproxy is in between.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,10 +11,10 @@ use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    alone a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_is_taken_off,
-    alone a_watch_that_has_expired_lists_again_and_finds_out_what_vanished,
-    alone a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_more,
-    alone while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_afterwards,
+    alone a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach,
+    alone an_expired_watch_lists_again_and_finds_deletions,
+    alone a_rollout_over_a_slow_and_resetting_network_costs_no_extra_call,
+    alone holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards,
 ];
 
 /// A watch that says nothing for longer than the server lets it last is given up after 50 s; this machine may be
@@ -59,7 +59,7 @@ async fn behind(scene: &Scene) -> Behind {
     }
 }
 
-/// The pod is gone by force, and its successor is on the other node; Mooring hears of neither.
+/// The pod is force-deleted, and its successor is on the other node; Mooring receives no event of either.
 async fn succeeded(scene: &Scene, behind: &Behind) -> String {
     scene.roll_out("web", &on(&behind.nodes[1])).await;
     scene
@@ -86,9 +86,7 @@ fn said_since(mooring: &Mooring, mark: usize) -> String {
     mooring.log().split_off(mark)
 }
 
-async fn a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_is_taken_off(
-    scene: &Scene,
-) {
+async fn a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach(scene: &Scene) {
     let behind = behind(scene).await;
     let link = Toxiproxy::API_SERVER;
     behind.network.poison(link, Toxic::BlackHole).await;
@@ -132,7 +130,7 @@ async fn a_half_open_watch_is_noticed_and_the_holder_is_read_before_its_address_
     assert!(read, "the holder was not read before {unassigned}");
 }
 
-async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene: &Scene) {
+async fn an_expired_watch_lists_again_and_finds_deletions(scene: &Scene) {
     let behind = behind(scene).await;
     let spare = scene.node("spare").await;
     scene
@@ -149,7 +147,7 @@ async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene:
     scene.cluster().restart_api_server().await;
     behind.network.heal(link).await;
     scene
-        .eventually("a watch is told that it has expired", SOON, async || {
+        .eventually("a watch receives that it has expired", SOON, async || {
             said_since(&behind.mooring, mark).contains("too old resource version")
         })
         .await;
@@ -161,7 +159,7 @@ async fn a_watch_that_has_expired_lists_again_and_finds_out_what_vanished(scene:
     expect_nodes(scene, 2).await;
 }
 
-/// The block counts so many nodes.
+/// Waits until the block counts this number of nodes.
 async fn expect_nodes(scene: &Scene, count: u64) {
     let sentence = format!("the block has {count} nodes");
     scene
@@ -177,7 +175,7 @@ async fn expect_nodes(scene: &Scene, count: u64) {
         .await;
 }
 
-async fn a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_more(scene: &Scene) {
+async fn a_rollout_over_a_slow_and_resetting_network_costs_no_extra_call(scene: &Scene) {
     let behind = behind(scene).await;
     let slow = Toxic::Latency(Duration::from_millis(150));
     for link in [Toxiproxy::API_SERVER, Toxiproxy::EC2] {
@@ -235,9 +233,7 @@ async fn a_rollout_over_a_slow_network_that_resets_connections_costs_no_call_mor
     assert_eq!(done, expected);
 }
 
-async fn while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_afterwards(
-    scene: &Scene,
-) {
+async fn holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards(scene: &Scene) {
     let behind = behind(scene).await;
     let second = scene.ip("second", 11).await;
     let before = scene.get("IP", &behind.ip.name).await.expect("it is there");
@@ -270,7 +266,7 @@ async fn while_ec2_cannot_be_reached_nothing_changes_hands_and_all_is_done_after
     scene.expect_attached_within(&second, "second", limit).await;
 }
 
-/// Waits until so many more lists of interfaces were asked for in vain.
+/// Waits for this number of further failed lists of interfaces.
 async fn unanswered(scene: &Scene, mooring: &Mooring, count: f64) {
     let failed = async || {
         let name = "mooring_ec2_requests_total";

@@ -7,11 +7,11 @@ use crate::harness::requests::{block_named, ip_named};
 use crate::harness::scene::Scene;
 
 scenes![
-    shared block_ip_and_pod_in_one_file_are_applied_fifty_times_of_fifty,
-    shared block_ip_and_pod_one_right_after_the_other_are_let_in,
+    shared block_ip_and_pod_in_one_file_are_applied_in_50_of_50_attempts,
+    shared block_ip_and_pod_in_quick_sequence_are_accepted,
 ];
 
-/// Applied at once, so many files at a time.
+/// The number of files that are applied in parallel.
 const SIDE_BY_SIDE: usize = 2;
 
 /// A block of sixteen addresses in a range `prefix` (a /16 as `10.98.`) that no other scene has, an IP in it, and a
@@ -47,7 +47,7 @@ async fn meant(scene: &Scene, ip: &str, pod: &str) -> Result<(), String> {
     }
 }
 
-async fn block_ip_and_pod_in_one_file_are_applied_fifty_times_of_fifty(scene: &Scene) {
+async fn block_ip_and_pod_in_one_file_are_applied_in_50_of_50_attempts(scene: &Scene) {
     let prefix = "10.98.";
     let subnet = scene.cluster().add_subnet(&format!("{prefix}0.0/16")).await;
     scene.prefixes.lock().unwrap().push(prefix.to_owned());
@@ -81,7 +81,7 @@ async fn block_ip_and_pod_in_one_file_are_applied_fifty_times_of_fifty(scene: &S
     );
 }
 
-async fn block_ip_and_pod_one_right_after_the_other_are_let_in(scene: &Scene) {
+async fn block_ip_and_pod_in_quick_sequence_are_accepted(scene: &Scene) {
     // Faster than kubectl, and so often faster than the webhook's watch.
     let prefix = "10.97.";
     let subnet = scene.cluster().add_subnet(&format!("{prefix}0.0/16")).await;

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use crate::harness::scene::Scene;
 
 scenes![
-    alone an_api_server_that_restarts_detaches_nothing,
+    alone a_restart_of_the_api_server_detaches_nothing,
 ];
 
-async fn an_api_server_that_restarts_detaches_nothing(scene: &Scene) {
+async fn a_restart_of_the_api_server_detaches_nothing(scene: &Scene) {
     let mooring = scene.mooring().await;
     let node = scene.node("a").await;
     let block = scene.block().await;
@@ -32,7 +32,7 @@ async fn an_api_server_that_restarts_detaches_nothing(scene: &Scene) {
         1,
         "cannot list is never gone"
     );
-    // And it goes on. A pod that went while nobody watched would be believed gone only after a minute, so the
+    // And it continues. A pod that was deleted without a watch counts as gone only after a minute, so the
     // watch is seen to work first.
     let second = scene.ip("second", 11).await;
     scene.pod("second", &second).await;

@@ -7,13 +7,13 @@ use crate::harness::objects::{IP, merged};
 use crate::harness::scene::{Ip, Scene};
 
 scenes![
-    shared a_pod_is_given_exactly_what_it_needs,
-    shared what_a_pod_says_of_itself_stays,
-    shared affinity_goes_into_every_term_that_is_not_empty,
-    shared only_kubernetes_own_tolerations_are_shortened,
-    shared a_blocks_own_node_selector_is_asked_for,
+    shared a_pod_gets_exactly_the_additions_it_needs,
+    shared the_own_fields_of_a_pod_stay,
+    shared affinity_is_added_to_every_term_that_is_not_empty,
+    shared only_default_tolerations_are_shortened,
+    shared the_node_selector_of_the_block_is_required,
     shared mutating_twice_is_mutating_once,
-    shared a_pod_that_waits_for_another_is_told,
+    shared a_pod_that_waits_for_another_is_warned,
 ];
 
 pub const UID: &str = "ip.wgtwo.com/ip-uid";
@@ -44,7 +44,7 @@ fn away(seconds: u32) -> Vec<Value> {
         .to_vec()
 }
 
-async fn a_pod_is_given_exactly_what_it_needs(scene: &Scene) {
+async fn a_pod_gets_exactly_the_additions_it_needs(scene: &Scene) {
     let (block, ip) = offered(scene).await;
     let uid = uid(scene, &ip).await;
     // By name and by address.
@@ -107,7 +107,7 @@ fn rich() -> Value {
     })
 }
 
-async fn what_a_pod_says_of_itself_stays(scene: &Scene) {
+async fn the_own_fields_of_a_pod_stay(scene: &Scene) {
     let (block, ip) = offered(scene).await;
     let uid = uid(scene, &ip).await;
     let asking = scene.pod_asking("web", &ip.name, &rich());
@@ -133,7 +133,7 @@ async fn what_a_pod_says_of_itself_stays(scene: &Scene) {
     assert_eq!(with, without);
 }
 
-async fn affinity_goes_into_every_term_that_is_not_empty(scene: &Scene) {
+async fn affinity_is_added_to_every_term_that_is_not_empty(scene: &Scene) {
     let (block, ip) = offered(scene).await;
     let zone = json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]});
     let field = json!({"key": "metadata.name", "operator": "In", "values": ["n"]});
@@ -165,7 +165,7 @@ async fn affinity_goes_into_every_term_that_is_not_empty(scene: &Scene) {
     );
 }
 
-async fn only_kubernetes_own_tolerations_are_shortened(scene: &Scene) {
+async fn only_default_tolerations_are_shortened(scene: &Scene) {
     let (_, ip) = offered(scene).await;
     let own = json!({"key": "node.kubernetes.io/unreachable", "operator": "Exists",
         "effect": "NoExecute", "tolerationSeconds": 20});
@@ -175,7 +175,7 @@ async fn only_kubernetes_own_tolerations_are_shortened(scene: &Scene) {
         .await;
     let pod = pod.accepted_silently();
     assert_eq!(pod["spec"]["tolerations"], json!([own, away(45)[0]]));
-    // One that tolerates everything for ever is its owner's decision too.
+    // A toleration of everything without a limit is a decision of the user too.
     let every = json!({"operator": "Exists"});
     let pod = json!({"spec": {"tolerations": [every]}});
     let pod = scene
@@ -187,7 +187,7 @@ async fn only_kubernetes_own_tolerations_are_shortened(scene: &Scene) {
     );
 }
 
-async fn a_blocks_own_node_selector_is_asked_for(scene: &Scene) {
+async fn the_node_selector_of_the_block_is_required(scene: &Scene) {
     let selector = json!({"nodeSelector": {"matchLabels": {"edge": "yes", "pool": "a"}}});
     scene.block_with(&selector).await;
     let ip = scene.ip("web", 10).await;
@@ -215,7 +215,7 @@ async fn mutating_twice_is_mutating_once(scene: &Scene) {
     }
 }
 
-async fn a_pod_that_waits_for_another_is_told(scene: &Scene) {
+async fn a_pod_that_waits_for_another_is_warned(scene: &Scene) {
     let (block, ip) = offered(scene).await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;

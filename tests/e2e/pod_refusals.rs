@@ -7,17 +7,17 @@ use crate::harness::requests::ip_named;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    shared a_missing_ip_and_one_of_others_are_refused_in_the_same_words,
+    shared a_missing_ip_and_a_forbidden_one_have_the_same_message,
     shared an_ip_that_is_being_deleted_is_refused,
-    shared a_pod_that_cannot_run_on_the_blocks_nodes_is_refused,
+    shared a_pod_that_cannot_run_on_nodes_of_the_block_is_refused,
     shared daemon_set_and_mirror_pods_are_refused,
     shared an_unknown_handover_is_refused,
-    shared an_annotation_that_only_resembles_ours_is_refused_where_its_owner_looks,
-    shared a_live_pods_marks_are_guarded,
-    shared an_annotation_cannot_come_to_a_live_pod,
+    shared a_similar_annotation_is_refused_and_its_owner_sees_why,
+    shared marks_of_a_running_pod_are_protected,
+    shared an_annotation_cannot_be_added_to_a_running_pod,
 ];
 
-async fn a_missing_ip_and_one_of_others_are_refused_in_the_same_words(scene: &Scene) {
+async fn a_missing_ip_and_a_forbidden_one_have_the_same_message(scene: &Scene) {
     scene.block().await;
     let (subnet, prefix) = scene.another_subnet().await;
     let closed = json!({"allowedNamespaces": ["elsewhere"]});
@@ -102,7 +102,7 @@ async fn an_ip_that_is_being_deleted_is_refused(scene: &Scene) {
     scene.expect_no("IP", &ip.name).await;
 }
 
-async fn a_pod_that_cannot_run_on_the_blocks_nodes_is_refused(scene: &Scene) {
+async fn a_pod_that_cannot_run_on_nodes_of_the_block_is_refused(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     let outside = scene
@@ -182,7 +182,7 @@ async fn an_unknown_handover_is_refused(scene: &Scene) {
     }
 }
 
-async fn an_annotation_that_only_resembles_ours_is_refused_where_its_owner_looks(scene: &Scene) {
+async fn a_similar_annotation_is_refused_and_its_owner_sees_why(scene: &Scene) {
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     for (key, meant) in [
@@ -217,7 +217,7 @@ fn marked(key: &str, value: impl Into<Value>) -> Value {
     json!({"metadata": {"annotations": {key: value.into()}}})
 }
 
-async fn a_live_pods_marks_are_guarded(scene: &Scene) {
+async fn marks_of_a_running_pod_are_protected(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -286,7 +286,7 @@ async fn a_live_pods_marks_are_guarded(scene: &Scene) {
     scene.expect_detached(&ip).await;
 }
 
-async fn an_annotation_cannot_come_to_a_live_pod(scene: &Scene) {
+async fn an_annotation_cannot_be_added_to_a_running_pod(scene: &Scene) {
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let mut plain = scene.pod_asking("plain", &ip.name, &json!({}));

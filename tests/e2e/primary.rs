@@ -8,8 +8,8 @@ use crate::harness::objects::on;
 use crate::harness::scene::Scene;
 
 scenes![
-    shared take_from_gets_no_primary_address_and_the_ip_can_still_be_deleted,
-    shared an_ip_whose_address_is_primary_waits_and_goes_on_when_the_interface_is_gone,
+    shared take_from_does_not_take_a_primary_address_and_the_ip_can_be_deleted,
+    shared an_ip_with_a_primary_address_waits_until_the_interface_is_deleted,
 ];
 
 /// A new interface with this address as its primary one.
@@ -36,14 +36,14 @@ async fn delete_interface(scene: &Scene, interface: &str) {
 }
 
 /// The message says who has the address and what to do, and nothing that cannot help.
-fn has_a_way_out(message: &str, interface: &str) {
+fn expect_helpful(message: &str, interface: &str) {
     for part in [interface, "primary address", "choose another address"] {
         assert!(message.contains(part), "{part:?} is not in: {message}");
     }
-    assert!(!message.contains("take-from"), "of no use: {message}");
+    assert!(!message.contains("take-from"), "not useful: {message}");
 }
 
-async fn take_from_gets_no_primary_address_and_the_ip_can_still_be_deleted(scene: &Scene) {
+async fn take_from_does_not_take_a_primary_address_and_the_ip_can_be_deleted(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -54,7 +54,7 @@ async fn take_from_gets_no_primary_address_and_the_ip_can_still_be_deleted(scene
     let message = scene
         .expect_reason("IP", &ip.name, "Attached", "False", "AddressInUse")
         .await;
-    has_a_way_out(&message, &interface);
+    expect_helpful(&message, &interface);
     let taken = json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": interface}}});
     scene.patch("IP", &ip.name, &taken).await;
     // Two inventories and more.
@@ -85,9 +85,7 @@ async fn take_from_gets_no_primary_address_and_the_ip_can_still_be_deleted(scene
     delete_interface(scene, &interface).await;
 }
 
-async fn an_ip_whose_address_is_primary_waits_and_goes_on_when_the_interface_is_gone(
-    scene: &Scene,
-) {
+async fn an_ip_with_a_primary_address_waits_until_the_interface_is_deleted(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -99,7 +97,7 @@ async fn an_ip_whose_address_is_primary_waits_and_goes_on_when_the_interface_is_
     let message = scene
         .expect_reason("IP", &ip.name, "Ready", "False", "AddressInUse")
         .await;
-    has_a_way_out(&message, &interface);
+    expect_helpful(&message, &interface);
     delete_interface(scene, &interface).await;
     scene.expect_attached(&ip, "web").await;
 }

@@ -10,9 +10,9 @@ use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone without_an_api_server_it_is_healthy_and_not_ready,
-    alone told_to_end_it_is_not_ready_and_answers_until_it_has_drained,
-    alone a_replica_whose_certificate_is_not_trusted_is_not_ready_and_says_so,
-    alone every_promised_metric_is_there_and_well_formed,
+    alone after_sigterm_it_is_not_ready_and_answers_until_it_has_drained,
+    alone a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it,
+    alone every_documented_metric_exists_and_is_well_formed,
 ];
 
 async fn ask(mooring: &Mooring, path: &str) -> Result<HttpAnswer, String> {
@@ -34,7 +34,7 @@ async fn without_an_api_server_it_is_healthy_and_not_ready(scene: &Scene) {
     };
     let mooring = scene.mooring_with(options).await;
     let unready = scene
-        .eventually("it says what it waits for", SOON, async || {
+        .eventually("it reports what it waits for", SOON, async || {
             let answer = ask(&mooring, "/readyz").await?;
             let waits = answer.code == 503 && !answer.body.contains("certificate");
             if waits && !answer.body.contains("webhook,") {
@@ -79,8 +79,8 @@ const UID: &str = "7d9a4a3c-6a53-4c38-8b1d-111111111111";
 const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
 const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
 
-/// Writes what the API server believes of the first of our webhooks.
-async fn believe(scene: &Scene, bundle: &Value) {
+/// Writes the CA bundle of the first of our webhooks.
+async fn set_ca_bundle(scene: &Scene, bundle: &Value) {
     let operations = json!([{"op": "replace", "path": BUNDLE, "value": bundle}]).to_string();
     let words = CONFIGURATION.split(' ');
     let words = ["patch"].into_iter().chain(words);
@@ -89,24 +89,24 @@ async fn believe(scene: &Scene, bundle: &Value) {
     scene.cluster().kubectl(words).await.success();
 }
 
-/// Has the API server believe another CA, until the replica has said so; then the right one again.
-pub async fn doubt_for_a_while(scene: &Scene, mooring: &Mooring) {
+/// Makes the API server trust another CA until the replica has reported it; then the right one again.
+pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
     let get = format!("get {CONFIGURATION} -o json");
     let read: Value = serde_json::from_str(&scene.kubectl(&get).await.success()).unwrap();
     let before = read.pointer(BUNDLE).unwrap();
     // Of the same name.
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
     let other = k8s_openapi::ByteString(other.cert.pem().into_bytes());
-    believe(scene, &serde_json::to_value(other).unwrap()).await;
+    set_ca_bundle(scene, &serde_json::to_value(other).unwrap()).await;
     let body = expect_ready(scene, mooring, 503).await;
     assert!(body.contains("caBundle"), "{body}");
-    expect_told(scene, "CertificateNotTrusted").await;
-    believe(scene, before).await;
+    expect_own_event(scene, "CertificateNotTrusted").await;
+    set_ca_bundle(scene, before).await;
     expect_ready(scene, mooring, 200).await;
 }
 
 /// An Event about the replica's pod, which `kubectl describe pods` shows: it finds them by the pod's uid.
-async fn expect_told(scene: &Scene, reason: &str) {
+async fn expect_own_event(scene: &Scene, reason: &str) {
     scene
         .eventually("an Event of its pod tells it", SOON, async || {
             let events = scene
@@ -132,13 +132,13 @@ async fn expect_told(scene: &Scene, reason: &str) {
         .await;
 }
 
-/// What lies in its directory does not go together: it says so, and goes on serving what it served.
+/// The files in its directory do not match: it reports that, and still serves the old pair.
 async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
     let key = mooring.certificates().join("tls.key");
     let before = std::fs::read(&key).unwrap();
     let other = rcgen::KeyPair::generate().unwrap();
     std::fs::write(&key, other.serialize_pem()).unwrap();
-    expect_told(scene, "CertificateRefused").await;
+    expect_own_event(scene, "CertificateRefused").await;
     expect_ready(scene, mooring, 200).await;
     let pod = scene.pod_asking("refused-pair", "nobody", &json!({}));
     scene.would_create(&pod).await.rejected(&["nobody"]);
@@ -146,7 +146,7 @@ async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
 }
 
 /// A replica that looks often whether its certificate is trusted, and whose Events are about a pod.
-pub fn looking_often() -> MooringOptions {
+pub fn frequent_checks() -> MooringOptions {
     MooringOptions {
         arguments: vec!["--cert-interval=200ms".to_owned()],
         environment: [("POD_NAME", "mooring-0"), ("POD_UID", UID)]
@@ -156,14 +156,14 @@ pub fn looking_often() -> MooringOptions {
     }
 }
 
-async fn a_replica_whose_certificate_is_not_trusted_is_not_ready_and_says_so(scene: &Scene) {
-    let mooring = scene.mooring_with(looking_often()).await;
+async fn a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it(scene: &Scene) {
+    let mooring = scene.mooring_with(frequent_checks()).await;
     expect_ready(scene, &mooring, 200).await;
-    doubt_for_a_while(scene, &mooring).await;
+    distrust_for_a_while(scene, &mooring).await;
     expect_broken_pair_refused(scene, &mooring).await;
 }
 
-async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {
+async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {
     let options = MooringOptions {
         drain: Duration::from_secs(8),
         ..MooringOptions::default()
@@ -186,7 +186,7 @@ async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Sc
         })
         .await;
     assert_eq!(ask(&mooring, "/healthz").await.unwrap().code, 200);
-    // The webhook answers on: whoever routes to it has not heard yet.
+    // The webhook still answers: clients that route to it do not know of the end yet.
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
     scene.would_create(&pod).await.accepted();
     // The Lease is given back before the drain is over, so that the other replica need not wait.
@@ -209,7 +209,7 @@ async fn told_to_end_it_is_not_ready_and_answers_until_it_has_drained(scene: &Sc
         })
         .await;
     assert!(status.success(), "{status}\n{}", mooring.log());
-    // Somebody has to let the IP and the block go.
+    // Mooring is needed to release the IP and the block.
     scene.mooring().await;
 }
 
@@ -277,7 +277,7 @@ fn sample(line: &str, types: &BTreeMap<String, String>) {
     }
 }
 
-async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
+async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {
     let mooring = scene.mooring().await;
     let block = scene.block().await;
     let node = scene.node("a").await;
@@ -300,7 +300,7 @@ async fn every_promised_metric_is_there_and_well_formed(scene: &Scene) {
             for state in ["reserved", "claimed", "attached", "deleting"] {
                 seen.push(count("mooring_addresses", state).await);
             }
-            // What interfaces were made with, nobody can reserve; together they are the block's capacity.
+            // Primary addresses cannot be reserved; together they are the capacity of the block.
             let others = count("mooring_addresses", "foreign").await;
             seen.push(others + count("mooring_addresses", "free").await);
             if others > 0.5 && seen == [0.0, 0.0, 1.0, 0.0, 250.0] {

@@ -7,13 +7,13 @@ use mooring_cluster::MooringOptions;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_period,
+    alone at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period,
 ];
 
 const PERIOD: Duration = Duration::from_secs(2);
 const DESCRIBE: &str = "DescribeNetworkInterfaces";
 
-async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_period(scene: &Scene) {
+async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scene: &Scene) {
     let options = MooringOptions {
         inventory_interval: PERIOD,
         ..MooringOptions::default()
@@ -60,7 +60,7 @@ async fn at_the_fixpoint_nothing_is_written_and_each_subnet_is_listed_once_a_per
     );
 }
 
-/// Until a whole period has passed without a write: the last event of a beginning is told.
+/// Waits until a whole period has passed without a write: the last Event after the start is written.
 async fn quiet_for_a_period(scene: &Scene) {
     scene
         .eventually("a period without a write", SOON, async || {

@@ -10,9 +10,9 @@ use tokio::io::AsyncWriteExt as _;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone the_readmes_commands_install_and_those_of_operate_uninstall,
+    alone the_commands_of_the_documentation_install_and_uninstall,
     alone without_cert_manager_the_commands_install_and_uninstall,
-    shared the_readmes_example_is_accepted,
+    shared the_example_of_the_readme_is_accepted,
 ];
 
 pub const README: &str = "README.md";
@@ -104,7 +104,7 @@ async fn expect_uninstalled(scene: &Scene) {
     }
 }
 
-async fn the_readmes_commands_install_and_those_of_operate_uninstall(scene: &Scene) {
+async fn the_commands_of_the_documentation_install_and_uninstall(scene: &Scene) {
     let _cert_manager = CertManager::start(scene.cluster()).await;
     // Where the replicas run.
     scene.node("a").await;
@@ -139,7 +139,7 @@ async fn without_cert_manager_the_commands_install_and_uninstall(scene: &Scene) 
     expect_uninstalled(scene).await;
 }
 
-async fn the_readmes_example_is_accepted(scene: &Scene) {
+async fn the_example_of_the_readme_is_accepted(scene: &Scene) {
     // The subnet's id is the only thing in it that a reader has to replace; the Deployment goes elsewhere.
     let [example] = blocks(README, "## First IP", "yaml")
         .try_into()
@@ -169,7 +169,7 @@ async fn the_readmes_example_is_accepted(scene: &Scene) {
     std::fs::remove_file(&file).unwrap();
     let reserved = scene.expect_condition("IP", &ip, "Reserved", "True");
     reserved.await;
-    // In the order in which nothing is refused: a block goes when no IP lies in it.
+    // In the order in which nothing is refused: a block is deleted when it has no IP.
     let block = scene.named("partners");
     for object in [
         ["deployment", "gateway"],

@@ -8,12 +8,12 @@ use crate::harness::scene::{SOON, Scene};
 
 scenes![
     shared a_deleted_pods_address_is_detached,
-    shared removing_the_annotation_detaches_and_the_pod_lives_on,
-    shared a_waiting_pod_whose_annotation_goes_is_let_go,
+    shared removing_the_annotation_detaches_and_the_pod_keeps_running,
+    shared a_waiting_pod_without_its_annotation_is_released,
     shared a_completed_pod_releases_its_address,
     shared a_failed_pod_releases_its_address,
-    shared a_pod_deleted_by_force_gives_way_to_its_successor,
-    shared a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address,
+    shared a_force_deleted_pod_is_followed_by_its_successor,
+    shared a_stuck_pod_on_a_healthy_node_keeps_its_address,
 ];
 
 async fn a_deleted_pods_address_is_detached(scene: &Scene) {
@@ -37,7 +37,7 @@ async fn a_deleted_pods_address_is_detached(scene: &Scene) {
     scene.expect_attached(&ip, "next").await;
 }
 
-async fn removing_the_annotation_detaches_and_the_pod_lives_on(scene: &Scene) {
+async fn removing_the_annotation_detaches_and_the_pod_keeps_running(scene: &Scene) {
     let ip = scene.attached_pod().await;
     scene.expect_pod_ready("web").await;
     scene
@@ -66,7 +66,7 @@ async fn removing_the_annotation_detaches_and_the_pod_lives_on(scene: &Scene) {
     scene.expect_pod_ready("web").await;
 }
 
-async fn a_waiting_pod_whose_annotation_goes_is_let_go(scene: &Scene) {
+async fn a_waiting_pod_without_its_annotation_is_released(scene: &Scene) {
     let ip = scene.attached_pod().await;
     scene.pod("second", &ip).await;
     scene.expect_event("ClaimedByOther", "second").await;
@@ -101,7 +101,7 @@ async fn a_failed_pod_releases_its_address(scene: &Scene) {
     scene.expect_detached(&ip).await;
 }
 
-async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) {
+async fn a_stuck_pod_on_a_healthy_node_keeps_its_address(scene: &Scene) {
     let block = scene.block_with(&json!({"failoverAfter": "1s"})).await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -110,7 +110,7 @@ async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) 
     scene.pod_with("web", &ip, &stuck).await;
     scene.expect_attached(&ip, "web").await;
     scene.pod("heir", &ip).await;
-    // Told while the holder lives: of one that is being deleted nobody is told.
+    // Reported while the holder runs: for a holder that is being deleted there is no Event.
     scene.expect_event("ClaimedByOther", "heir").await;
     scene.delete("Pod", "web").await;
     // Longer than the block's failoverAfter and the pod's grace period (2 s).
@@ -131,7 +131,7 @@ async fn a_pod_that_is_stuck_on_a_healthy_node_keeps_its_address(scene: &Scene) 
     scene.expect_attached(&ip, "heir").await;
 }
 
-async fn a_pod_deleted_by_force_gives_way_to_its_successor(scene: &Scene) {
+async fn a_force_deleted_pod_is_followed_by_its_successor(scene: &Scene) {
     let block = scene.block().await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;

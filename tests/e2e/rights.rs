@@ -1,4 +1,4 @@
-//! Rights: Mooring, under its own `ServiceAccount`, is never refused anything, and nobody else writes what is its.
+//! Rights: Mooring, under its own `ServiceAccount`, is never refused a request, and no other client writes its fields.
 //! Judged after every scene, and shown once here over everything that Mooring does.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,12 +13,12 @@ use crate::harness::judge::rules::is_end;
 use crate::harness::scene::Scene;
 
 scenes![
-    shared mooring_has_every_right_it_uses_and_its_gate_is_its_own,
-    shared mooring_is_no_administrator,
+    shared mooring_has_every_right_it_uses_and_only_mooring_writes_its_gate,
+    shared mooring_is_not_a_cluster_administrator,
 ];
 
 impl Scene {
-    /// Mooring was forbidden nothing, and nobody else wrote its condition.
+    /// No request of Mooring was forbidden, and no other client wrote its condition.
     pub async fn judge_rights(&self, audit: &[AuditEvent]) {
         if self.rights_were_away.load(Ordering::Relaxed) {
             return foreign_gates(audit);
@@ -153,7 +153,7 @@ fn used(audit: &[AuditEvent]) -> BTreeSet<String> {
     .collect()
 }
 
-async fn mooring_has_every_right_it_uses_and_its_gate_is_its_own(scene: &Scene) {
+async fn mooring_has_every_right_it_uses_and_only_mooring_writes_its_gate(scene: &Scene) {
     everything(scene).await;
     // Of all scenes until now, also of what names no scene: Leases, Events, lists.
     let whole = in_order(scene.cluster().audit());
@@ -174,7 +174,7 @@ async fn mooring_has_every_right_it_uses_and_its_gate_is_its_own(scene: &Scene) 
     );
 }
 
-async fn mooring_is_no_administrator(scene: &Scene) {
+async fn mooring_is_not_a_cluster_administrator(scene: &Scene) {
     let can = async |what: &str| {
         let user = "--as=system:serviceaccount:mooring-system:mooring";
         let said = scene.kubectl(&format!("auth can-i {what} {user}")).await;

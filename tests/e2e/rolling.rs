@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use mooring_cluster::{Mooring, MooringOptions};
 use serde_json::{Value, json};
 
-use crate::certificates::{believe, kustomized};
+use crate::certificates::{kustomized, trust_ca};
 use crate::harness::scene::Scene;
 
 scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
 
 const NAMESPACE: &str = "mooring-system";
-/// So many restarts are played; `make verify` asks for more.
+/// The number of restarts; `make verify` sets a higher one.
 const RESTARTS: usize = 5;
 /// How long a replica answers on after SIGTERM: shorter than in `config/default`.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -103,7 +103,7 @@ pub async fn create_on(scene: &Scene, ip: &str, stop: &AtomicBool, created: &Ato
     while futures::StreamExt::next(&mut running).await.is_some() {}
 }
 
-/// So many in a second since then.
+/// The rate per second since then.
 pub fn rate(count: usize, begin: Instant) -> String {
     let seconds = usize::try_from(begin.elapsed().as_secs()).expect("a test ends");
     format!("{} a second,", count / seconds.max(1))
@@ -119,7 +119,7 @@ fn restarts() -> usize {
 async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Scene) {
     let mut replicas = [replica(scene, 1).await, replica(scene, 2).await];
     publish(scene, &[1, 2]).await;
-    register(scene, "config/default", |object| believe(scene, object)).await;
+    register(scene, "config/default", |object| trust_ca(scene, object)).await;
     let pre_stop = pre_stop(scene).await;
     scene.block().await;
     let ip = scene.ip("web", 10).await;
@@ -135,7 +135,7 @@ async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Sce
                 tokio::join!(publish(scene, &other), tokio::time::sleep(pre_stop));
                 old.terminate().await
             } else {
-                // As where nothing waits: it is told while the API server still dials it.
+                // As without a wait: SIGTERM comes while the API server still connects to it.
                 tokio::join!(old.terminate(), publish(scene, &other)).0
             };
             assert!(ended.success(), "{ended}\n{}", old.log());

@@ -11,18 +11,18 @@ use crate::harness::request_counts::RequestCounts;
 use crate::harness::scene::{Ip, Scene};
 
 scenes![
-    alone moving_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes,
+    alone a_move_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes,
     alone moving_with_reassign_costs_one_call,
     alone moving_on_one_interface_costs_no_call,
     shared a_rollout_with_the_default_strategy_completes,
     shared a_rollout_of_a_deployment_that_selects_by_expressions_completes,
-    shared an_undo_half_way_gives_the_address_back,
-    shared an_undo_of_a_revision_that_never_became_ready_moves_nothing,
+    shared an_undo_during_a_rollout_returns_the_address,
+    shared an_undo_of_a_revision_that_was_never_ready_moves_nothing,
     shared a_rollout_onto_the_same_full_interface_completes,
-    shared a_broken_revision_does_not_inherit_from_a_drained_pod,
+    shared a_broken_revision_does_not_get_the_address_of_a_drained_pod,
     shared recreate_detaches_and_attaches,
-    shared a_pod_that_needs_the_address_to_become_ready_is_told_what_to_do,
-    shared with_handover_running_the_address_comes_before_readiness,
+    shared a_pod_that_needs_the_address_to_become_ready_gets_a_hint,
+    shared with_handover_running_the_address_moves_before_readiness,
 ];
 
 /// Two nodes and a block.
@@ -69,7 +69,7 @@ async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> Reque
     costs
 }
 
-async fn moving_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes(scene: &Scene) {
+async fn a_move_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes(scene: &Scene) {
     let costs = cost_of_a_move(scene, false, false).await;
     assert_eq!(
         costs.mutations,
@@ -110,7 +110,7 @@ async fn a_rollout_with_the_default_strategy_completes(scene: &Scene) {
     scene.expect_attached(&ip, &new).await;
     scene.expect_event("Moved", &ip.name).await;
     scene.expect_event("Moved", &new).await;
-    // A rollout that goes as it should warns nobody.
+    // A successful rollout causes no warning.
     let events = scene.events().await;
     let warned = events.iter().find(|event| {
         let of = event["involvedObject"]["name"].as_str().unwrap_or_default();
@@ -136,7 +136,7 @@ async fn a_rollout_of_a_deployment_that_selects_by_expressions_completes(scene: 
 }
 
 /// The holder of revision 1 and the pod of a revision 2 that has the address, but is not available for an hour:
-/// neither goes until somebody decides.
+/// both stay until the test continues or undoes the rollout.
 async fn half_way(scene: &Scene, ip: &Ip, nodes: &(Node, Node)) -> (String, String) {
     let spec = json!({"minReadySeconds": 1, "template": on(&nodes.0)});
     scene.deployment_with("web", ip, &spec).await;
@@ -156,7 +156,7 @@ async fn half_way(scene: &Scene, ip: &Ip, nodes: &(Node, Node)) -> (String, Stri
     (old, new)
 }
 
-async fn an_undo_half_way_gives_the_address_back(scene: &Scene) {
+async fn an_undo_during_a_rollout_returns_the_address(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     let (old, new) = half_way(scene, &ip, &nodes).await;
@@ -165,7 +165,7 @@ async fn an_undo_half_way_gives_the_address_back(scene: &Scene) {
         "the old pod waits for the new one"
     );
     scene.kubectl("rollout undo deployment/web").await.success();
-    // Its ReplicaSet has the highest number now; nothing but an annotation there says so.
+    // Its ReplicaSet has the highest number now; only an annotation there shows it.
     scene.expect_attached(&ip, &old).await;
     scene.expect_gate_closed(&new, "MovedTo").await;
     let before = scene.mutations().await.len();
@@ -179,7 +179,7 @@ async fn an_undo_half_way_gives_the_address_back(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), before);
 }
 
-async fn an_undo_of_a_revision_that_never_became_ready_moves_nothing(scene: &Scene) {
+async fn an_undo_of_a_revision_that_was_never_ready_moves_nothing(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene
@@ -209,7 +209,7 @@ async fn an_undo_of_a_revision_that_never_became_ready_moves_nothing(scene: &Sce
 
 async fn a_rollout_onto_the_same_full_interface_completes(scene: &Scene) {
     let block = scene.block().await;
-    // One address beside the primary one: the second pod finds the interface full.
+    // One address besides the primary one: for the second pod the interface is full.
     let spec = NodeSpec::new("small")
         .instance_type("t3.micro")
         .interface(&scene.subnet);
@@ -231,7 +231,7 @@ async fn a_rollout_onto_the_same_full_interface_completes(scene: &Scene) {
     );
 }
 
-async fn a_broken_revision_does_not_inherit_from_a_drained_pod(scene: &Scene) {
+async fn a_broken_revision_does_not_get_the_address_of_a_drained_pod(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene
@@ -275,7 +275,7 @@ async fn recreate_detaches_and_attaches(scene: &Scene) {
     );
 }
 
-async fn a_pod_that_needs_the_address_to_become_ready_is_told_what_to_do(scene: &Scene) {
+async fn a_pod_that_needs_the_address_to_become_ready_gets_a_hint(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene
@@ -298,7 +298,7 @@ async fn a_pod_that_needs_the_address_to_become_ready_is_told_what_to_do(scene: 
         for remedy in ["ip.wgtwo.com/handover", "Recreate", "maxSurge"] {
             assert!(
                 note.contains(remedy),
-                "the way out {remedy} is named: {note}"
+                "the remedy {remedy} is named: {note}"
             );
         }
     }
@@ -311,7 +311,7 @@ async fn a_pod_that_needs_the_address_to_become_ready_is_told_what_to_do(scene: 
     expect_rolled_out(scene, "web").await;
 }
 
-async fn with_handover_running_the_address_comes_before_readiness(scene: &Scene) {
+async fn with_handover_running_the_address_moves_before_readiness(scene: &Scene) {
     let nodes = two_nodes(scene).await;
     let ip = scene.ip("web", 10).await;
     scene

@@ -7,12 +7,12 @@ use crate::harness::scene::Scene;
 
 scenes![
     shared the_lowest_free_address_is_allocated,
-    shared a_full_block_says_so_and_goes_on_when_one_is_free,
-    shared a_full_interface_says_so_and_goes_on_when_there_is_room,
+    shared a_full_block_is_reported_until_an_address_is_free,
+    shared a_full_interface_is_reported_until_a_slot_is_free,
 ];
 
 async fn the_lowest_free_address_is_allocated(scene: &Scene) {
-    // .0 to .3 are AWS's own, .5 is excluded, .6 is somebody's.
+    // .0 to .3 are reserved by AWS, .5 is excluded, .6 is in use.
     let spec = json!({"excluded": [scene.address(5)]});
     let node = scene.node("a").await;
     scene
@@ -36,7 +36,7 @@ async fn the_lowest_free_address_is_allocated(scene: &Scene) {
     scene.expect_attached(&again, "web").await;
 }
 
-async fn a_full_block_says_so_and_goes_on_when_one_is_free(scene: &Scene) {
+async fn a_full_block_is_reported_until_an_address_is_free(scene: &Scene) {
     // .8 and .9 only.
     let spec = json!({"cidr": format!("{}/31", scene.address(8))});
     let block = scene.block_with(&spec).await;
@@ -53,7 +53,7 @@ async fn a_full_block_says_so_and_goes_on_when_one_is_free(scene: &Scene) {
         .await;
 }
 
-async fn a_full_interface_says_so_and_goes_on_when_there_is_room(scene: &Scene) {
+async fn a_full_interface_is_reported_until_a_slot_is_free(scene: &Scene) {
     let block = scene.block().await;
     let spec = NodeSpec::new("small")
         .instance_type("t3.micro")

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::scene::Scene;
 use crate::self_managed::{kept, ready_in};
 
-scenes![alone nobody_is_told_a_secret];
+scenes![alone no_secret_is_disclosed];
 
 const AWS_SECRET: &str = "wJalrXUtnFEMI-a-key-that-nobody-is-told";
 
@@ -46,7 +46,7 @@ async fn secrets(scene: &Scene) -> Vec<String> {
     secrets
 }
 
-async fn nobody_is_told_a_secret(scene: &Scene) {
+async fn no_secret_is_disclosed(scene: &Scene) {
     let environment = [
         ("RUST_LOG", "debug"),
         ("AWS_SECRET_ACCESS_KEY", AWS_SECRET),
@@ -57,7 +57,7 @@ async fn nobody_is_told_a_secret(scene: &Scene) {
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
     let ip = scene.ip("web", 10).await;
-    // What goes wrong is told in more words than what goes well.
+    // Failures are logged with more details than successes.
     let fault = Fault::error("UnauthorizedOperation")
         .of("AssignPrivateIpAddresses")
         .address(&ip.address);

@@ -1,5 +1,5 @@
 //! A certificate of Mooring's own (`--tls=self-managed`, `config/self-managed`): made once by however many start
-//! together, believed by the API server, and renewed without anybody noticing.
+//! together, trusted by the API server, and renewed without a failed request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -28,10 +28,10 @@ scenes![
 const NAMESPACE: &str = "mooring-system";
 const SECRET: &str = "mooring-webhook-certificate";
 const A_WHILE: Duration = Duration::from_mins(1);
-/// So many renewals are waited for; `make verify` asks for more.
+/// The number of renewals to wait for; `make verify` sets a higher one.
 const RENEWALS: usize = 5;
 
-/// Mooring as `config/self-managed` starts it, in a hurry.
+/// Mooring as `config/self-managed` starts it, with short intervals.
 fn options() -> MooringOptions {
     lasting(&[])
 }
@@ -47,7 +47,7 @@ fn lasting(lifetimes: &[&str]) -> MooringOptions {
     }
 }
 
-/// The rights of `config/self-managed`, given before anybody starts.
+/// The rights of `config/self-managed`, given before a replica starts.
 async fn allow(scene: &Scene) {
     for object in kustomized(scene, "config/self-managed").await {
         if object["metadata"]["name"] == "mooring-certificate" {
@@ -114,7 +114,7 @@ pub async fn kept(scene: &Scene) -> BTreeMap<String, Vec<u8>> {
     scene.eventually("there is a Secret", A_WHILE, read).await
 }
 
-/// The replica serves what the Secret holds, and who believes just that takes it.
+/// The replica serves the certificate of the Secret, and a client that trusts only that accepts it.
 async fn expect_served(scene: &Scene, mooring: &Mooring) {
     scene
         .eventually("what is kept is served", A_WHILE, async || {

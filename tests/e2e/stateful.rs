@@ -10,8 +10,8 @@ use crate::harness::scene::{AFTER_NODE_DEATH, Ip, Scene};
 
 scenes![
     shared a_pod_recreated_under_the_same_name_gets_its_address_again,
-    shared on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint,
-    shared on_a_dead_node_the_address_follows_when_the_node_is_deleted,
+    shared on_a_failed_node_the_address_waits_for_the_out_of_service_taint,
+    shared on_a_failed_node_the_address_moves_when_the_node_is_deleted,
 ];
 
 async fn attached(scene: &Scene) -> (Ip, (Node, Node)) {
@@ -26,7 +26,7 @@ async fn attached(scene: &Scene) -> (Ip, (Node, Node)) {
 }
 
 /// The node of `db-0` and the other one.
-async fn here_and_there(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
+async fn node_and_other(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
     let pod = scene.get("Pod", "db-0").await.expect("it is attached");
     if pod["spec"]["nodeName"] == a.name.as_str() {
         (a, b)
@@ -37,7 +37,7 @@ async fn here_and_there(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
 
 async fn a_pod_recreated_under_the_same_name_gets_its_address_again(scene: &Scene) {
     let (ip, nodes) = attached(scene).await;
-    let (_, there) = here_and_there(scene, nodes).await;
+    let (_, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
     scene
         .patch(
@@ -46,14 +46,14 @@ async fn a_pod_recreated_under_the_same_name_gets_its_address_again(scene: &Scen
             &json!({"spec": {"template": on(&there)}}),
         )
         .await;
-    comes_again(scene, &before).await;
+    expect_recreated(scene, &before).await;
     let status = scene.expect_attached(&ip, "db-0").await;
     assert_ne!(status["status"]["podUID"], before.as_str());
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
 
 /// The `StatefulSet` has made another pod of the name.
-async fn comes_again(scene: &Scene, before: &str) {
+async fn expect_recreated(scene: &Scene, before: &str) {
     scene
         .eventually("a new pod of the same name", AFTER_NODE_DEATH, async || {
             let pod = scene.get("Pod", "db-0").await?;
@@ -62,14 +62,14 @@ async fn comes_again(scene: &Scene, before: &str) {
         .await;
 }
 
-/// The node of `db-0` dies, and Kubernetes has noticed: the pod is being deleted, for ever.
-async fn dies(scene: &Scene, here: &Node) {
+/// The node of `db-0` fails, and Kubernetes has noticed: the pod is terminating, forever.
+async fn fail_node_of_pod(scene: &Scene, here: &Node) {
     // A kubelet that is silent ends no pod.
     let stuck = annotated("test.mooring/stuck-terminating", "true");
     scene.patch("Pod", "db-0", &stuck).await;
     scene.cluster().fail_node(&here.name).await;
     scene
-        .eventually("the pod is told to go", AFTER_NODE_DEATH, async || {
+        .eventually("the pod is being deleted", AFTER_NODE_DEATH, async || {
             let pod = scene.get("Pod", "db-0").await.ok_or("no pod")?;
             let told = pod["metadata"]["deletionTimestamp"].is_string();
             if told {
@@ -81,12 +81,12 @@ async fn dies(scene: &Scene, here: &Node) {
         .await;
 }
 
-async fn on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint(scene: &Scene) {
+async fn on_a_failed_node_the_address_waits_for_the_out_of_service_taint(scene: &Scene) {
     let (ip, nodes) = attached(scene).await;
-    let (here, there) = here_and_there(scene, nodes).await;
+    let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
-    dies(scene, &here).await;
-    // Without the taint nobody may take it: the pod may still be talking.
+    fail_node_of_pod(scene, &here).await;
+    // Without the taint no other pod gets it: the pod can still send packets.
     scene
         .remains(
             "the address stays where it is",
@@ -99,18 +99,18 @@ async fn on_a_dead_node_the_address_waits_and_follows_the_out_of_service_taint(s
     assert_eq!(scene.uid("db-0").await, before);
     let taint = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute";
     scene.cluster().taint(&here.name, taint).await;
-    comes_again(scene, &before).await;
+    expect_recreated(scene, &before).await;
     let status = scene.expect_attached(&ip, "db-0").await;
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
 
-async fn on_a_dead_node_the_address_follows_when_the_node_is_deleted(scene: &Scene) {
+async fn on_a_failed_node_the_address_moves_when_the_node_is_deleted(scene: &Scene) {
     let (ip, nodes) = attached(scene).await;
-    let (here, there) = here_and_there(scene, nodes).await;
+    let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
-    dies(scene, &here).await;
+    fail_node_of_pod(scene, &here).await;
     scene.cluster().delete_node(&here.name).await;
-    comes_again(scene, &before).await;
+    expect_recreated(scene, &before).await;
     let status = scene.expect_attached(&ip, "db-0").await;
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }

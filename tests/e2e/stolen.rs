@@ -1,4 +1,4 @@
-//! A stolen token of Mooring's is worth what Mooring does, and no more: the API server refuses the rest.
+//! A stolen token of Mooring permits only what Mooring does: the API server refuses the rest.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::requests::{ApiResponse, send_as};
 use crate::harness::scene::Scene;
 
-scenes![alone a_stolen_token_of_moorings_cannot_be_widened];
+scenes![alone a_stolen_token_cannot_gain_more_rights];
 
 /// The one account of `config/default`, with the rights of `config/self-managed` as well.
 const WHOLE: &str = "mooring";
@@ -303,7 +303,7 @@ async fn give(scene: &Scene) {
     scene.cluster().apply(&binding.to_string()).await;
 }
 
-async fn a_stolen_token_of_moorings_cannot_be_widened(scene: &Scene) {
+async fn a_stolen_token_cannot_gain_more_rights(scene: &Scene) {
     give(scene).await;
     scene.mooring_with(MooringOptions::default()).await;
     let block = scene.block().await;

@@ -9,9 +9,9 @@ use crate::harness::scene::{Ip, SOON, Scene};
 use crate::readme::{OPERATE, blocks, shell};
 
 scenes![
-    shared a_deletion_that_is_not_permitted_says_so_is_counted_and_ends_when_it_is,
-    shared the_way_out_of_a_deletion_that_will_never_be_permitted_leaves_nothing,
-    shared a_deletion_ends_although_the_instance_is_gone,
+    shared a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted,
+    shared the_workaround_for_a_forbidden_deletion_leaves_nothing,
+    shared a_deletion_ends_without_the_instance,
 ];
 
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
@@ -26,7 +26,7 @@ async fn attached(scene: &Scene) -> (Ip, Node, String) {
     (ip, node, block)
 }
 
-/// The address may not be taken off its interface by anybody.
+/// Unassign of the address is forbidden for all clients.
 async fn forbid(scene: &Scene, ip: &Ip) -> mooring_cluster::FaultId {
     let fault = Fault::error("UnauthorizedOperation")
         .of(UNASSIGN)
@@ -61,12 +61,12 @@ async fn expect_stuck(scene: &Scene, ip: &Ip, block: &str) {
         .await;
 }
 
-async fn a_deletion_that_is_not_permitted_says_so_is_counted_and_ends_when_it_is(scene: &Scene) {
+async fn a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted(scene: &Scene) {
     let (ip, node, block) = attached(scene).await;
     let fault = forbid(scene, &ip).await;
     scene.delete("IP", &ip.name).await;
     expect_stuck(scene, &ip, &block).await;
-    // Others go on.
+    // Other IPs continue.
     let other = scene.ip("other", 11).await;
     scene.pod("other", &other).await;
     scene.expect_attached(&other, "other").await;
@@ -86,14 +86,14 @@ async fn a_deletion_that_is_not_permitted_says_so_is_counted_and_ends_when_it_is
         .await;
     scene.expect_gone(&ip).await;
     scene
-        .eventually("no deletion is counted any more", SOON, async || {
+        .eventually("no stuck deletion is counted", SOON, async || {
             deleting(scene, &block).await < 0.5
         })
         .await;
 }
 
 /// As docs/operate.md says it: off the interface by hand, then the finalizers.
-async fn the_way_out_of_a_deletion_that_will_never_be_permitted_leaves_nothing(scene: &Scene) {
+async fn the_workaround_for_a_forbidden_deletion_leaves_nothing(scene: &Scene) {
     let (ip, node, block) = attached(scene).await;
     let fault = forbid(scene, &ip).await;
     scene.delete("IP", &ip.name).await;
@@ -132,7 +132,7 @@ async fn the_way_out_of_a_deletion_that_will_never_be_permitted_leaves_nothing(s
     scene.expect_attached(&again, "again").await;
 }
 
-async fn a_deletion_ends_although_the_instance_is_gone(scene: &Scene) {
+async fn a_deletion_ends_without_the_instance(scene: &Scene) {
     let (ip, node, _) = attached(scene).await;
     scene.cluster().terminate_instance(&node.instance_id).await;
     scene.delete("IP", &ip.name).await;

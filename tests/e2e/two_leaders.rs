@@ -10,16 +10,16 @@ use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    alone two_that_both_decide_attach_move_and_delete_as_one_would,
-    alone with_two_that_decide_a_late_assign_without_reassignment_steals_nothing,
-    alone with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_back,
-    alone with_two_that_decide_a_late_unassign_is_seen_and_put_back,
+    alone two_active_leaders_attach_move_and_delete_like_one,
+    alone with_two_leaders_a_late_assign_without_reassignment_steals_nothing,
+    alone with_two_leaders_a_late_assign_with_reassignment_is_repaired,
+    alone with_two_leaders_a_late_unassign_is_repaired,
 ];
 
 const ASSIGN: &str = "AssignPrivateIpAddresses";
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
 
-/// What is misplaced right after a write of ours is believed after 10 s, seen twice, and put back.
+/// An address that is misplaced right after a write of ours is accepted after 10 s and two inventories, and repaired.
 const REPAIRED: Duration = Duration::from_mins(1);
 
 /// Two controllers and a Deployment that has its address on the first of two nodes.
@@ -93,7 +93,7 @@ impl Two {
                 scene.mutations().await.len() > before
             })
             .await;
-        // It is what no claim stands for any more; what it may do is judged here.
+        // No claim explains it now; its effect is checked here.
         scene
             .pass_over(&node.interfaces[0], &self.ip.address, action)
             .await;
@@ -101,7 +101,7 @@ impl Two {
     }
 }
 
-async fn two_that_both_decide_attach_move_and_delete_as_one_would(scene: &Scene) {
+async fn two_active_leaders_attach_move_and_delete_like_one(scene: &Scene) {
     let two = two(scene, false).await;
     let mut pod = two.pod.clone();
     for node in [1, 0, 1, 0, 0] {
@@ -122,14 +122,14 @@ async fn two_that_both_decide_attach_move_and_delete_as_one_would(scene: &Scene)
     scene.pass_over_refused().await;
 }
 
-async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(scene: &Scene) {
+async fn with_two_leaders_a_late_assign_without_reassignment_steals_nothing(scene: &Scene) {
     let two = two(scene, false).await;
     let node = &two.nodes[1];
     let call = two.call(ASSIGN, node);
     let pod = two.late(scene, ASSIGN, node, call).await;
     let late = scene.mutations().await.pop().expect("it landed");
     assert_ne!(late.result, "Success", "EC2 refuses it: {late}");
-    // Nobody was in doubt.
+    // No gate was closed.
     scene.expect_attached(&two.ip, &pod).await;
     let landed = late.unix_ms;
     assert!(
@@ -138,7 +138,7 @@ async fn with_two_that_decide_a_late_assign_without_reassignment_steals_nothing(
     );
 }
 
-async fn with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_back(scene: &Scene) {
+async fn with_two_leaders_a_late_assign_with_reassignment_is_repaired(scene: &Scene) {
     let two = two(scene, true).await;
     let node = &two.nodes[1];
     // A controller that has not seen the address on the first node asks for it without reassignment, and is refused.
@@ -147,7 +147,7 @@ async fn with_two_that_decide_a_late_assign_with_reassignment_is_seen_and_put_ba
     repaired(scene, &two, &pod).await;
 }
 
-async fn with_two_that_decide_a_late_unassign_is_seen_and_put_back(scene: &Scene) {
+async fn with_two_leaders_a_late_unassign_is_repaired(scene: &Scene) {
     let two = two(scene, false).await;
     let node = &two.nodes[0];
     let pod = two
@@ -156,18 +156,16 @@ async fn with_two_that_decide_a_late_unassign_is_seen_and_put_back(scene: &Scene
     repaired(scene, &two, &pod).await;
 }
 
-/// The late call was carried out, the pod is told, the address comes back to it, and then it is told that.
+/// The late call was executed: the gate of the pod closes, the address is repaired, and the gate opens again.
 async fn repaired(scene: &Scene, two: &Two, pod: &str) {
     let foreign = scene.late_calls().await;
     let late = foreign.last().expect("it landed");
     assert_eq!(late.result, "Success", "{late}");
     let landed = late.unix_ms;
     scene
-        .eventually(
-            "the pod is told that it has lost it",
-            REPAIRED,
-            async || !gate_closings(scene, pod, landed).is_empty(),
-        )
+        .eventually("the gate of the pod is closed", REPAIRED, async || {
+            !gate_closings(scene, pod, landed).is_empty()
+        })
         .await;
     scene.expect_attached_within(&two.ip, pod, REPAIRED).await;
     scene.expect_event("DriftRepaired", &two.ip.name).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::requests::ip_named;
 use crate::harness::scene::{SOON, Scene};
 
-scenes![alone of_two_ips_made_at_once_for_one_address_one_is_reserved];
+scenes![alone of_two_concurrent_ips_for_one_address_one_is_reserved];
 
 /// The label that the second replica is chosen by (`Cluster::register_webhooks`).
 const REPLICA: &str = "test.mooring/replica";
@@ -24,7 +24,7 @@ fn asking(scene: &Scene, name: &str, address: &str, replica: usize) -> Value {
 
 /// Of the two, one is reserved; the other was refused or says why not.
 async fn one_is_reserved(scene: &Scene, address: &str, names: &[String]) {
-    let sentence = format!("of {names:?} one has {address}, and the other says so");
+    let sentence = format!("of {names:?} one has {address}, and the other reports it");
     scene
         .eventually(&sentence, SOON, async || {
             let (mut reserved, mut in_use) = (Vec::new(), Vec::new());
@@ -49,7 +49,7 @@ async fn one_is_reserved(scene: &Scene, address: &str, names: &[String]) {
         .await;
 }
 
-async fn of_two_ips_made_at_once_for_one_address_one_is_reserved(scene: &Scene) {
+async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     let start = async || {
         let options = MooringOptions {
             register_webhooks: false,
@@ -98,7 +98,7 @@ async fn of_two_ips_made_at_once_for_one_address_one_is_reserved(scene: &Scene) 
     );
     eprintln!("both were let in by the webhook in {both_admitted} of {rounds} rounds");
 
-    // Both are let in for certain while nobody looks.
+    // Both are certainly accepted without the webhook.
     scene.cluster().unregister_webhooks().await;
     let address = scene.address(99);
     let names = [0, 1].map(|replica| scene.named(&format!("unseen-{replica}")));
@@ -107,7 +107,7 @@ async fn of_two_ips_made_at_once_for_one_address_one_is_reserved(scene: &Scene) 
     said.0.accepted();
     said.1.accepted();
     one_is_reserved(scene, &address, &names).await;
-    at_most_one_ever(scene);
+    expect_never_reserved_twice(scene);
     // Once the first is gone, the other has it.
     let holds = scene
         .get("IPAddress", &address)
@@ -123,8 +123,8 @@ async fn of_two_ips_made_at_once_for_one_address_one_is_reserved(scene: &Scene) 
     scene.cluster().register_webhooks(&[&one, &two]).await;
 }
 
-/// From the history: no address was said to be reserved by two IPs before one of them was told to go.
-fn at_most_one_ever(scene: &Scene) {
+/// From the history: no address was reported as reserved by two IPs before one of them was deleted.
+fn expect_never_reserved_twice(scene: &Scene) {
     let mut reserved: BTreeSet<(String, String)> = BTreeSet::new();
     for event in scene
         .audit()

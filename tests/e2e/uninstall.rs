@@ -6,12 +6,12 @@ use crate::harness::scene::Scene;
 use crate::readme::{OPERATE, arguments, blocks, shell};
 
 scenes![
-    alone uninstalled_in_order_it_leaves_nothing_behind,
-    alone uninstalled_out_of_order_operate_has_a_way_on,
+    alone an_uninstall_in_order_leaves_nothing,
+    alone an_uninstall_out_of_order_can_be_completed,
 ];
 
 async fn expect_nothing_left(scene: &Scene) {
-    // The scene has nothing to clean up any more.
+    // The scene has nothing left to clean up.
     scene.ips.lock().unwrap().clear();
     scene.blocks.lock().unwrap().clear();
     for kind in ["ips", "ipblocks"] {
@@ -22,7 +22,7 @@ async fn expect_nothing_left(scene: &Scene) {
     assert_eq!(scene.kubectl(ours).await.success().trim(), "");
 }
 
-async fn uninstalled_in_order_it_leaves_nothing_behind(scene: &Scene) {
+async fn an_uninstall_in_order_leaves_nothing(scene: &Scene) {
     scene.mooring().await;
     let ip = scene.attached_pod().await;
     // What of config/default a process outside of the cluster does without.
@@ -49,7 +49,7 @@ async fn uninstalled_in_order_it_leaves_nothing_behind(scene: &Scene) {
     assert_eq!(scene.ec2().address_on(&ip.address).await, None);
 }
 
-async fn uninstalled_out_of_order_operate_has_a_way_on(scene: &Scene) {
+async fn an_uninstall_out_of_order_can_be_completed(scene: &Scene) {
     let mooring = scene.mooring().await;
     let ip = scene.attached_pod().await;
     mooring.kill9();

@@ -1,4 +1,4 @@
-//! Pods that are gone and that nobody saw go: the brake.
+//! Pods that are gone and whose deletion was not seen: the brake.
 
 use std::time::Duration;
 
@@ -8,16 +8,14 @@ use serde_json::json;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    alone pods_that_vanished_while_nobody_looked_keep_their_addresses_until_a_person_says_otherwise,
-    shared a_drained_node_gives_its_addresses_to_the_successors_and_trips_no_brake,
+    alone pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms,
+    shared a_drained_node_passes_its_addresses_on_and_engages_no_brake,
 ];
 
-/// What is inferred from absence waits for so long, brake or not; then there is one look more.
+/// A conclusion from absence waits for this time, with or without the brake; then there is one more inventory.
 const PENDING: Duration = Duration::from_secs(65);
 
-async fn pods_that_vanished_while_nobody_looked_keep_their_addresses_until_a_person_says_otherwise(
-    scene: &Scene,
-) {
+async fn pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms(scene: &Scene) {
     let options = || MooringOptions {
         arguments: [
             "--lease-duration=3s",
@@ -56,7 +54,7 @@ async fn pods_that_vanished_while_nobody_looked_keep_their_addresses_until_a_per
     let told = scene.expect_event("BrakeEngaged", &block).await;
     assert!(
         told.contains("release-brake"),
-        "the way out is named: {told}"
+        "the remedy is named: {told}"
     );
     let label = format!("block=\"{block}\"");
     scene
@@ -92,7 +90,7 @@ async fn pods_that_vanished_while_nobody_looked_keep_their_addresses_until_a_per
         .await;
 }
 
-async fn a_drained_node_gives_its_addresses_to_the_successors_and_trips_no_brake(scene: &Scene) {
+async fn a_drained_node_passes_its_addresses_on_and_engages_no_brake(scene: &Scene) {
     let block = scene.block().await;
     let first = scene.node("a").await;
     scene.expect_labelled(&first.name, &block).await;

@@ -7,8 +7,8 @@ use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
-    shared a_status_of_a_version_that_knew_fewer_fields_is_read_and_completed,
-    alone what_a_newer_version_has_written_is_read_past_and_kept,
+    shared a_status_of_an_older_version_is_read_and_completed,
+    alone unknown_fields_of_a_newer_version_are_kept,
 ];
 
 async fn attached(scene: &Scene) -> (Ip, String, [mooring_cluster::Node; 2]) {
@@ -38,7 +38,7 @@ async fn moves_on(scene: &Scene, ip: &Ip, old: &str, there: &mooring_cluster::No
     assert_eq!(scene.mutations().await.len(), 3, "an attach and a move");
 }
 
-async fn a_status_of_a_version_that_knew_fewer_fields_is_read_and_completed(scene: &Scene) {
+async fn a_status_of_an_older_version_is_read_and_completed(scene: &Scene) {
     let (ip, pod, [_, b]) = attached(scene).await;
     let fewer = json!({"previous": null, "lastMoveTime": null,
         "observedGeneration": null, "refused": null, "conditions": null});
@@ -55,7 +55,7 @@ async fn a_status_of_a_version_that_knew_fewer_fields_is_read_and_completed(scen
     moves_on(scene, &ip, &pod, &b).await;
 }
 
-async fn what_a_newer_version_has_written_is_read_past_and_kept(scene: &Scene) {
+async fn unknown_fields_of_a_newer_version_are_kept(scene: &Scene) {
     scene.mooring().await;
     let (ip, pod, [_, b]) = attached(scene).await;
     // The newer version's CRD came first, as an upgrade has it: with a field, and reasons of its own.
@@ -87,7 +87,7 @@ async fn what_a_newer_version_has_written_is_read_past_and_kept(scene: &Scene) {
             }
         })
         .await;
-    // A condition of ours in words that we do not know is said anew; what is not ours is left alone.
+    // A condition of ours with an unknown reason is written again; foreign conditions are kept.
     scene
         .expect_reason("IP", &ip.name, "Ready", "True", "Ready")
         .await;

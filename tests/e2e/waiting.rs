@@ -1,4 +1,4 @@
-//! A pod that waits for EC2 longer than an attach takes is told why, and goes on by itself.
+//! A pod that waits for EC2 longer than an attach takes gets the reason, and continues by itself.
 
 use mooring_cluster::Fault;
 
@@ -6,12 +6,12 @@ use crate::harness::objects::on;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    shared a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given,
-    shared a_pod_whose_address_somebody_else_has_says_so_and_goes_on_when_it_is_free,
+    shared a_pod_waits_for_a_permission_with_a_reason,
+    shared a_pod_waits_for_an_address_in_use_with_a_reason,
 ];
 
-/// The gate is closed for this reason, and a Warning of it is told of the pod; what both say.
-async fn expect_told(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
+/// The gate is closed for this reason, and the pod has a Warning of it; returns both messages.
+async fn expect_gate_and_event(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
     let gate = scene.expect_gate_closed(pod, reason).await;
     let note = scene.expect_event(reason, pod).await;
     let events = scene.events().await;
@@ -24,7 +24,7 @@ async fn expect_told(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
     [gate, note]
 }
 
-async fn a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given(scene: &Scene) {
+async fn a_pod_waits_for_a_permission_with_a_reason(scene: &Scene) {
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
@@ -35,7 +35,7 @@ async fn a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given(
         .forever();
     let fault = scene.ec2().fault(fault).await;
     scene.pod("web", &ip).await;
-    for said in expect_told(scene, "web", "AccessDenied").await {
+    for said in expect_gate_and_event(scene, "web", "AccessDenied").await {
         assert!(said.contains("ec2:AssignPrivateIpAddresses"), "{said}");
     }
     scene.ec2().clear_fault(fault).await;
@@ -43,7 +43,7 @@ async fn a_pod_that_waits_for_a_permission_says_so_and_goes_on_when_it_is_given(
     scene.expect_pod_ready("web").await;
 }
 
-async fn a_pod_whose_address_somebody_else_has_says_so_and_goes_on_when_it_is_free(scene: &Scene) {
+async fn a_pod_waits_for_an_address_in_use_with_a_reason(scene: &Scene) {
     let block = scene.block().await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;
@@ -51,7 +51,7 @@ async fn a_pod_whose_address_somebody_else_has_says_so_and_goes_on_when_it_is_fr
     let foreign = &b.interfaces[0];
     scene.foreign_assign(foreign, &ip.address).await;
     scene.pod_with("web", &ip, &on(&a)).await;
-    for said in expect_told(scene, "web", "AddressInUse").await {
+    for said in expect_gate_and_event(scene, "web", "AddressInUse").await {
         assert!(said.contains(foreign.as_str()), "{said}");
     }
     scene.foreign_unassign(foreign, &ip.address).await;

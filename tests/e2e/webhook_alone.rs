@@ -5,11 +5,11 @@ use serde_json::json;
 
 use crate::harness::requests::{block_named, ip_named};
 use crate::harness::scene::Scene;
-use crate::process::{doubt_for_a_while, looking_often};
+use crate::process::{distrust_for_a_while, frequent_checks};
 
 scenes![
     alone reviews_are_answered_with_the_rights_of_the_webhook,
-    alone a_controller_without_a_webhook_attaches_what_another_process_let_in,
+    alone a_controller_without_a_webhook_attaches_pods_of_another_webhook,
 ];
 
 const ACCOUNT: &str = "mooring-webhook";
@@ -25,7 +25,7 @@ async fn bind(scene: &Scene) {
 
 async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
     bind(scene).await;
-    let mut options = looking_often();
+    let mut options = frequent_checks();
     options.arguments.push("--controller=false".to_owned());
     let mooring = scene
         .mooring_with(MooringOptions {
@@ -34,7 +34,7 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
         })
         .await;
 
-    // The addresses of Services: one of them is somebody's already.
+    // The addresses of Services: one of them is in use already.
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "shop", "namespace": scene.name},
         "spec": {"clusterIP": "10.0.0.77", "ports": [{"port": 80}]}});
@@ -71,9 +71,9 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
         .await
         .rejected(&["nowhere", "which does not exist"]);
 
-    doubt_for_a_while(scene, &mooring).await;
+    distrust_for_a_while(scene, &mooring).await;
 
-    // Nobody decided anything.
+    // No replica decided anything.
     let written = scene
         .audit()
         .into_iter()
@@ -83,7 +83,7 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
     assert!(object["status"].is_null(), "{object}");
 }
 
-async fn a_controller_without_a_webhook_attaches_what_another_process_let_in(scene: &Scene) {
+async fn a_controller_without_a_webhook_attaches_pods_of_another_webhook(scene: &Scene) {
     bind(scene).await;
     let webhook = MooringOptions {
         account: ACCOUNT,

@@ -1,4 +1,4 @@
-//! Who is asked and who is not: what does not concern addresses never depends on Mooring.
+//! Which requests are reviewed: what does not concern addresses never depends on Mooring.
 
 use mooring_cluster::{Mooring, MooringOptions, NodeSpec};
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use crate::harness::objects::IP;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
-    alone while_the_webhook_is_down_only_annotated_pods_are_held_up,
+    alone while_the_webhook_is_down_only_annotated_pods_are_blocked,
     alone unannotated_pods_never_reach_mooring,
-    alone a_label_taken_off_while_nobody_looks_is_put_back,
+    alone a_label_that_is_removed_unseen_is_restored,
 ];
 
 fn plain(scene: &Scene, name: &str) -> Value {
@@ -19,7 +19,7 @@ fn plain(scene: &Scene, name: &str) -> Value {
             "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
 }
 
-/// So many annotations, none of them ours, that the API server could not look at each within the time of a request: the
+/// Too many annotations, none of them ours, for the API server to check each within the time of a request: the
 /// pod would be refused.
 fn annotated(scene: &Scene) -> Value {
     let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
@@ -37,7 +37,7 @@ fn annotated(scene: &Scene) -> Value {
     pod
 }
 
-/// Starts Mooring with a Lease that is given up soon: nobody gives it back after a SIGKILL.
+/// Starts Mooring with a Lease that expires soon: it is not released after a SIGKILL.
 async fn start(scene: &Scene) -> std::sync::Arc<Mooring> {
     let arguments = [
         "--lease-duration=3s",
@@ -53,7 +53,7 @@ async fn start(scene: &Scene) -> std::sync::Arc<Mooring> {
         .await
 }
 
-async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene) {
+async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene) {
     let mooring = start(scene).await;
     let block = scene.block().await;
     let node = scene.node("a").await;
@@ -64,7 +64,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene
     scene.expect_pod_ready("web").await;
     mooring.kill9();
 
-    // Nobody answers: what the webhook would be asked about is refused.
+    // The webhook does not answer: what it reviews is refused.
     let pod = scene.pod_asking("second", &ip.name, &json!({}));
     let unanswered = "failed calling webhook";
     scene
@@ -126,7 +126,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene
             .await
             .accepted_silently();
     }
-    let message = json!({"status": {"message": "said while nobody listened"}});
+    let message = json!({"status": {"message": "written while the webhook was down"}});
     scene
         .changes("Pod", "web/status", &message)
         .await
@@ -155,7 +155,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_held_up(scene: &Scene
     // A pod with an address can be deleted, and is gone.
     scene.deletes("Pod", "web").await.accepted();
     scene.expect_pod_gone("web").await;
-    // An IP too is told to go, though it goes only when Mooring is back.
+    // An IP can be deleted too, but it is gone only when Mooring runs again.
     scene.deletes("IP", &ip.name).await.accepted();
     start(scene).await;
     scene.expect_gone(&ip).await;
@@ -247,7 +247,7 @@ async fn unannotated_pods_never_reach_mooring(scene: &Scene) {
     assert_eq!(gates.count(), 0);
 }
 
-async fn a_label_taken_off_while_nobody_looks_is_put_back(scene: &Scene) {
+async fn a_label_that_is_removed_unseen_is_restored(scene: &Scene) {
     start(scene).await;
     let block = scene.block().await;
     let node = scene.node("a").await;

@@ -132,7 +132,7 @@ fn built_with(component: &str, folder: &str) -> String {
 }
 
 #[test]
-fn the_right_to_use_an_ip_can_be_asked_about_with_either_certificate() {
+fn the_right_to_use_an_ip_can_be_checked_with_either_certificate() {
     let help = Command::new(env!("CARGO_BIN_EXE_mooring"))
         .args(["run", "--help"])
         .output()
@@ -155,7 +155,7 @@ fn the_right_to_use_an_ip_can_be_asked_about_with_either_certificate() {
 }
 
 #[test]
-fn the_deployment_starts_the_binary_with_flags_that_it_has() {
+fn the_deployment_uses_existing_flags() {
     let deployment: Deployment = object("config/default/deployment.yaml");
     let pod = deployment.spec.unwrap().template.spec.unwrap();
     let args = pod.containers[0].args.clone().unwrap();
@@ -181,7 +181,7 @@ fn the_deployment_starts_the_binary_with_flags_that_it_has() {
 }
 
 #[test]
-fn service_pods_certificate_and_webhooks_name_each_other() {
+fn service_pods_certificate_and_webhooks_refer_to_each_other() {
     let deployment: Deployment = object("config/default/deployment.yaml");
     let spec = deployment.spec.unwrap();
     assert_eq!(spec.replicas, Some(2));
@@ -287,7 +287,7 @@ fn webhooks() -> Vec<(String, WebhookClientConfig, BTreeMap<String, String>)> {
 }
 
 #[test]
-fn webhook_and_controller_can_run_apart_each_with_its_own_rights() {
+fn webhook_and_controller_can_run_separately_with_their_own_rights() {
     for folder in ["default", "self-managed"] {
         let built = built_with("two-deployments", folder);
         let objects: Vec<Value> = serde_yaml::Deserializer::from_str(&built)

@@ -19,7 +19,7 @@ fn pod() -> (PodSpec, Container) {
 }
 
 #[test]
-fn the_process_has_no_rights_on_its_node() {
+fn the_process_has_no_privileges_on_its_node() {
     let (pod, container) = pod();
     let whole = pod.security_context.unwrap();
     assert_eq!(whole.run_as_non_root, Some(true));
@@ -34,7 +34,7 @@ fn the_process_has_no_rights_on_its_node() {
 }
 
 #[test]
-fn it_is_not_put_out_for_others_and_has_what_it_asks_for() {
+fn it_has_a_priority_class_and_resource_requests() {
     let (pod, container) = pod();
     let class = pod.priority_class_name;
     assert_eq!(class.as_deref(), Some("system-cluster-critical"));
@@ -45,7 +45,7 @@ fn it_is_not_put_out_for_others_and_has_what_it_asks_for() {
 }
 
 #[test]
-fn one_replica_is_left_whatever_is_drained() {
+fn one_replica_remains_during_every_drain() {
     let labels = deployment().selector;
     let budget: PodDisruptionBudget = object("config/default/pod_disruption_budget.yaml");
     let budget = budget.spec.unwrap();
@@ -71,7 +71,7 @@ fn one_replica_is_left_whatever_is_drained() {
 }
 
 #[test]
-fn a_new_replica_answers_before_an_old_one_is_told_to_end() {
+fn a_new_replica_is_ready_before_an_old_one_is_stopped() {
     let strategy = deployment().strategy.unwrap();
     assert_eq!(strategy.type_.as_deref(), Some("RollingUpdate"));
     let rolling = strategy.rolling_update.unwrap();
@@ -106,7 +106,7 @@ fn its_events_are_about_its_pod() {
 }
 
 #[test]
-fn its_role_is_its_own_and_not_its_node_s() {
+fn it_does_not_use_the_role_of_its_node() {
     let (_, container) = pod();
     let variables = container.env.unwrap();
     let disabled = variables
@@ -117,7 +117,7 @@ fn its_role_is_its_own_and_not_its_node_s() {
 }
 
 #[test]
-fn the_namespace_takes_warns_of_and_notes_no_pod_with_more_rights() {
+fn the_namespace_enforces_warns_and_audits_the_restricted_profile() {
     let namespace: Namespace = object("config/default/namespace.yaml");
     let labels = namespace.metadata.labels.unwrap();
     for mode in ["enforce", "warn", "audit"] {
@@ -127,7 +127,7 @@ fn the_namespace_takes_warns_of_and_notes_no_pod_with_more_rights() {
 }
 
 #[test]
-fn the_node_part_has_the_right_to_the_network_of_its_node_and_no_other() {
+fn the_node_part_has_only_network_privileges_on_its_node() {
     let set: DaemonSet = object("config/node/daemon_set.yaml");
     let pod = set.spec.unwrap().template.spec.unwrap();
     assert_eq!(pod.host_network, Some(true));

@@ -1,4 +1,4 @@
-//! Who may do what.
+//! The rights of each account.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ fn expected(rights: &[(&str, &[&str])]) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn the_rights_are_those_that_are_used_and_no_others() {
+fn the_rights_are_exactly_those_that_are_used() {
     const OBJECT: &[&str] = &["get", "list", "watch", "patch"];
     let controller: ClusterRole = object("config/rbac/controller_cluster_role.yaml");
     assert_eq!(
@@ -133,7 +133,7 @@ fn the_rights_are_those_that_are_used_and_no_others() {
 }
 
 #[test]
-fn the_rights_are_given_to_the_account_that_the_pods_run_as() {
+fn the_rights_are_bound_to_the_service_account_of_the_pods() {
     let account: ServiceAccount = object("config/rbac/service_account.yaml");
     let (name, namespace) = (account.metadata.name, account.metadata.namespace);
     assert_eq!(namespace.as_deref(), Some(NAMESPACE));

@@ -4,7 +4,7 @@ use mooring_cluster::network::{Backend, NEIGHBOUR, PARTNER, Protocol, World, X};
 
 /// The partner reaches the pod at the address and is seen as itself; the pod reaches the partner and is seen as
 /// the address; the VPC, the node and other pods are reached as before.
-pub fn a_pod_answers_on_its_address_and_leaves_from_it(backend: Backend) {
+pub fn a_pod_accepts_and_opens_connections_with_its_address(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     node.pod("other", "10.77.0.21");

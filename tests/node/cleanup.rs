@@ -7,7 +7,7 @@ use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, Y};
 /// Rules, routes, tables, chains and settings of other programs are byte for byte the same after programming
 /// and after cleanup, also those that use a number or an address of Mooring; and after cleanup nothing of
 /// Mooring is left.
-pub fn nothing_of_other_programs_is_changed(backend: Backend) {
+pub fn state_of_other_programs_is_not_changed(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     node.pod("other", "10.77.0.21");

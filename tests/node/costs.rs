@@ -22,7 +22,7 @@ const LENGTH: Duration = Duration::from_millis(150);
 ///
 /// Listed only with `MOORING_NODE_COSTS=1`: it means something in the profile `optimised`, on a machine that does nothing
 /// else.
-pub fn the_path_costs_next_to_nothing(backend: Backend) {
+pub fn the_overhead_of_the_path_is_small(backend: Backend) {
     let mut comparison = Duration::ZERO;
     let (mut streams, mut connections) = (Vec::new(), Vec::new());
     for _ in 0..WORLDS {

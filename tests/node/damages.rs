@@ -10,7 +10,7 @@ use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y, eventual
 
 /// Other programs and people damage what the node part made. Each damage is healed within 1 s, and afterwards the
 /// address works.
-pub fn every_damage_is_healed(backend: Backend) {
+pub fn every_damage_is_repaired(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     world.assign(Y, "a");
@@ -132,10 +132,10 @@ pub fn addresses_of_other_programs_stay(backend: Backend) {
     later.iter().for_each(add);
     works();
 
-    // The address of the pod itself: what is sent to it does not reach the pod any more.
+    // The address of the pod itself: packets to it no longer reach the pod.
     let own = "10.77.0.20/32 dev lo".to_owned();
     add(&own);
-    eventually("the report says why", evidence, || {
+    eventually("the report has the reason", evidence, || {
         let reports = running.reports.borrow();
         let message = &reports["one"].message;
         (reports["one"].state == State::Failed && message.contains("of the node itself"))

@@ -67,7 +67,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
             }
             if pod == "third" {
                 eventually(
-                    "the pod is told that its node does not pass packets",
+                    "the gate of the pod reports that its node passes no packets",
                     || evidence(&api),
                     || {
                         (condition(&api.get("pod third"), "ip.wgtwo.com/attached")["reason"]
@@ -107,7 +107,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
         // The last address goes with its pod.
         api.kubectl("delete pod third --wait=false");
         eventually(
-            "nothing is programmed any more",
+            "nothing is programmed",
             || evidence(&api),
             || {
                 let entries = api.get("ipnode a")["status"]["addresses"].clone();
@@ -118,10 +118,10 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
     world.expect_sources(&[X]);
 }
 
-/// The outcome of the probe is told at the IP.
+/// The outcome of the probe is a condition of the IP.
 fn expect_event(api: &Api<'_>) {
     eventually(
-        "an Event says what the partner sees",
+        "an Event has the source address that the partner sees",
         || evidence(api),
         || {
             let events = api.kubectl("get events -A -o json");

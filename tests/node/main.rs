@@ -43,7 +43,7 @@ type Promise = fn(Backend);
 const PROMISES: &[(&str, Promise)] = &[
     (
         "both_directions",
-        both_directions::a_pod_answers_on_its_address_and_leaves_from_it,
+        both_directions::a_pod_accepts_and_opens_connections_with_its_address,
     ),
     (
         "host_network",
@@ -51,7 +51,7 @@ const PROMISES: &[(&str, Promise)] = &[
     ),
     (
         "two_gateways",
-        two_gateways::a_partner_is_reached_by_the_gateway_that_its_route_names,
+        two_gateways::a_partner_is_reached_through_the_gateway_of_its_route,
     ),
     (
         "two_addresses",
@@ -63,7 +63,7 @@ const PROMISES: &[(&str, Promise)] = &[
     ),
     (
         "starts",
-        starts::pods_that_start_are_never_seen_under_another_address,
+        starts::starting_pods_never_send_from_another_address,
     ),
     ("moves", moves::an_address_moves_between_nodes_and_back),
     (
@@ -78,8 +78,8 @@ const PROMISES: &[(&str, Promise)] = &[
         "upgrade",
         upgrade::connections_survive_an_upgrade_that_changes_the_chains,
     ),
-    ("cleanup", cleanup::nothing_of_other_programs_is_changed),
-    ("damages", damages::every_damage_is_healed),
+    ("cleanup", cleanup::state_of_other_programs_is_not_changed),
+    ("damages", damages::every_damage_is_repaired),
     (
         "foreign_addresses",
         damages::addresses_of_other_programs_stay,
@@ -88,10 +88,7 @@ const PROMISES: &[(&str, Promise)] = &[
         "two_node_parts",
         two_node_parts::two_node_parts_do_not_disturb_each_other,
     ),
-    (
-        "reports",
-        reports::the_node_part_reports_what_it_has_programmed,
-    ),
+    ("reports", reports::the_node_part_reports_what_it_programmed),
     (
         "driven",
         driven::a_ready_pod_is_reached_and_seen_under_its_address,
@@ -105,8 +102,8 @@ const PROMISES: &[(&str, Promise)] = &[
         "cilium",
         cilium::only_host_network_works_where_cilium_bypasses_netfilter,
     ),
-    ("costs", costs::the_path_costs_next_to_nothing),
-    ("refused", refused::what_is_missing_is_said),
+    ("costs", costs::the_overhead_of_the_path_is_small),
+    ("refused", refused::missing_requirements_are_reported),
 ];
 
 fn main() -> ExitCode {

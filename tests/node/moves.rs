@@ -9,7 +9,7 @@ use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, event
 const MOVES: usize = 100;
 
 /// The address goes from a pod on one node to a pod on another and back, while both pods try to reach the
-/// partner all the time. Not one packet has a wrong source.
+/// partner all the time. No packet has a wrong source.
 pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
     let world = World::new(backend);
     let nodes = [world.node("a"), world.node("b")];

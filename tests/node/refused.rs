@@ -4,8 +4,8 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::one_pod;
 use mooring_cluster::network::{Backend, World};
 
-/// What keeps an address from being programmed is said, with what to do.
-pub fn what_is_missing_is_said(backend: Backend) {
+/// The reason why an address is not programmed is reported, with a remedy.
+pub fn missing_requirements_are_reported(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     let said = |objects: &mooring::node::objects::Objects| {

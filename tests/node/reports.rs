@@ -10,8 +10,8 @@ use mooring_cluster::network::{
 };
 
 /// The command `mooring node`, with the rights of its role and the token of its node, programs what a real API server
-/// shows, says so in the `IPNode` of its node, and can write no other.
-pub fn the_node_part_reports_what_it_has_programmed(backend: Backend) {
+/// shows, reports it in the `IPNode` of its node, and cannot write another.
+pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
     let world = World::new(backend);
     let (node, _) = one_pod(&world);
     let server = Server::start(&world.name("a"));
@@ -43,7 +43,7 @@ pub fn the_node_part_reports_what_it_has_programmed(backend: Backend) {
             && entry["claim"] == "7";
         right.then(|| said.clone())
     };
-    let said = eventually("the IPNode says so", evidence, programmed);
+    let said = eventually("the IPNode reports it", evidence, programmed);
     assert_eq!(
         said["metadata"]["ownerReferences"][0]["name"], "a",
         "{said}"
@@ -93,7 +93,7 @@ pub fn the_node_part_reports_what_it_has_programmed(backend: Backend) {
             .is_err()
             .then_some(())
     });
-    eventually("the IPNode says what is missing", evidence, || {
+    eventually("the IPNode reports what is missing", evidence, || {
         let entry = api.get("ipnode a")["status"]["addresses"][0].clone();
         let said = entry["message"]
             .as_str()

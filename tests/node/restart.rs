@@ -32,7 +32,7 @@ pub fn child() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-/// A connection in each direction goes on while the node part is killed and started again and again, and while
+/// A connection in each direction continues while the node part is killed and restarted repeatedly, and while
 /// it is away.
 pub fn connections_survive_the_end_of_the_node_part(backend: Backend) {
     let world = World::new(backend);

@@ -19,7 +19,7 @@ const KNOWN: u8 = 0x20;
 /// Pods start while the node part runs, and each sends to the partner from its first moment. What a pod sends after
 /// the node part has its address reaches the partner with the static address or not at all, also in a flow that
 /// began before.
-pub fn pods_that_start_are_never_seen_under_another_address(backend: Backend) {
+pub fn starting_pods_never_send_from_another_address(backend: Backend) {
     let world = World::new(backend);
     let node = world.node("a");
     world.assign(X, "a");
@@ -74,7 +74,7 @@ pub fn pods_that_start_are_never_seen_under_another_address(backend: Backend) {
             || sender.answered.load(Ordering::Relaxed).then_some(()),
         );
         slowest = slowest.max(begin.elapsed());
-        eventually("the node part says so", evidence, || {
+        eventually("the node part reports it", evidence, || {
             running.reports.borrow().contains_key("one").then_some(())
         });
         drop(sender);

@@ -5,7 +5,7 @@ use mooring_cluster::network::{
 };
 
 /// One partner is behind the gateway of the subnet, the other behind a gateway that its route names.
-pub fn a_partner_is_reached_by_the_gateway_that_its_route_names(backend: Backend) {
+pub fn a_partner_is_reached_through_the_gateway_of_its_route(backend: Backend) {
     let world = World::new(backend);
     let (node, mut objects) = one_pod(&world);
     world.serve("gateway", SECOND_PARTNER);

@@ -16,7 +16,7 @@ add rule ip mooring leave ct mark & 0xf0000 vmap @restore
 delete chain ip mooring connections
 END";
 
-/// A version with other chains takes the table over: connections go on, and no packet has a wrong source meanwhile.
+/// A version with other chains takes the table over: connections continue, and no packet has a wrong source meanwhile.
 pub fn connections_survive_an_upgrade_that_changes_the_chains(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);

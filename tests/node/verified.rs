@@ -16,7 +16,7 @@ pub const ECHO: &str = "198.51.100.9:7001";
 const ROUTER: &str = "198.51.100.1";
 
 /// The node part connects from the address of a pod to a program of the partner, which sees that address and no other;
-/// the pod notices nothing. What the partner sees instead, or that it sees nothing, is said; and nothing stays.
+/// the pod is not affected. What the partner sees instead, or that it sees nothing, is reported; and nothing stays.
 pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
@@ -61,10 +61,10 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     part.show(with_probe(objects.clone(), ECHO));
     says(node, &part, is_verified);
 
-    // Without the probe, what was made for it goes, and the pod goes on.
+    // Without the probe, its state is removed, and the pod continues.
     part.show(objects);
     eventually(
-        "nothing is said any more",
+        "the condition is removed",
         || evidence(node, &part),
         || part.outcomes.borrow().is_empty().then_some(()),
     );

@@ -20,7 +20,7 @@ fn blocks() -> Vec<Block> {
 }
 
 #[test]
-fn the_block_is_the_one_that_is_named_or_the_only_one_around_the_address() {
+fn the_block_is_the_named_one_or_the_only_one_with_the_address() {
     let blocks = blocks();
     let found = |address, name| block_of(&asked(address, name), &blocks).unwrap();
     assert_eq!(found("", "b").name, BlockName::from("b"));
@@ -29,7 +29,7 @@ fn the_block_is_the_one_that_is_named_or_the_only_one_around_the_address() {
 }
 
 #[test]
-fn an_ip_without_a_block_to_lie_in_is_told_which_there_are() {
+fn an_ip_outside_of_all_blocks_gets_a_list_of_blocks() {
     let there_are = "a (203.0.113.0/25), b (203.0.113.128/25)";
     let named = asked("", "c");
     refused(
@@ -76,7 +76,7 @@ fn a_message_names_five_and_counts_the_rest() {
 }
 
 #[test]
-fn a_block_that_is_being_deleted_takes_no_ip() {
+fn a_block_that_is_being_deleted_gets_no_new_ip() {
     let mut blocks = blocks();
     blocks[0].deleting = true;
     let taken = |address| check(&asked(address, ""), &blocks, &[], None);
@@ -89,7 +89,7 @@ fn a_block_that_is_being_deleted_takes_no_ip() {
 }
 
 #[test]
-fn an_address_that_the_block_cannot_give_is_refused_with_why() {
+fn an_unusable_address_of_the_block_is_refused_with_the_reason() {
     let mut block = block("a", "203.0.113.0/25");
     block.range = BlockRange::parse("203.0.113.0/25", ["203.0.113.64/26"]).unwrap();
     block.subnets = vec!["203.0.113.0/26".parse().unwrap()];
@@ -119,7 +119,7 @@ fn an_address_that_the_block_cannot_give_is_refused_with_why() {
 }
 
 #[test]
-fn an_address_is_one_ip_s_alone_whether_it_wishes_for_it_or_has_it() {
+fn an_address_belongs_to_one_ip_by_spec_or_status() {
     let blocks = blocks();
     let with = |other: &_| {
         let others = std::slice::from_ref(other);
@@ -143,7 +143,7 @@ fn an_address_is_one_ip_s_alone_whether_it_wishes_for_it_or_has_it() {
 }
 
 #[test]
-fn whoever_has_reserved_the_address_in_the_cluster_has_it() {
+fn the_reservation_in_the_cluster_decides() {
     let blocks = blocks();
     let reserved =
         |parent| check(&asked("203.0.113.7", ""), &blocks, &[], Some(&parent)).map(|_| ());
@@ -161,7 +161,7 @@ fn whoever_has_reserved_the_address_in_the_cluster_has_it() {
 }
 
 #[test]
-fn an_address_that_is_to_be_allocated_is_nobody_s_yet() {
+fn an_unallocated_address_is_in_no_use() {
     let other = wishing("other", "203.0.113.7");
     assert!(check(&asked("", "a"), &blocks(), &[other], None).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Whether a block may be as it is asked to be.
+//! Whether a block is valid.
 
 use mooring_plan::objects::Namespaces;
 
@@ -11,7 +11,7 @@ use mooring_plan::names::BlockName;
 use super::{block, ip, range, refused, wishing};
 
 #[test]
-fn two_blocks_have_no_address_in_common() {
+fn two_blocks_do_not_share_an_address() {
     let one = BlockName::from("one");
     let there = |other: &_| {
         let others = std::slice::from_ref(other);
@@ -30,7 +30,7 @@ fn two_blocks_have_no_address_in_common() {
 }
 
 #[test]
-fn a_block_does_not_shrink_away_from_an_address_that_an_ip_has() {
+fn a_shrunk_block_must_contain_the_addresses_of_its_ips() {
     let name = BlockName::from("a");
     let from = BlockRange::parse("203.0.113.0/24", ["203.0.113.250"]).unwrap();
     let shrunk = |to: &str, other: &Other| {
@@ -41,11 +41,11 @@ fn a_block_does_not_shrink_away_from_an_address_that_an_ip_has() {
     let lost = &["would lose", "partner (203.0.113.200)"];
     refused(shrunk("203.0.113.0/25", &wishes), Forbidden, lost);
     assert!(shrunk("203.0.113.128/25", &wishes).is_ok(), "it keeps it");
-    // What it has counts, and not what it wishes for next.
+    // Its status counts, and not its spec.
     let mut moving = wishing("partner", "203.0.113.7");
     moving.reserved = wishes.desired;
     refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);
-    // Named or reserved in a block of its own, though the address lies in this range as well.
+    // With a block of its own by name or reservation, although the address is in this range as well.
     let mut elsewhere = wishes.clone();
     elsewhere.block = Some(BlockName::from("b"));
     assert!(shrunk("203.0.113.0/25", &elsewhere).is_ok());
@@ -58,7 +58,7 @@ fn a_block_does_not_shrink_away_from_an_address_that_an_ip_has() {
 }
 
 #[test]
-fn a_block_is_not_deleted_under_an_ip() {
+fn a_block_with_an_ip_is_not_deleted() {
     let block = block("a", "203.0.113.0/24");
     let deleted = |other: &Other| check_delete(&block, std::slice::from_ref(other));
     let mut named = ip("partner");

@@ -27,7 +27,7 @@ fn block(name: &str, cidr: &str) -> Block {
     }
 }
 
-/// An IP that wishes for nothing yet.
+/// An IP with an empty spec.
 fn ip(name: &str) -> Other {
     Other {
         name: IpName::from(name),
@@ -57,14 +57,14 @@ fn refused<T>(result: Result<T, Denial>, because: Because, words: &[&str]) -> De
 }
 
 #[test]
-fn a_refusal_says_what_is_wrong_and_then_the_way_out() {
+fn a_refusal_has_the_problem_and_then_the_remedy() {
     let own = Denial::new(Because::Invalid, "it is too small", "make it larger");
     assert_eq!(own.to_string(), "it is too small: make it larger");
     assert_eq!(
         (own.what(), own.way_out()),
         ("it is too small", "make it larger")
     );
-    assert!(!own.is_hearsay(), "the request alone says so");
+    assert!(!own.is_hearsay(), "the request alone decides");
     let sentences = Denial::new(Because::Invalid, "It is too small.", "Make it larger.");
     assert_eq!(sentences.to_string(), "It is too small. Make it larger.");
     let others = Denial::from_others(Because::Forbidden, "it is taken", "take another");
@@ -73,7 +73,7 @@ fn a_refusal_says_what_is_wrong_and_then_the_way_out() {
 }
 
 #[test]
-fn a_refusal_is_told_in_the_words_of_http_and_of_kubernetes() {
+fn a_refusal_has_the_codes_of_http_and_kubernetes() {
     for (because, code, reason) in [
         (Because::BadRequest, 400, "BadRequest"),
         (Because::Forbidden, 403, "Forbidden"),

@@ -24,7 +24,7 @@ fn values(values: &[&str]) -> std::collections::BTreeSet<String> {
 }
 
 #[test]
-fn a_selector_for_another_value_of_a_node_s_label_rules_the_node_out() {
+fn a_selector_for_another_value_excludes_the_node() {
     let node = labels(&[("role", "edge"), ("zone", "a")]);
     let found = |selector: &[(&str, &str)]| {
         contradiction(&node, &labels(selector), &[]).map(|label| (label.key, label.value))
@@ -35,7 +35,7 @@ fn a_selector_for_another_value_of_a_node_s_label_rules_the_node_out() {
 }
 
 #[test]
-fn a_term_rules_a_node_out_by_what_it_says_of_a_label_that_the_node_has() {
+fn a_term_excludes_a_node_by_a_known_label() {
     let node = labels(&[("role", "edge")]);
     for (compare, out) in [
         (Compare::In(values(&["edge", "core"])), false),
@@ -56,7 +56,7 @@ fn a_term_rules_a_node_out_by_what_it_says_of_a_label_that_the_node_has() {
 }
 
 #[test]
-fn one_term_that_fits_is_enough_and_all_of_it_has_to() {
+fn one_matching_term_is_enough_and_must_match_completely() {
     let node = labels(&[("role", "edge")]);
     let fits: Term = vec![rule("role", Compare::Exists)];
     let other: Term = vec![
@@ -70,7 +70,7 @@ fn one_term_that_fits_is_enough_and_all_of_it_has_to() {
 }
 
 #[test]
-fn only_the_very_toleration_that_the_plugin_adds_is_not_the_user_s_own() {
+fn only_the_exact_default_toleration_is_not_of_the_user() {
     let plugins = Toleration {
         key: Some(KEYS[0]),
         operator: Some("Exists"),

@@ -6,7 +6,7 @@ use mooring_plan::admission::pod::check_annotations;
 use super::refused;
 
 #[test]
-fn an_annotation_that_is_meant_for_us_and_not_known_is_refused_with_what_was_meant() {
+fn an_unknown_annotation_of_ours_is_refused_with_the_right_one() {
     let check = |key: &'static str| check_annotations(["example.com/ip", key]);
     for (key, meant) in [
         ("ip.wgtwo.com/IP", "ip"),
@@ -19,7 +19,7 @@ fn an_annotation_that_is_meant_for_us_and_not_known_is_refused_with_what_was_mea
         let denial = refused(check(key), Invalid, &[]);
         let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
         assert_eq!(denial.to_string(), said);
-        assert!(!denial.is_hearsay(), "the request alone says so");
+        assert!(!denial.is_hearsay(), "the request alone decides");
     }
     for key in [
         "ip.wgtwo.com/address",

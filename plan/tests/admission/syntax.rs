@@ -14,7 +14,7 @@ fn of_ip(names: &[&str]) -> Result<(), Denial> {
 }
 
 #[test]
-fn what_is_no_namespaces_name_is_refused_with_what_was_meant() {
+fn an_invalid_namespace_is_refused_with_a_suggestion() {
     let long = "a".repeat(64);
     for (name, way_out) in [
         ("Default", "write \"default\""),
@@ -29,7 +29,7 @@ fn what_is_no_namespaces_name_is_refused_with_what_was_meant() {
     ] {
         let quoted = format!("spec.allowedNamespaces of IP \"partner\" has \"{name}\"");
         let denial = refused(of_ip(&["shop", name]), Invalid, &[&quoted, way_out]);
-        assert!(!denial.is_hearsay(), "the request alone says so");
+        assert!(!denial.is_hearsay(), "the request alone decides");
     }
     for name in ["*", "default", "s", "0", "a-1", &long[..63]] {
         assert_eq!(of_ip(&[name]), Ok(()), "{name}");
@@ -43,7 +43,7 @@ fn label(key: &str, value: &str) -> Result<(), Denial> {
 }
 
 #[test]
-fn a_node_selector_has_what_can_be_a_label() {
+fn a_node_selector_has_only_valid_labels() {
     let (name, part) = ("a".repeat(63), format!("{}.", "a".repeat(50)));
     let prefix = format!("{}a", part.repeat(4));
     for (key, value) in [
@@ -84,7 +84,7 @@ fn a_node_selector_has_what_can_be_a_label() {
 }
 
 #[test]
-fn a_node_selector_has_none_of_moorings_own_labels() {
+fn a_node_selector_has_no_label_of_mooring() {
     for key in [
         "ip.wgtwo.com.node-restriction.kubernetes.io/office",
         "ip.wgtwo.com/ip",
@@ -92,7 +92,7 @@ fn a_node_selector_has_none_of_moorings_own_labels() {
     ] {
         let words = [key, "Mooring's own", "leave spec.nodeSelector out"];
         let denial = refused(label(key, ""), Invalid, &words);
-        assert!(!denial.is_hearsay(), "the request alone says so");
+        assert!(!denial.is_hearsay(), "the request alone decides");
     }
 }
 
@@ -115,6 +115,6 @@ fn take_from_names_a_network_interface() {
     ] {
         let quoted = format!("ip.wgtwo.com/take-from of IP \"partner\" is \"{given}\"");
         let denial = refused(check(given), Invalid, &[&quoted, "such as eni-"]);
-        assert!(!denial.is_hearsay(), "the request alone says so");
+        assert!(!denial.is_hearsay(), "the request alone decides");
     }
 }

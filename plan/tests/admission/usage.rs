@@ -44,7 +44,7 @@ fn account(name: &str) -> Subject {
 const ARGO: &str = "system:serviceaccount:argo:workflow-controller";
 
 #[test]
-fn a_users_own_right_counts_whatever_account_the_pod_names() {
+fn the_right_of_the_user_counts_whatever_account_the_pod_has() {
     let alice = requester("alice", &["team", "system:authenticated"]);
     for named in [None, Some("gateway")] {
         let subject = usage(named).subject(&alice, &trusting(&[ARGO]));
@@ -54,7 +54,7 @@ fn a_users_own_right_counts_whatever_account_the_pod_names() {
 }
 
 #[test]
-fn of_what_kubernetes_own_controllers_create_only_the_pods_account_counts() {
+fn for_pods_of_kubernetes_controllers_the_account_of_the_pod_counts() {
     let controller = requester(
         "system:serviceaccount:kube-system:replicaset-controller",
         &[
@@ -72,7 +72,7 @@ fn of_what_kubernetes_own_controllers_create_only_the_pods_account_counts() {
 }
 
 #[test]
-fn of_what_a_trusted_controller_creates_too() {
+fn for_pods_of_a_trusted_controller_the_account_of_the_pod_counts() {
     let groups = ["system:serviceaccounts", "system:serviceaccounts:argo"];
     let argo = requester(ARGO, &groups);
     let subject = |trusted: &[&str]| usage(Some("gateway")).subject(&argo, &trusting(trusted));
@@ -88,7 +88,7 @@ fn of_what_a_trusted_controller_creates_too() {
 }
 
 #[test]
-fn an_account_elsewhere_and_a_user_called_like_the_group_are_no_controllers() {
+fn other_accounts_and_users_named_like_the_group_are_no_controllers() {
     let elsewhere = requester(
         "system:serviceaccount:shop:kube-system",
         &["system:serviceaccounts", "system:serviceaccounts:shop"],

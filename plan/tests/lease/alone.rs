@@ -1,4 +1,4 @@
-//! What one replica does with what it is told.
+//! What one replica does with its inputs.
 
 use mooring_plan::lease::{Answer, Election, Identity, Step, Timings};
 use mooring_plan::names::Millis;
@@ -18,14 +18,14 @@ fn leading(timings: Timings) -> (Election, Server) {
 }
 
 #[test]
-fn an_identity_reads_as_it_was_given() {
+fn an_identity_survives_a_round_trip() {
     let name = Identity::new("mooring-0_uid");
     assert_eq!(name.as_str(), "mooring-0_uid");
     assert_eq!(name.to_string(), "mooring-0_uid");
 }
 
 #[test]
-fn a_leader_leads_until_its_deadline_and_not_at_it() {
+fn a_leader_leads_until_just_before_its_deadline() {
     let (election, _) = leading(TIMINGS);
     assert_eq!(election.leads_until(), Some(Millis(10_000)));
     assert!(election.leads(Millis(9_999)));
@@ -35,7 +35,7 @@ fn a_leader_leads_until_its_deadline_and_not_at_it() {
 }
 
 #[test]
-fn a_lease_too_short_to_spare_five_seconds_spares_a_third() {
+fn a_short_lease_has_a_margin_of_a_third() {
     let calls_until = |duration, renew_deadline| {
         let timings = Timings {
             duration: Millis::seconds(duration),
@@ -49,7 +49,7 @@ fn a_lease_too_short_to_spare_five_seconds_spares_a_third() {
 }
 
 #[test]
-fn a_renewal_that_fails_is_tried_again_and_takes_nothing_before_the_deadline() {
+fn a_failed_renewal_is_repeated_and_ends_nothing_before_the_deadline() {
     let (mut election, _) = leading(TIMINGS);
     let now = Millis(2_000);
     election.apply(Answer::Failed, now, now);
@@ -59,7 +59,7 @@ fn a_renewal_that_fails_is_tried_again_and_takes_nothing_before_the_deadline() {
 }
 
 #[test]
-fn a_leader_that_finds_the_lease_still_its_own_goes_on_and_else_ends_at_once() {
+fn a_leader_continues_only_if_the_lease_is_still_its_own() {
     let (mut election, mut server) = leading(TIMINGS);
     let now = Millis(2_000);
     election.apply(Answer::Conflict, now, now);
@@ -76,7 +76,7 @@ fn a_leader_that_finds_the_lease_still_its_own_goes_on_and_else_ends_at_once() {
 }
 
 #[test]
-fn who_does_not_lead_looks_again_later_and_takes_the_lease_when_it_has_expired() {
+fn a_follower_polls_the_lease_and_takes_it_when_it_has_expired() {
     let (_, mut server) = leading(TIMINGS);
     let mut other = Election::new(Identity::from("b"), TIMINGS);
     other.apply(server.carry_out(&Step::Read), Millis(0), Millis(0));

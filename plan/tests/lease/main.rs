@@ -46,7 +46,7 @@ impl Server {
             version: ResourceVersion(self.version),
             holder: spec.holder.clone(),
             duration: Some(Millis::seconds(spec.seconds)),
-            // A wall clock that stands still: nothing may depend on it but that writes differ.
+            // A stopped wall clock: it may only make writes differ.
             renewed: self.version.to_string(),
             transitions: spec.transitions,
         };
@@ -118,7 +118,7 @@ fn run(replicas: &mut [Replica], server: &mut Server, from: u64, to: u64) {
 }
 
 #[test]
-fn the_first_to_come_leads_within_one_round_and_the_other_waits() {
+fn the_first_replica_leads_within_one_round_and_the_other_waits() {
     let mut server = Server::default();
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 1_000_000)];
     run(&mut replicas, &mut server, 0, 60_000);
@@ -128,7 +128,7 @@ fn the_first_to_come_leads_within_one_round_and_the_other_waits() {
 }
 
 #[test]
-fn the_other_leads_once_it_has_seen_no_renewal_for_the_lease_s_duration() {
+fn the_other_leads_after_a_lease_duration_without_a_renewal() {
     let mut server = Server::default();
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 77)];
     run(&mut replicas, &mut server, 0, 30_000);
@@ -141,7 +141,7 @@ fn the_other_leads_once_it_has_seen_no_renewal_for_the_lease_s_duration() {
 }
 
 #[test]
-fn a_leader_that_wakes_up_after_its_deadline_does_not_lead_even_before_it_looks() {
+fn a_leader_that_resumes_after_its_deadline_does_not_lead_before_any_read() {
     let mut server = Server::default();
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
     run(&mut replicas, &mut server, 0, 30_000);
@@ -156,7 +156,7 @@ fn a_leader_that_wakes_up_after_its_deadline_does_not_lead_even_before_it_looks(
 }
 
 #[test]
-fn a_leader_that_cannot_write_gives_up_at_its_own_deadline() {
+fn a_leader_that_cannot_write_stops_at_its_deadline() {
     let mut election = Election::new(Identity::from("a"), TIMINGS);
     let mut server = Server::default();
     let answer = server.carry_out(&election.step(Millis(0)));
@@ -177,7 +177,7 @@ fn a_leader_that_cannot_write_gives_up_at_its_own_deadline() {
 }
 
 #[test]
-fn no_call_is_begun_with_less_than_five_seconds_of_the_lease_left() {
+fn no_call_starts_in_the_last_five_seconds_of_the_lease() {
     let long = Timings {
         renew_deadline: Millis::seconds(14),
         ..TIMINGS
@@ -194,7 +194,7 @@ fn no_call_is_begun_with_less_than_five_seconds_of_the_lease_left() {
 }
 
 #[test]
-fn a_lease_that_was_given_back_is_taken_at_the_next_look() {
+fn a_released_lease_is_taken_at_the_next_poll() {
     let mut server = Server::default();
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
     run(&mut replicas, &mut server, 0, 20_000);
@@ -208,7 +208,7 @@ fn a_lease_that_was_given_back_is_taken_at_the_next_look() {
 }
 
 #[test]
-fn a_label_on_the_lease_renews_nothing() {
+fn a_label_on_the_lease_is_no_renewal() {
     let mut server = Server::default();
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
     run(&mut replicas, &mut server, 0, 20_000);
@@ -233,7 +233,7 @@ proptest! {
 
     /// Sleeps, lost answers, watches that are silent or late, and clocks that began anywhere.
     #[test]
-    fn two_never_lead_at_once_and_a_call_begun_by_one_ends_before_the_other_leads(
+    fn leaders_never_overlap_and_calls_of_one_end_before_the_other_leads(
         began in proptest::array::uniform3(0u64..1_000_000_000),
         late in proptest::array::uniform3(proptest::option::of(0usize..4)),
         events in proptest::collection::vec((0usize..3, 0u8..4, 0u64..40_000), 1..40),

@@ -22,7 +22,7 @@ fn show(server: &Server, replica: &mut Replica, real: u64) -> bool {
 }
 
 #[test]
-fn a_release_is_noticed_when_it_happens() {
+fn a_release_is_noticed_immediately() {
     let (mut server, leader, mut standby) = led();
     let release = leader.election.release().unwrap();
     assert!(matches!(server.carry_out(&release), Answer::Wrote(_)));
@@ -37,7 +37,7 @@ fn a_release_is_noticed_when_it_happens() {
 }
 
 #[test]
-fn a_lease_is_taken_when_it_expires_and_not_at_the_next_look() {
+fn a_lease_is_taken_at_its_expiry_not_at_the_next_poll() {
     let (mut server, mut leader, mut standby) = led();
     let mut real = 20_100;
     while !show(&server, &mut standby, real) {
@@ -71,7 +71,7 @@ fn while_the_watch_shows_renewals_nothing_is_read() {
 }
 
 #[test]
-fn a_late_watch_takes_nothing_back() {
+fn a_late_watch_event_reverts_nothing() {
     let (mut server, mut leader, mut standby) = led();
     let old = server.lease.clone().unwrap();
     let release = leader.election.release().unwrap();

@@ -7,38 +7,38 @@ use mooring_plan::step::{Read, StatusWrite, Step, Write};
 use crate::sim::{Sim, key};
 
 #[test]
-fn the_holder_gives_it_up_and_is_let_go() {
+fn a_holder_without_the_annotation_is_released() {
     let mut sim = Sim::attached(&["n1"]);
     sim.remove_annotation("a");
     sim.settle();
     sim.expect_free("partner");
-    sim.expect_let_go("a");
+    sim.expect_released("a");
 }
 
 #[test]
-fn a_waiting_pod_is_let_go_and_the_holder_keeps_it() {
+fn a_waiting_pod_is_released_and_the_holder_keeps_the_address() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
     sim.settle();
     sim.remove_annotation("b");
     sim.settle();
     sim.expect_attached("partner", "a");
-    sim.expect_let_go("b");
+    sim.expect_released("b");
 }
 
 #[test]
-fn the_next_pod_gets_it() {
+fn the_next_pod_gets_the_address() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
     sim.settle();
     sim.remove_annotation("a");
     sim.settle();
     sim.expect_attached("partner", "b");
-    sim.expect_let_go("a");
+    sim.expect_released("a");
 }
 
 #[test]
-fn a_label_that_somebody_took_off_is_put_back() {
+fn a_removed_label_is_restored() {
     let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.label = None);
     sim.settle();
@@ -48,7 +48,7 @@ fn a_label_that_somebody_took_off_is_put_back() {
 }
 
 #[test]
-fn a_label_that_somebody_changed_is_put_back() {
+fn a_changed_label_is_restored() {
     let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.label = Some("another".into()));
     sim.settle();
@@ -71,7 +71,7 @@ fn label_is_back_as_a_read_has_it() -> Sim {
 }
 
 #[test]
-fn a_label_that_is_changed_again_right_after_a_read_is_put_back_again() {
+fn a_label_that_changes_again_after_a_read_is_restored_again() {
     let mut sim = label_is_back_as_a_read_has_it();
     sim.change_pod("a", |pod| pod.label = Some("another".into()));
     sim.settle();
@@ -82,7 +82,7 @@ fn a_label_that_is_changed_again_right_after_a_read_is_put_back_again() {
 }
 
 #[test]
-fn a_holder_that_ends_right_after_a_read_gives_it_up() {
+fn a_holder_that_ends_after_a_read_releases_the_address() {
     let mut sim = label_is_back_as_a_read_has_it();
     sim.change_pod("a", |pod| pod.ended = true);
     sim.settle();
@@ -90,7 +90,7 @@ fn a_holder_that_ends_right_after_a_read_gives_it_up() {
 }
 
 #[test]
-fn a_holder_that_ends_while_it_is_read_gives_it_up() {
+fn a_holder_that_ends_during_a_read_releases_the_address() {
     let mut sim = Sim::attached(&["n1"]);
     let (asked, then) = (sim.now, sim.the_pod("a").clone());
     sim.change_pod("a", |pod| pod.ended = true);
@@ -113,7 +113,7 @@ fn a_holder_that_ends_while_it_is_read_gives_it_up() {
 }
 
 #[test]
-fn a_bare_label_on_a_pod_that_did_not_come_through_admission_is_left_alone() {
+fn a_label_without_admission_is_kept() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
     sim.change_pod("b", |pod| (pod.annotated, pod.ip) = (false, None));

@@ -1,5 +1,5 @@
 //! Whatever happens, in whatever order: the rules of safety hold at every step; and once faults stop,
-//! what is matches what is wished, and nothing is written or called any more.
+//! the state matches the specs, and there are no more writes or calls.
 
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
@@ -140,7 +140,7 @@ fn happen(sim: &mut Sim, event: &Event) {
         }
         Event::PodIsReady(pod) => sim.containers_ready(pod),
         Event::PodIsDeleted(pod) => sim.delete_pod(pod),
-        Event::PodGoes(pod) => sim.pod_goes(pod),
+        Event::PodGoes(pod) => sim.remove_pod(pod),
         Event::PodEnds(pod) => sim.change_pod(pod, |pod| pod.ended = true),
         Event::AnnotationGoes(pod) => sim.remove_annotation(pod),
         Event::LabelGoes(pod) => sim.change_pod(pod, |pod| pod.label = None),
@@ -150,7 +150,7 @@ fn happen(sim: &mut Sim, event: &Event) {
         Event::NodeUnreachable(node) => sim.node_unreachable(node),
         Event::NodeNotReady(node) => sim.change_node(node, |node| node.ready = false),
         Event::NodeIsWell(node) => sim.node_is_well(node),
-        Event::NodeGoes(node) => sim.node_goes(node),
+        Event::NodeGoes(node) => sim.remove_node(node),
         Event::NodeIsReplaced(node) => {
             let other = InstanceId::new(format!("i-{node}-again"));
             sim.change_node(node, |node| node.instance = Some(other));
@@ -257,7 +257,7 @@ fn faults_stop(sim: &mut Sim) {
     }
 }
 
-fn keep_their_promises(controllers: usize, events: &[Event]) {
+fn check_promises(controllers: usize, events: &[Event]) {
     let mut sim = world(controllers);
     for event in events {
         happen(&mut sim, event);
@@ -270,8 +270,8 @@ fn keep_their_promises(controllers: usize, events: &[Event]) {
 /// Found by the property: the inventory of the replica that takes the edit does not show yet where the
 /// other one attached, so that the place before the move has to be asked, too.
 #[test]
-fn an_edit_in_the_middle_of_a_move_lets_nothing_go_that_is_still_attached() {
-    keep_their_promises(
+fn an_edit_during_a_move_releases_no_attached_address() {
+    check_promises(
         2,
         &[
             Event::PodComes("d", "n3", "other", 0),
@@ -288,8 +288,8 @@ fn an_edit_in_the_middle_of_a_move_lets_nothing_go_that_is_still_attached() {
 /// Found by the property: a replica whose watch of the reservations lags forgot the place of the address
 /// that was edited away.
 #[test]
-fn a_place_is_not_forgotten_because_a_reservation_is_not_shown_yet() {
-    keep_their_promises(
+fn a_place_is_kept_while_the_watch_does_not_show_its_reservation() {
+    check_promises(
         2,
         &[
             Event::PodComes("a", "n1", "partner", 0),
@@ -307,8 +307,8 @@ fn a_place_is_not_forgotten_because_a_reservation_is_not_shown_yet() {
 /// Found by the property: the winner's node became another machine in the middle of the move, and the
 /// address stayed where the loser had been.
 #[test]
-fn a_move_whose_target_is_gone_leaves_nothing_behind() {
-    keep_their_promises(
+fn a_move_to_a_deleted_target_leaves_nothing() {
+    check_promises(
         2,
         &[
             Event::PodComes("d", "n2", "partner", 0),
@@ -322,11 +322,11 @@ fn a_move_whose_target_is_gone_leaves_nothing_behind() {
     );
 }
 
-/// Found by the property: who was told `False` during an edit and `True` after it was not named as a loser
+/// Found by the property: a pod with `False` during an edit and `True` after it was not listed as a loser
 /// when the address went on to another pod of its node.
 #[test]
-fn a_holder_that_an_edit_silenced_is_silenced_again_when_it_loses() {
-    keep_their_promises(
+fn a_holder_that_an_edit_denied_is_denied_again_as_loser() {
+    check_promises(
         1,
         &[
             Event::PodComes("d", "n2", "partner", 3),
@@ -342,10 +342,10 @@ fn a_holder_that_an_edit_silenced_is_silenced_again_when_it_loses() {
     );
 }
 
-/// Found by the property: somebody puts an address back on our interface while what keeps it is let go.
+/// Found by the property: a foreign client puts an address back on our interface while its reservation is released.
 #[test]
-fn an_address_that_one_late_look_shows_there_again_is_not_let_go() {
-    keep_their_promises(
+fn an_address_that_a_late_inventory_shows_is_not_released() {
+    check_promises(
         1,
         &[
             Event::PodComes("a", "n1", "partner", 2),
@@ -374,12 +374,12 @@ proptest! {
     })]
 
     #[test]
-    fn one_controller_keeps_its_promises(events in prop::collection::vec(event(), 1..60)) {
-        keep_their_promises(1, &events);
+    fn one_controller_meets_all_promises(events in prop::collection::vec(event(), 1..60)) {
+        check_promises(1, &events);
     }
 
     #[test]
-    fn two_controllers_keep_them_too(events in prop::collection::vec(event(), 1..60)) {
-        keep_their_promises(2, &events);
+    fn two_controllers_meet_all_promises(events in prop::collection::vec(event(), 1..60)) {
+        check_promises(2, &events);
     }
 }

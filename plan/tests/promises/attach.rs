@@ -6,7 +6,7 @@ use mooring_plan::reason::Reason;
 use crate::sim::Sim;
 
 #[test]
-fn an_address_is_reserved_and_rests() {
+fn a_new_ip_is_reserved_and_stays_idle() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -16,7 +16,7 @@ fn an_address_is_reserved_and_rests() {
 }
 
 #[test]
-fn a_pod_gets_it_with_one_call() {
+fn a_pod_gets_its_address_with_one_call() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -29,7 +29,7 @@ fn a_pod_gets_it_with_one_call() {
 }
 
 #[test]
-fn a_pod_that_did_not_come_through_admission_gets_nothing() {
+fn a_pod_without_admission_gets_no_address() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -45,7 +45,7 @@ fn a_pod_that_did_not_come_through_admission_gets_nothing() {
 }
 
 #[test]
-fn a_namespace_that_is_not_allowed_gets_nothing() {
+fn a_namespace_that_is_not_allowed_gets_no_address() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -63,7 +63,7 @@ fn a_namespace_that_is_not_allowed_gets_nothing() {
 }
 
 #[test]
-fn a_node_outside_the_subnet_gets_nothing_and_the_pod_is_told() {
+fn a_node_outside_the_subnet_gets_no_address_and_the_pod_a_reason() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.node("n2");
@@ -76,7 +76,7 @@ fn a_node_outside_the_subnet_gets_nothing_and_the_pod_is_told() {
 }
 
 #[test]
-fn the_oldest_of_two_bare_pods_gets_it() {
+fn the_oldest_of_two_pods_without_a_controller_gets_it() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");

@@ -1,4 +1,4 @@
-//! What fails is tried again: each address for itself, ever more slowly, thirty seconds apart at most,
+//! What fails is repeated: each address for itself, with a growing wait of thirty seconds at most,
 //! and sooner when something has changed.
 
 use mooring_plan::names::{IpName, Millis};
@@ -76,11 +76,11 @@ fn expect_apart(sim: &Sim, of: fn(&Step) -> bool, from: Millis) {
 }
 
 #[test]
-fn calls_that_others_are_permitted_double_their_waits_up_to_thirty_seconds_and_spread() {
+fn calls_back_off_up_to_thirty_seconds_with_jitter() {
     let mut sim = world();
     sim.node("n3");
     sim.ip("third", "203.0.113.30");
-    sim.ec2.befalls = Some(|call| match call.interface().as_str() {
+    sim.ec2.default_fault = Some(|call| match call.interface().as_str() {
         "eni-n3" => Fault::None,
         _ => Fault::Denied,
     });
@@ -101,7 +101,7 @@ fn calls_that_others_are_permitted_double_their_waits_up_to_thirty_seconds_and_s
 }
 
 #[test]
-fn writes_double_their_waits_up_to_thirty_seconds_and_spread() {
+fn writes_back_off_up_to_thirty_seconds_with_jitter() {
     let mut sim = world();
     sim.refuses = |_| true;
     let from = sim.now;
@@ -118,14 +118,14 @@ fn writes_double_their_waits_up_to_thirty_seconds_and_spread() {
 }
 
 #[test]
-fn reads_double_their_waits_up_to_thirty_seconds_and_spread() {
+fn reads_back_off_up_to_thirty_seconds_with_jitter() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.pod("b").on("n2").asks("other");
     sim.settle();
     sim.reads_fail = true;
-    sim.pod_goes("a");
-    sim.pod_goes("b");
+    sim.remove_pod("a");
+    sim.remove_pod("b");
     let from = sim.now;
     sim.wait(Millis::seconds(600));
     expect_doubling(&sim, "partner", is_pod_read, from);
@@ -139,7 +139,7 @@ fn reads_double_their_waits_up_to_thirty_seconds_and_spread() {
 }
 
 #[test]
-fn one_address_that_fails_keeps_no_other_waiting() {
+fn a_failing_address_delays_no_other() {
     let mut sim = world();
     calls_fail(&mut sim);
     sim.pod("a").on("n1");
@@ -153,7 +153,7 @@ fn one_address_that_fails_keeps_no_other_waiting() {
 }
 
 #[test]
-fn a_call_that_waits_is_another_at_once_when_the_claim_goes() {
+fn a_waiting_call_is_replaced_at_once_without_the_claim() {
     let mut sim = world();
     calls_fail(&mut sim);
     sim.pod("a").on("n1");
@@ -172,7 +172,7 @@ fn a_call_that_waits_is_another_at_once_when_the_claim_goes() {
 }
 
 #[test]
-fn a_call_that_waits_is_made_at_once_when_the_wish_changes() {
+fn a_waiting_call_is_made_at_once_when_the_spec_changes() {
     let mut sim = world();
     calls_fail(&mut sim);
     sim.pod("a").on("n1");
@@ -184,7 +184,7 @@ fn a_call_that_waits_is_made_at_once_when_the_wish_changes() {
 }
 
 #[test]
-fn a_write_that_waits_is_made_at_once_when_a_pod_of_the_ip_changes() {
+fn a_waiting_write_is_made_at_once_when_a_pod_of_the_ip_changes() {
     let mut sim = world();
     sim.refuses = |_| true;
     sim.pod("a").on("n1");
@@ -196,7 +196,7 @@ fn a_write_that_waits_is_made_at_once_when_a_pod_of_the_ip_changes() {
 }
 
 #[test]
-fn a_write_that_is_never_taken_keeps_no_other_write_and_no_moment_waiting() {
+fn a_rejected_write_delays_no_other_write_and_no_timer() {
     for seconds in 60..90 {
         let mut sim = world();
         sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
@@ -218,12 +218,12 @@ fn a_write_that_is_never_taken_keeps_no_other_write_and_no_moment_waiting() {
 }
 
 #[test]
-fn a_read_that_waits_is_made_at_once_when_a_node_changes() {
+fn a_waiting_read_is_made_at_once_when_a_node_changes() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.settle();
     sim.reads_fail = true;
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(200));
     sim.reads_fail = false;
     sim.change_node("n1", |node| node.ready = false);
@@ -232,7 +232,7 @@ fn a_read_that_waits_is_made_at_once_when_a_node_changes() {
 }
 
 #[test]
-fn a_describe_that_fails_is_asked_again_within_two_seconds_and_no_sooner_than_one_and_a_half() {
+fn a_failed_describe_is_repeated_after_one_and_a_half_to_two_seconds() {
     let mut sim = world();
     sim.describe_fails = Some(Outcome::Unknown);
     sim.wait(Millis::seconds(60));

@@ -30,7 +30,7 @@ fn assigned_unseen(lag: u64) -> Sim {
 }
 
 #[test]
-fn a_describe_that_lags_for_longer_than_ten_seconds_is_noticed() {
+fn a_describe_lag_of_more_than_ten_seconds_is_reported() {
     let mut sim = assigned_unseen(30);
     sim.wait(Millis::seconds(10));
     assert_eq!(contradictions(&sim), [], "{}", sim.story());
@@ -44,7 +44,7 @@ fn a_describe_that_lags_for_longer_than_ten_seconds_is_noticed() {
 }
 
 #[test]
-fn a_describe_that_lags_for_less_is_not_spoken_of() {
+fn a_shorter_describe_lag_is_not_reported() {
     let mut sim = assigned_unseen(9);
     for _ in 0..30 {
         sim.wait(Millis::seconds(1));
@@ -53,7 +53,7 @@ fn a_describe_that_lags_for_less_is_not_spoken_of() {
 }
 
 #[test]
-fn an_address_that_somebody_moves_long_after_the_answer_was_seen_contradicts_nothing() {
+fn a_much_later_foreign_move_contradicts_nothing() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.found_on(ADDRESS, Some("eni-n2"));
     assert_eq!(contradictions(&sim), [], "{}", sim.story());
@@ -62,7 +62,7 @@ fn an_address_that_somebody_moves_long_after_the_answer_was_seen_contradicts_not
 }
 
 #[test]
-fn while_a_describe_lags_too_long_the_holder_waits_and_afterwards_has_it() {
+fn a_holder_waits_during_an_excessive_describe_lag() {
     let mut sim = assigned_unseen(45);
     sim.wait(Millis::seconds(120));
     sim.expect_on(ADDRESS, Some("eni-n1"));
@@ -72,10 +72,10 @@ fn while_a_describe_lags_too_long_the_holder_waits_and_afterwards_has_it() {
 }
 
 #[test]
-fn what_a_call_misplaces_long_after_it_was_sent_is_said_and_can_be_taken_back() {
+fn the_effect_of_a_very_late_call_is_reported_and_can_be_undone() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.found_on(ADDRESS, Some("eni-n1"));

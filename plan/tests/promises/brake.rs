@@ -1,4 +1,4 @@
-//! When many pods vanish and nobody saw them go, it is more likely that the API server lost its
+//! When many pods vanish and their deletion was not seen, it is more likely that the API server lost its
 //! memory: nothing is released.
 
 use mooring_plan::facts::{Affected, Fact, Kind};
@@ -42,7 +42,7 @@ fn pods_that_vanish_at_once_keep_their_addresses() {
 }
 
 #[test]
-fn a_restart_does_not_let_it_go_either() {
+fn a_restart_does_not_release_them_either() {
     let mut sim = ten();
     sim.kube.pods.clear();
     sim.restart(0);
@@ -51,7 +51,7 @@ fn a_restart_does_not_let_it_go_either() {
 }
 
 #[test]
-fn a_person_may_say_that_they_are_gone() {
+fn a_person_can_confirm_that_they_are_gone() {
     let mut sim = ten();
     sim.kube.pods.clear();
     sim.relist(0);
@@ -64,14 +64,14 @@ fn a_person_may_say_that_they_are_gone() {
 }
 
 #[test]
-fn pods_that_are_seen_going_are_no_alarm() {
+fn pods_with_a_seen_deletion_do_not_engage_the_brake() {
     let mut sim = ten();
     for n in 0..10 {
         sim.delete_pod(&format!("p{n}"));
     }
     sim.tell(0);
     for n in 0..10 {
-        sim.pod_goes(&format!("p{n}"));
+        sim.remove_pod(&format!("p{n}"));
     }
     sim.wait(Millis::seconds(30));
     for n in 0..10 {
@@ -80,10 +80,10 @@ fn pods_that_are_seen_going_are_no_alarm() {
 }
 
 #[test]
-fn two_that_vanish_are_believed_after_a_minute_and_a_second_read() {
+fn two_vanished_pods_are_accepted_after_a_minute_and_a_second_read() {
     let mut sim = ten();
-    sim.pod_goes("p0");
-    sim.pod_goes("p1");
+    sim.remove_pod("p0");
+    sim.remove_pod("p1");
     sim.relist(0);
     sim.wait(Millis::seconds(50));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
@@ -111,7 +111,7 @@ fn engaged(sim: &Sim) -> bool {
 }
 
 #[test]
-fn an_api_server_restored_without_its_pods_releases_none_however_few_they_are() {
+fn a_restored_api_server_without_pods_releases_none() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -155,14 +155,14 @@ fn held(sim: &mut Sim, count: u8) {
 
 fn vanish(sim: &mut Sim, count: u8) {
     for n in 0..count {
-        sim.pod_goes(&format!("p{n}"));
+        sim.remove_pod(&format!("p{n}"));
     }
     sim.relist(0);
     sim.wait(Millis::seconds(600));
 }
 
 #[test]
-fn a_fifth_of_what_is_attached_may_vanish_at_once_and_no_more() {
+fn at_most_a_fifth_of_the_attached_pods_can_vanish_together() {
     for (vanishing, released) in [(3, true), (4, false)] {
         let mut sim = Sim::new();
         held(&mut sim, 15);
@@ -173,7 +173,7 @@ fn a_fifth_of_what_is_attached_may_vanish_at_once_and_no_more() {
 }
 
 #[test]
-fn what_nobody_holds_makes_no_fifth_larger() {
+fn ips_without_a_holder_do_not_raise_the_limit() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     for n in 0..20 {
@@ -185,7 +185,7 @@ fn what_nobody_holds_makes_no_fifth_larger() {
 }
 
 #[test]
-fn after_a_restore_only_a_person_s_word_lets_the_brake_go() {
+fn after_a_restore_only_a_person_releases_the_brake() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     let (now, old) = (sim.now, ResourceVersion(1));
@@ -201,7 +201,7 @@ fn after_a_restore_only_a_person_s_word_lets_the_brake_go() {
 }
 
 #[test]
-fn a_person_s_word_on_one_block_says_nothing_of_another() {
+fn a_confirmation_for_one_block_does_not_apply_to_another() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     sim.block("other", "203.0.114.0/24");
@@ -217,10 +217,10 @@ fn a_person_s_word_on_one_block_says_nothing_of_another() {
 }
 
 #[test]
-fn an_edit_makes_no_absence_shorter_or_longer() {
+fn an_edit_does_not_change_the_length_of_an_absence() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
-    sim.pod_goes("p0");
+    sim.remove_pod("p0");
     sim.relist(0);
     sim.wait(Millis::seconds(40));
     sim.allow_reassignment("ip0");
@@ -231,7 +231,7 @@ fn an_edit_makes_no_absence_shorter_or_longer() {
 }
 
 #[test]
-fn what_was_seen_to_leave_is_not_missed_although_nobody_saw_it_gone() {
+fn a_pod_that_was_seen_terminating_does_not_count_as_missing() {
     let leaves: [fn(&mut Pod); 3] = [
         |pod| pod.deleting = Some(30),
         |pod| pod.ended = true,
@@ -242,7 +242,7 @@ fn what_was_seen_to_leave_is_not_missed_although_nobody_saw_it_gone() {
         held(&mut sim, 4);
         sim.change_pod("p0", leave);
         sim.tell(0);
-        sim.pod_goes("p0");
+        sim.remove_pod("p0");
         sim.relist(0);
         sim.wait(Millis::seconds(30));
         sim.expect_free("ip0");
@@ -250,13 +250,13 @@ fn what_was_seen_to_leave_is_not_missed_although_nobody_saw_it_gone() {
 }
 
 #[test]
-fn what_was_released_or_has_a_successor_is_missed_no_more() {
+fn a_released_or_succeeded_holder_does_not_count_as_missing() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     let block = BlockName::from("block");
     let missed = |sim: &Sim| sim.controllers[0].facts().brake_pending(&block);
-    sim.pod_goes("p0");
-    sim.pod_goes("p1");
+    sim.remove_pod("p0");
+    sim.remove_pod("p1");
     sim.relist(0);
     sim.wait(Millis::seconds(5));
     assert_eq!(missed(&sim), 2, "{}", sim.story());
@@ -270,10 +270,10 @@ fn what_was_released_or_has_a_successor_is_missed_no_more() {
 }
 
 #[test]
-fn a_holder_that_no_list_shows_and_a_read_finds_is_not_missed() {
+fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
-    // Somebody took its label off, and it cannot be put back.
+    // A foreign client removed its label, and it cannot be restored.
     sim.refuses = |write| matches!(write, Write::Label(..));
     sim.change_pod("p0", |pod| pod.label = None);
     sim.relist(0);
@@ -285,7 +285,7 @@ fn a_holder_that_no_list_shows_and_a_read_finds_is_not_missed() {
 }
 
 #[test]
-fn after_a_restore_what_is_shown_is_believed_although_its_version_is_lower() {
+fn after_a_restore_objects_with_lower_versions_are_accepted() {
     let mut sim = Sim::new();
     held(&mut sim, 1);
     let ip = sim.the_ip("ip0").clone();
@@ -306,7 +306,7 @@ fn after_a_restore_what_is_shown_is_believed_although_its_version_is_lower() {
     let facts = sim.controllers[0].facts_mut();
     for (kind, fact) in shown(ResourceVersion(1)) {
         let told = facts.apply(fact, now, now);
-        assert_eq!(told, Affected::Nothing, "a {kind:?} of before");
+        assert_eq!(told, Affected::Nothing, "an earlier {kind:?}");
     }
     for (kind, fact) in shown(ResourceVersion(2)) {
         facts.apply(Fact::Listed(kind, ResourceVersion(3)), now, now);

@@ -1,4 +1,4 @@
-//! Facts of many IPs at rest, told as a process hears them: each is held by a pod of its own, and nothing is
+//! Facts of many IPs at rest, in the order in which a process receives them: each has its own pod, and nothing is
 //! to be done.
 
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ fn target(node: u32) -> Target {
 }
 
 impl Crowd {
-    /// So many IPs, spread over so many nodes.
+    /// This number of IPs, spread over this number of nodes.
     pub fn at_rest(ips: u32, nodes: u32) -> Self {
         let settings = Settings {
             inventory_interval: INTERVAL,
@@ -97,7 +97,7 @@ impl Crowd {
         self.tell(Fact::InventoryDone(subnet(), list))
     }
 
-    /// Decides for every IP, and writes what is to be said of it: how many steps there were.
+    /// Decides for every IP, and writes its conditions; returns the number of steps.
     pub fn look_at_all(&mut self) -> usize {
         let names: Vec<IpName> = self.facts.ip_names().cloned().collect();
         let now = self.now;

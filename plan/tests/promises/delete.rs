@@ -6,7 +6,7 @@ use mooring_plan::step::{StatusWrite, Step, Write};
 use crate::sim::Sim;
 
 #[test]
-fn an_ip_that_nobody_holds_goes_with_its_reservation() {
+fn an_ip_without_a_holder_is_deleted_with_its_reservation() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -16,7 +16,7 @@ fn an_ip_that_nobody_holds_goes_with_its_reservation() {
 }
 
 #[test]
-fn an_attached_one_is_taken_off_first() {
+fn an_attached_address_is_unassigned_before_the_deletion() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -31,7 +31,7 @@ fn an_attached_one_is_taken_off_first() {
 }
 
 #[test]
-fn a_waiting_pod_gets_nothing_of_an_ip_that_is_being_deleted() {
+fn a_waiting_pod_does_not_get_a_deleted_ip() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -44,7 +44,7 @@ fn a_waiting_pod_gets_nothing_of_an_ip_that_is_being_deleted() {
 }
 
 #[test]
-fn deleted_at_any_moment_of_an_attach_it_leaves_nothing() {
+fn a_deletion_at_any_time_of_an_attach_leaves_nothing() {
     for steps in 0..16 {
         let mut sim = Sim::new();
         sim.node("n1");
@@ -67,7 +67,7 @@ fn deleted_at_any_moment_of_an_attach_it_leaves_nothing() {
 }
 
 #[test]
-fn deleted_at_any_moment_of_a_move_it_leaves_nothing() {
+fn a_deletion_at_any_time_of_a_move_leaves_nothing() {
     for reassign in [false, true] {
         for steps in 0..20 {
             let mut sim = Sim::new();
@@ -79,7 +79,7 @@ fn deleted_at_any_moment_of_a_move_it_leaves_nothing() {
             }
             sim.pod("a").on("n1");
             sim.settle();
-            sim.pod_goes("a");
+            sim.remove_pod("a");
             sim.pod("b").on("n2");
             for _ in 0..steps {
                 let _ = sim.step(0);
@@ -92,9 +92,9 @@ fn deleted_at_any_moment_of_a_move_it_leaves_nothing() {
     }
 }
 
-/// Seen in the simulation: the call of one that believed it led came when the IP was gone.
+/// Found by the simulation: a call of a former leader arrived when the IP was gone.
 #[test]
-fn one_recorded_lately_stays_while_an_assign_of_another_leader_may_land() {
+fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
     let mut sim = Sim::new();
     sim.second_controller();
     sim.node("n1");
@@ -116,19 +116,19 @@ fn one_recorded_lately_stays_while_an_assign_of_another_leader_may_land() {
     };
     sim.wait(Millis::seconds(2));
     sim.expect_attached("partner", "a");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.expect_kept_until_landed(&late);
 }
 
 #[test]
-fn one_recorded_lately_waits_no_longer_than_it_must() {
+fn a_recently_recorded_ip_waits_no_longer_than_necessary() {
     let mut sim = Sim::attached(&["n1"]);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.pod("b").on("n1");
     sim.wait(Millis::seconds(1));
     sim.expect_attached("partner", "b");
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.delete_ip("partner");
     sim.wait(Millis::seconds(9));
     assert!(sim.has_ip("partner"), "{}", sim.story());
@@ -137,10 +137,10 @@ fn one_recorded_lately_waits_no_longer_than_it_must() {
 }
 
 #[test]
-fn one_recorded_long_ago_goes_at_once() {
+fn an_ip_recorded_long_ago_is_deleted_at_once() {
     let mut sim = Sim::attached(&["n1"]);
     sim.wait(Millis::seconds(11));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.wait(Millis::seconds(2));
     sim.expect_gone("partner");

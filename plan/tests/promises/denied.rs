@@ -24,12 +24,12 @@ fn attached() -> Sim {
 
 /// Every permission is withdrawn; half an hour goes by.
 fn half_an_hour_without_permissions(sim: &mut Sim) {
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(Millis::seconds(60 * MINUTES));
 }
 
 fn permissions_return(sim: &mut Sim) {
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.describe_fails = None;
     sim.settle();
 }
@@ -48,8 +48,8 @@ fn expect_one_a_second_at_most(sim: &Sim, ip: &str, from: Millis, least: usize) 
     assert!(calls.len() >= least, "{calls:?}\n{}", sim.story());
 }
 
-/// How often a pod was told `False`.
-fn told_false(sim: &Sim, pod: &str, from: Millis) -> usize {
+/// How often the gate of a pod was set to `False`.
+fn count_denials(sim: &Sim, pod: &str, from: Millis) -> usize {
     sim.taken
         .iter()
         .filter(|(at, _, step)| {
@@ -90,7 +90,7 @@ fn an_attach_waits_and_the_condition_names_the_action() {
 }
 
 #[test]
-fn a_rollout_leaves_the_old_pod_its_address_and_asks_ever_more_seldom() {
+fn a_denied_rollout_keeps_the_holder_and_backs_off() {
     for reassign in [false, true] {
         let mut sim = attached();
         if reassign {
@@ -101,14 +101,14 @@ fn a_rollout_leaves_the_old_pod_its_address_and_asks_ever_more_seldom() {
         sim.next_revision("b", "n2", 2);
         half_an_hour_without_permissions(&mut sim);
         expect_one_a_second_at_most(&sim, "partner", from, 4);
-        let told = told_false(&sim, "a", from);
+        let told = count_denials(&sim, "a", from);
         assert!((4..=6).contains(&told), "{told} times\n{}", sim.story());
         sim.expect_attached("partner", "a");
         sim.expect_event("IP partner", Reason::AccessDenied);
         sim.expect_event("b", Reason::AccessDenied);
-        // Another pod is asked for at once: whoever mends the policy may start one.
-        sim.ec2.befalls = None;
-        sim.pod_goes("b");
+        // Another pod asks at once: a person who repairs the policy can start one.
+        sim.ec2.default_fault = None;
+        sim.remove_pod("b");
         sim.pod("c").on("n2").of_replica_set("rs2", 2, "dep");
         sim.containers_ready("c");
         sim.wait(Millis::seconds(40));
@@ -131,16 +131,16 @@ fn a_deletion_waits_and_the_condition_names_the_action() {
 }
 
 #[test]
-fn whatever_changes_no_second_call_is_made_in_a_second() {
+fn at_most_one_call_per_second_whatever_changes() {
     let mut sim = attached();
     let from = sim.now;
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     for round in 0..60 {
         match round % 4 {
             0 => sim.edit("partner", "203.0.113.20"),
             1 => sim.pod("b").on("n2").replica_set("rs2", 2, "dep").ready(),
             2 => sim.edit("partner", "203.0.113.10"),
-            _ => sim.pod_goes("b"),
+            _ => sim.remove_pod("b"),
         }
         sim.wait(Millis::seconds(7));
     }
@@ -150,10 +150,10 @@ fn whatever_changes_no_second_call_is_made_in_a_second() {
 }
 
 #[test]
-fn one_address_that_is_denied_keeps_no_other_waiting() {
+fn a_denied_address_delays_no_other() {
     let mut sim = world();
     sim.ip("other", "203.0.113.20");
-    sim.ec2.befalls = Some(|call| match call.interface().as_str() {
+    sim.ec2.default_fault = Some(|call| match call.interface().as_str() {
         "eni-n1" => Fault::Denied,
         _ => Fault::None,
     });
@@ -168,7 +168,7 @@ fn one_address_that_is_denied_keeps_no_other_waiting() {
 }
 
 #[test]
-fn describes_are_asked_within_two_seconds_too_and_nothing_changes_hands() {
+fn denied_describes_are_repeated_within_two_seconds_and_holders_stay() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
     // What was seen last is good for two intervals.
@@ -189,7 +189,7 @@ fn describes_are_asked_within_two_seconds_too_and_nothing_changes_hands() {
 }
 
 #[test]
-fn a_subnet_that_may_not_be_described_is_asked_for_again_within_two_seconds() {
+fn a_denied_describe_of_a_subnet_is_repeated_within_two_seconds() {
     let mut sim = Sim::new();
     sim.describe_fails = Some(Outcome::Denied);
     sim.ip("partner", "203.0.113.10");
@@ -203,7 +203,7 @@ fn a_subnet_that_may_not_be_described_is_asked_for_again_within_two_seconds() {
 }
 
 #[test]
-fn not_permitted_in_a_move_the_holder_before_has_it_again() {
+fn a_move_with_a_denied_assign_returns_the_address() {
     for reassign in [false, true] {
         let mut sim = attached();
         if reassign {
@@ -221,11 +221,11 @@ fn not_permitted_in_a_move_the_holder_before_has_it_again() {
 }
 
 #[test]
-fn not_permitted_once_it_has_left_it_waits_where_it_is() {
+fn a_move_that_is_denied_after_the_unassign_waits() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.ec2.faults.push_back(Fault::None);
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(Millis::seconds(200));
     sim.expect_reason("partner", Reason::AccessDenied);
     assert_eq!(
@@ -238,13 +238,13 @@ fn not_permitted_once_it_has_left_it_waits_where_it_is() {
             .name,
         "b"
     );
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.settle();
     sim.expect_attached("partner", "b");
 }
 
 #[test]
-fn without_a_look_at_ec2_an_attach_and_a_deletion_wait_and_say_so() {
+fn without_an_inventory_an_attach_and_a_deletion_wait_with_a_reason() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
     sim.wait(Millis::seconds(130));
@@ -267,9 +267,9 @@ fn without_a_look_at_ec2_an_attach_and_a_deletion_wait_and_say_so() {
 }
 
 #[test]
-fn what_changes_on_an_ip_makes_no_refusal_last_longer() {
+fn a_change_of_the_ip_does_not_prolong_a_refusal() {
     let mut sim = attached();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.next_revision("b", "n2", 2);
     let returned = |step: &Step| {
         matches!(

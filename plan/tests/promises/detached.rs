@@ -18,21 +18,21 @@ fn attach(sim: &mut Sim, node: &str, attached: bool) {
 }
 
 #[test]
-fn its_holder_is_told_so_once_and_nothing_more_is_written_until_it_is_attached_again() {
+fn the_holder_of_a_detached_interface_is_denied_once() {
     let mut sim = Sim::attached(&["n1"]);
     attach(&mut sim, "n1", false);
     sim.wait(Millis(INTERVAL.0 * 2));
-    let expect_told = |sim: &Sim| {
+    let expect_denied = |sim: &Sim| {
         let gate = sim.the_pod("a").gate.clone().unwrap();
         assert!(!gate.status, "{gate:?}\n{}", sim.story());
         assert!(!gate.reason.is_empty(), "{gate:?}\n{}", sim.story());
         sim.expect_reason("partner", Reason::NoEligibleNode);
     };
-    expect_told(&sim);
+    expect_denied(&sim);
     sim.count_from_here();
     sim.wait(Millis::seconds(3600));
     sim.expect_cost(0, 0, 0);
-    expect_told(&sim);
+    expect_denied(&sim);
     attach(&mut sim, "n1", true);
     sim.wait(INTERVAL.plus(Millis::seconds(3)));
     sim.expect_attached("partner", "a");
@@ -41,7 +41,7 @@ fn its_holder_is_told_so_once_and_nothing_more_is_written_until_it_is_attached_a
 }
 
 #[test]
-fn a_rollout_goes_on_although_its_holder_has_lost_the_interface() {
+fn a_rollout_continues_although_the_holder_lost_its_interface() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     attach(&mut sim, "n1", false);
     sim.wait(Millis(INTERVAL.0 * 2));
@@ -52,7 +52,7 @@ fn a_rollout_goes_on_although_its_holder_has_lost_the_interface() {
 }
 
 #[test]
-fn an_address_is_not_taken_off_for_a_place_that_is_gone_since_the_claim() {
+fn an_address_is_not_unassigned_for_a_target_that_is_gone() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();

@@ -10,7 +10,7 @@ use crate::sim::{Sim, address};
 
 const MOVES: u32 = 256;
 
-/// More than any IP needs to come to rest where nothing fails.
+/// More than any IP needs to come to rest without a failure.
 const STEPS: usize = 30;
 
 fn block_of_many() -> Sim {
@@ -50,7 +50,7 @@ fn all_take_their_steps(sim: &mut Sim) {
     sim.tell(0);
 }
 
-/// So many seconds, a look at every tenth.
+/// Runs this number of seconds, with a check at every tenth.
 fn pass(sim: &mut Sim, seconds: u64) {
     for _ in 0..seconds / 10 {
         sim.now = sim.now.plus(Millis::seconds(10));
@@ -70,7 +70,7 @@ fn engaged(sim: &Sim) -> bool {
 }
 
 #[test]
-fn a_drain_of_256_moves_is_no_alarm_but_a_restore_without_the_pods_is_and_releases_none() {
+fn a_drain_of_256_moves_engages_no_brake_but_a_restore_without_pods_does() {
     let mut sim = block_of_many();
     pass(&mut sim, 20);
     all_attached(&sim, "old");
@@ -81,7 +81,7 @@ fn a_drain_of_256_moves_is_no_alarm_but_a_restore_without_the_pods_is_and_releas
     all_take_their_steps(&mut sim);
     sim.count_from_here();
     for n in 0..MOVES {
-        sim.pod_goes(&format!("old{n}"));
+        sim.remove_pod(&format!("old{n}"));
         if n % 64 == 63 {
             sim.tell(0);
             assert!(!engaged(&sim), "after {n}");

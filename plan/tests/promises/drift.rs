@@ -1,4 +1,4 @@
-//! An address that is not where it should be: put back if nobody else has it, never stolen.
+//! An address that is not where it should be: restored if it is free, never stolen.
 
 use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
@@ -12,7 +12,7 @@ fn attached() -> Sim {
 }
 
 #[test]
-fn taken_off_by_hand_it_is_put_back() {
+fn a_manually_unassigned_address_is_assigned_again() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", None);
     sim.settle();
@@ -22,7 +22,7 @@ fn taken_off_by_hand_it_is_put_back() {
 }
 
 #[test]
-fn one_look_that_misses_it_moves_nothing() {
+fn one_inventory_without_the_address_moves_nothing() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", None);
     let due = sim.now.plus(Millis::seconds(60));
@@ -36,7 +36,7 @@ fn one_look_that_misses_it_moves_nothing() {
 }
 
 #[test]
-fn moved_by_hand_to_an_interface_that_is_not_explained_it_is_not_stolen() {
+fn an_address_that_was_moved_to_a_foreign_interface_is_not_stolen() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.settle();
@@ -57,7 +57,7 @@ fn moved_by_hand_to_an_interface_that_is_not_explained_it_is_not_stolen() {
 }
 
 #[test]
-fn one_look_that_shows_it_on_a_foreign_interface_is_enough_not_to_take_it_from_there() {
+fn one_inventory_with_the_address_on_a_foreign_interface_is_enough_to_leave_it() {
     let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
     sim.allow_reassignment("partner");
     sim.settle();
@@ -77,7 +77,7 @@ fn one_look_that_shows_it_on_a_foreign_interface_is_enough_not_to_take_it_from_t
 }
 
 #[test]
-fn it_comes_back_by_itself_when_the_other_lets_go() {
+fn the_address_returns_when_the_foreign_interface_releases_it() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.settle();
@@ -87,7 +87,7 @@ fn it_comes_back_by_itself_when_the_other_lets_go() {
 }
 
 #[test]
-fn found_where_we_had_it_until_lately_it_is_fetched() {
+fn an_address_on_a_recent_place_is_taken_from_there() {
     for reassign in [false, true] {
         let mut sim = attached();
         if reassign {
@@ -95,7 +95,7 @@ fn found_where_we_had_it_until_lately_it_is_fetched() {
         }
         sim.delete_pod("a");
         let _ = sim.step(0);
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.pod("b").on("n2");
         sim.wait(Millis::seconds(2));
         sim.expect_attached("partner", "b");
@@ -107,7 +107,7 @@ fn found_where_we_had_it_until_lately_it_is_fetched() {
 }
 
 #[test]
-fn an_interface_that_is_on_another_instance_now_is_another_place() {
+fn an_interface_on_another_instance_is_another_place() {
     let mut sim = attached();
     sim.interface("eni-new", "n1");
     sim.ec2.remember(sim.now);
@@ -120,7 +120,7 @@ fn an_interface_that_is_on_another_instance_now_is_another_place() {
 }
 
 #[test]
-fn an_interface_that_is_gone_is_replaced_by_the_other() {
+fn a_deleted_interface_is_replaced_by_the_other() {
     let mut sim = attached();
     sim.interface("eni-new", "n1");
     sim.ec2.remember(sim.now);
@@ -131,7 +131,7 @@ fn an_interface_that_is_gone_is_replaced_by_the_other() {
 }
 
 #[test]
-fn an_interface_that_is_gone_with_no_other_waits_and_says_so() {
+fn without_another_interface_a_deleted_one_is_reported() {
     let mut sim = attached();
     sim.ec2.remember(sim.now);
     sim.ec2.delete_interface(&interface_of("n1"));
@@ -148,7 +148,7 @@ fn an_interface_that_is_gone_with_no_other_waits_and_says_so() {
 }
 
 #[test]
-fn a_free_address_that_somebody_else_has_is_not_taken() {
+fn a_free_address_on_a_foreign_interface_is_not_taken() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.node("n2");
@@ -167,7 +167,7 @@ fn a_free_address_that_somebody_else_has_is_not_taken() {
 }
 
 #[test]
-fn the_word_to_take_it_outlives_a_crash_before_it_was_used() {
+fn take_from_survives_a_crash_before_its_use() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.node("n2");
@@ -188,7 +188,7 @@ fn the_word_to_take_it_outlives_a_crash_before_it_was_used() {
 }
 
 #[test]
-fn take_from_an_interface_that_does_not_have_it_is_of_no_use_and_goes() {
+fn take_from_an_interface_without_the_address_is_removed() {
     let mut sim = attached();
     sim.take_from("partner", "eni-n2");
     sim.settle();
@@ -198,7 +198,7 @@ fn take_from_an_interface_that_does_not_have_it_is_of_no_use_and_goes() {
 }
 
 #[test]
-fn after_a_restore_it_is_adopted_where_the_claim_names_it() {
+fn after_a_restore_the_address_is_adopted_at_the_place_of_the_claim() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.found_on("203.0.113.10", Some("eni-n1"));
@@ -207,14 +207,14 @@ fn after_a_restore_it_is_adopted_where_the_claim_names_it() {
     sim.count_from_here();
     sim.pod("a").on("n1");
     sim.settle();
-    // What is on the pod's own interface needs no call, and is nobody else's to use.
+    // What is on the own interface of the pod needs no call, and is not foreign.
     let on = sim.ec2.holder_of(crate::sim::address("203.0.113.10"));
     assert_eq!(on, Some(interface_of("n1")));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
 }
 
 #[test]
-fn with_eight_places_that_may_have_it_there_is_no_claim_until_one_is_seen_without_it() {
+fn with_eight_possible_places_there_is_no_claim_until_one_is_empty() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     for n in 0..12 {
@@ -226,7 +226,7 @@ fn with_eight_places_that_may_have_it_there_is_no_claim_until_one_is_seen_withou
     sim.describe_fails = Some(Outcome::Unknown);
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
-        sim.pod_goes(&format!("p{}", n - 1));
+        sim.remove_pod(&format!("p{}", n - 1));
         sim.wait(Millis(200));
     }
     sim.expect_event("IP partner", Reason::PreviousFull);
@@ -242,7 +242,7 @@ fn with_eight_places_that_may_have_it_there_is_no_claim_until_one_is_seen_withou
 }
 
 #[test]
-fn the_holder_is_silenced_before_the_call_whatever_a_watch_shows() {
+fn the_holder_is_denied_before_the_call_whatever_a_watch_shows() {
     let mut sim = attached();
     // Another process takes over; its watch shows the pod as it was before it said True.
     let shown = sim.the_pod("a").clone();

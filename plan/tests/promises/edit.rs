@@ -1,4 +1,4 @@
-//! An address is changed: the new one is reserved first, only then is the old one let go.
+//! An address is changed: the new one is reserved first, and only then the old one is released.
 
 use mooring_plan::names::{BlockName, Millis};
 use mooring_plan::reason::Reason;
@@ -7,7 +7,7 @@ use mooring_plan::step::{Step, Write};
 use crate::sim::{INTERVAL, Sim, address};
 
 #[test]
-fn while_nobody_holds_it_only_the_reservation_changes() {
+fn without_a_holder_only_the_reservation_changes() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -22,7 +22,7 @@ fn while_nobody_holds_it_only_the_reservation_changes() {
 }
 
 #[test]
-fn while_a_pod_holds_it_the_pod_keeps_the_claim_and_gets_the_new_one() {
+fn the_holder_keeps_the_claim_and_gets_the_new_address() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
     sim.settle();
@@ -34,7 +34,7 @@ fn while_a_pod_holds_it_the_pod_keeps_the_claim_and_gets_the_new_one() {
 }
 
 #[test]
-fn a_new_one_that_is_taken_changes_nothing_and_says_so() {
+fn a_new_address_in_use_changes_nothing_and_is_reported() {
     let mut sim = Sim::attached(&["n1"]);
     sim.ip("other", "203.0.113.20");
     sim.settle();
@@ -52,7 +52,7 @@ fn a_new_one_that_is_taken_changes_nothing_and_says_so() {
 }
 
 #[test]
-fn taken_and_taken_back_it_stays_as_it_was() {
+fn an_edit_that_is_reverted_changes_nothing() {
     let mut sim = Sim::attached(&["n1"]);
     sim.ip("other", "203.0.113.20");
     sim.edit("partner", "203.0.113.20");
@@ -75,7 +75,7 @@ fn taken_and_taken_back_it_stays_as_it_was() {
 }
 
 #[test]
-fn another_block_is_refused_while_a_pod_holds_it() {
+fn another_block_is_refused_while_there_is_a_holder() {
     let mut sim = Sim::attached(&["n1"]);
     sim.block("second", "198.51.100.0/24");
     sim.change_spec("partner", |desired| {
@@ -89,7 +89,7 @@ fn another_block_is_refused_while_a_pod_holds_it() {
 }
 
 #[test]
-fn changed_again_before_the_first_change_is_done() {
+fn a_second_edit_before_the_first_is_done() {
     for steps in 0..20 {
         let mut sim = Sim::edited_while_attached(steps);
         sim.edit("partner", "203.0.113.30");
@@ -108,7 +108,7 @@ fn changed_again_before_the_first_change_is_done() {
 }
 
 #[test]
-fn back_and_forth_before_the_first_change_is_done() {
+fn an_edit_back_and_forth_before_the_first_is_done() {
     for steps in 0..20 {
         let mut sim = Sim::edited_while_attached(steps);
         sim.edit("partner", "203.0.113.10");
@@ -126,12 +126,12 @@ fn back_and_forth_before_the_first_change_is_done() {
 }
 
 #[test]
-fn the_holder_goes_in_the_middle_of_the_change() {
+fn the_holder_is_deleted_during_an_edit() {
     for steps in 0..20 {
         let mut sim = Sim::edited_while_attached(steps);
         sim.delete_pod("a");
         sim.wait(Millis(1));
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.settle();
         sim.expect_free("partner");
         sim.expect_on("203.0.113.20", None);
@@ -150,7 +150,7 @@ fn the_holder_goes_in_the_middle_of_the_change() {
 }
 
 #[test]
-fn another_block_while_nobody_holds_it_gives_an_address_of_that_block() {
+fn without_a_holder_another_block_gives_an_address_of_that_block() {
     let mut sim = Sim::new();
     sim.change_block("block", |block| {
         let range = mooring_plan::block::BlockRange::parse("203.0.113.0/26", []).unwrap();
@@ -181,7 +181,7 @@ fn another_block_while_nobody_holds_it_gives_an_address_of_that_block() {
 }
 
 #[test]
-fn the_old_one_is_let_go_when_two_inventories_show_it_nowhere() {
+fn the_old_address_is_released_after_two_inventories_without_it() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
     sim.wait(Millis::seconds(1));
@@ -199,7 +199,7 @@ fn said(sim: &Sim) -> String {
     conditions.reserved.clone().unwrap().message
 }
 
-/// The pod has the old address as before; nothing was told to EC2 or to the pod.
+/// The pod has the old address as before; there was no call and no write to the pod.
 fn unchanged(sim: &Sim) {
     sim.expect_attached("partner", "a");
     let old = Some(address("203.0.113.10"));
@@ -209,7 +209,7 @@ fn unchanged(sim: &Sim) {
 }
 
 #[test]
-fn a_new_one_that_is_on_an_interface_already_changes_nothing_and_goes_on_once_it_is_off() {
+fn a_new_address_on_an_interface_waits_until_it_is_off() {
     for on in ["eni-n1", "eni-n2"] {
         let mut sim = Sim::attached(&["n1", "n2"]);
         sim.found_on("203.0.113.20", Some(on));
@@ -230,7 +230,7 @@ fn a_new_one_that_is_on_an_interface_already_changes_nothing_and_goes_on_once_it
 }
 
 #[test]
-fn a_new_one_on_an_interface_is_taken_from_there_where_take_from_names_it() {
+fn a_new_address_on_an_interface_is_taken_if_take_from_names_it() {
     for (on, calls) in [("eni-n1", 1), ("eni-n2", 3)] {
         let mut sim = Sim::attached(&["n1", "n2"]);
         sim.found_on("203.0.113.20", Some(on));
@@ -248,7 +248,7 @@ fn a_new_one_on_an_interface_is_taken_from_there_where_take_from_names_it() {
 }
 
 #[test]
-fn a_new_one_that_is_an_interfaces_primary_address_changes_nothing() {
+fn a_new_address_that_is_primary_changes_nothing() {
     for on in ["n1", "n2"] {
         let mut sim = Sim::attached(&["n1", "n2"]);
         let interface = crate::sim::interface_of(on);
@@ -260,7 +260,7 @@ fn a_new_one_that_is_an_interfaces_primary_address_changes_nothing() {
         let said = said(&sim);
         assert!(said.contains(interface.as_str()), "{said}");
         assert!(!said.contains("take-from"), "{said}");
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.delete_ip("partner");
         sim.settle();
         sim.expect_gone("partner");
@@ -268,7 +268,7 @@ fn a_new_one_that_is_an_interfaces_primary_address_changes_nothing() {
 }
 
 #[test]
-fn a_new_one_that_became_a_primary_address_after_it_was_reserved_changes_nothing() {
+fn a_new_address_that_became_primary_after_its_reservation_changes_nothing() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
     sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
@@ -280,7 +280,7 @@ fn a_new_one_that_became_a_primary_address_after_it_was_reserved_changes_nothing
 }
 
 #[test]
-fn an_edit_on_its_way_that_is_edited_to_an_address_in_use_is_finished_first() {
+fn a_started_edit_is_finished_before_one_to_an_address_in_use() {
     let mut sim = Sim::edited_while_attached(3);
     sim.found_on("203.0.113.30", Some("eni-n1"));
     sim.now = sim.now.plus(crate::sim::INTERVAL);
@@ -293,7 +293,7 @@ fn an_edit_on_its_way_that_is_edited_to_an_address_in_use_is_finished_first() {
 }
 
 #[test]
-fn a_new_one_that_came_to_an_interface_since_the_last_look_changes_nothing() {
+fn a_new_address_that_was_assigned_since_the_inventory_changes_nothing() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.found_on("203.0.113.20", Some("eni-n2"));
     sim.edit("partner", "203.0.113.20");

@@ -94,7 +94,7 @@ impl Driven {
 }
 
 #[test]
-fn nothing_is_begun_before_every_kind_is_listed() {
+fn nothing_starts_before_every_kind_is_listed() {
     let mut driven = Driven::knowing(1);
     driven.lead(Leadership::ALWAYS);
     for kind in Kind::ALL {
@@ -105,7 +105,7 @@ fn nothing_is_begun_before_every_kind_is_listed() {
 }
 
 #[test]
-fn nothing_is_begun_without_the_lease_or_once_it_has_ended() {
+fn nothing_starts_without_the_lease_or_after_its_end() {
     let mut driven = Driven::knowing(1);
     driven.synced();
     assert_eq!(driven.begun(), []);
@@ -122,7 +122,7 @@ fn nothing_is_begun_without_the_lease_or_once_it_has_ended() {
 }
 
 #[test]
-fn a_call_is_not_begun_when_the_lease_may_end_before_it() {
+fn no_call_starts_if_the_lease_can_end_before_it() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     let (ip, call) = loop {
@@ -150,7 +150,7 @@ fn a_call_is_not_begun_when_the_lease_may_end_before_it() {
 }
 
 #[test]
-fn one_step_of_an_ip_is_in_flight_at_a_time() {
+fn each_ip_has_at_most_one_step_in_flight() {
     let mut driven = Driven::leading(2);
     assert_eq!(driven.begun(), [name(0), name(1)]);
     let known = driven.engine.facts().ip(&name(0)).cloned().unwrap();
@@ -167,7 +167,7 @@ fn one_step_of_an_ip_is_in_flight_at_a_time() {
 }
 
 #[test]
-fn what_failed_is_begun_again_when_its_timer_fires() {
+fn a_failed_step_is_repeated_when_its_timer_fires() {
     let mut driven = Driven::leading(1);
     assert_eq!(driven.begun(), [name(0)]);
     driven.read_fails(&name(0));
@@ -184,7 +184,7 @@ fn what_failed_is_begun_again_when_its_timer_fires() {
 }
 
 #[test]
-fn a_completion_of_nothing_in_flight_changes_nothing() {
+fn an_unexpected_completion_changes_nothing() {
     let mut driven = Driven::leading(1);
     let before = driven.engine.clone();
     driven.completed(&name(0), Fact::IpRead(name(0), None));
@@ -197,7 +197,7 @@ fn a_completion_of_nothing_in_flight_changes_nothing() {
 }
 
 #[test]
-fn an_answer_that_comes_after_its_ip_is_gone_does_not_bring_it_back() {
+fn an_answer_after_the_deletion_of_an_ip_does_not_restore_it() {
     let mut driven = Driven::leading(1);
     let ip = driven.engine.facts().ip(&name(0)).cloned().unwrap();
     assert_eq!(driven.begun(), [name(0)]);
@@ -209,7 +209,7 @@ fn an_answer_that_comes_after_its_ip_is_gone_does_not_bring_it_back() {
 }
 
 #[test]
-fn at_most_64_ips_have_a_step_in_flight_and_all_have_their_turn() {
+fn at_most_64_ips_have_a_step_in_flight_and_all_make_progress() {
     let mut driven = Driven::leading(100);
     let mut begun: BTreeSet<IpName> = driven.begun().into_iter().collect();
     assert_eq!(begun.len(), 64);
@@ -223,7 +223,7 @@ fn at_most_64_ips_have_a_step_in_flight_and_all_have_their_turn() {
 }
 
 #[test]
-fn a_step_that_comes_back_at_once_is_spaced() {
+fn a_step_that_repeats_immediately_is_delayed() {
     let mut driven = Driven::leading(1);
     let (begin, mut steps) = (driven.now, 0);
     while driven.now < begin.plus(Millis::seconds(60)) {
@@ -239,7 +239,7 @@ fn a_step_that_comes_back_at_once_is_spaced() {
 }
 
 #[test]
-fn what_is_remembered_of_an_ip_goes_with_it() {
+fn the_memory_of_an_ip_is_removed_with_it() {
     let mut driven = Driven::leading(1);
     let ip = driven.engine.facts().ip(&name(0)).cloned().unwrap();
     driven.begun();

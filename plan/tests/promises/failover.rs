@@ -1,4 +1,4 @@
-//! A dead node gives the address up; one that is merely slow does not.
+//! A failed node releases the address; a slow one does not.
 
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::names::{InstanceId, Millis};
@@ -21,20 +21,20 @@ fn draining() -> Sim {
 }
 
 #[test]
-fn a_pod_that_ends_slowly_on_a_healthy_node_keeps_it_until_it_is_gone() {
+fn a_slowly_terminating_pod_on_a_healthy_node_keeps_its_address() {
     let mut sim = draining();
     sim.wait(Millis::seconds(3600));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
 }
 
 #[test]
-fn a_node_that_is_gone_gives_it_up() {
+fn a_deleted_node_releases_the_address() {
     let mut sim = draining();
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_denied("a", Reason::MovedTo);
@@ -42,7 +42,7 @@ fn a_node_that_is_gone_gives_it_up() {
 }
 
 #[test]
-fn an_unreachable_node_gives_it_up() {
+fn an_unreachable_node_releases_the_address() {
     let mut sim = draining();
     sim.node_unreachable("n1");
     sim.settle();
@@ -50,7 +50,7 @@ fn an_unreachable_node_gives_it_up() {
 }
 
 #[test]
-fn the_out_of_service_taint_gives_it_up() {
+fn the_out_of_service_taint_releases_the_address() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.out_of_service = true);
     sim.settle();
@@ -68,7 +68,7 @@ fn the_same_name_with_another_instance_is_another_node() {
 }
 
 #[test]
-fn a_node_that_has_no_instance_yet_says_nothing() {
+fn a_node_without_an_instance_proves_nothing() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.instance = None);
     sim.settle();
@@ -80,7 +80,7 @@ fn a_node_that_has_no_instance_yet_says_nothing() {
 }
 
 #[test]
-fn a_kubelet_that_is_away_for_seconds_moves_nothing() {
+fn a_short_outage_of_a_kubelet_moves_nothing() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.ready = false);
     sim.wait(Millis::seconds(20));
@@ -91,7 +91,7 @@ fn a_kubelet_that_is_away_for_seconds_moves_nothing() {
 }
 
 #[test]
-fn one_that_stays_away_gives_it_up_after_failover_after_and_the_grace_period() {
+fn a_long_outage_of_a_node_releases_after_failover_after_and_grace_period() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.ready = false);
     sim.wait(Millis::seconds(25));
@@ -116,7 +116,7 @@ fn the_grace_period_counts_from_when_the_deletion_was_seen() {
 }
 
 #[test]
-fn a_node_that_is_not_ready_with_a_stopped_instance_gives_it_up_at_once() {
+fn an_unready_node_with_a_stopped_instance_releases_at_once() {
     let mut sim = draining();
     sim.instance("n1", InstanceState::Stopped);
     sim.change_node("n1", |node| node.ready = false);
@@ -126,16 +126,16 @@ fn a_node_that_is_not_ready_with_a_stopped_instance_gives_it_up_at_once() {
 }
 
 #[test]
-fn a_terminated_instance_takes_its_interface_along_and_the_address_moves() {
+fn a_terminated_instance_deletes_its_interface_and_the_address_moves() {
     let mut sim = draining();
     sim.instance("n1", InstanceState::Terminated);
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "b");
 }
 
 #[test]
-fn a_holder_that_nobody_deletes_keeps_it_on_a_dead_node() {
+fn a_holder_that_is_not_deleted_keeps_its_address_on_a_failed_node() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.pod("b").on("n2");
@@ -148,7 +148,7 @@ fn a_holder_that_nobody_deletes_keeps_it_on_a_dead_node() {
 }
 
 #[test]
-fn a_statefulset_pod_on_a_dead_node_waits_and_says_so() {
+fn a_statefulset_pod_of_a_failed_node_waits_with_a_reason() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("db-0").on("n1");
     sim.settle();
@@ -158,7 +158,7 @@ fn a_statefulset_pod_on_a_dead_node_waits_and_says_so() {
     sim.expect_event("db-0", Reason::NoEligibleNode);
     // The taint lets the controller of the StatefulSet replace it, under the same name.
     sim.change_node("n1", |node| node.out_of_service = true);
-    sim.pod_goes("db-0");
+    sim.remove_pod("db-0");
     sim.pod("db-0").on("n2");
     sim.settle();
     sim.expect_attached("partner", "db-0");
@@ -173,7 +173,7 @@ fn a_pod_created_again_under_its_name_is_another_claim() {
     sim.count_from_here();
     sim.delete_pod("db-0");
     sim.wait(Millis::seconds(1));
-    sim.pod_goes("db-0");
+    sim.remove_pod("db-0");
     sim.pod("db-0").on("n2");
     sim.settle();
     sim.expect_attached("partner", "db-0");
@@ -182,7 +182,7 @@ fn a_pod_created_again_under_its_name_is_another_claim() {
 }
 
 #[test]
-fn a_pod_that_ends_gives_it_up() {
+fn an_ended_pod_releases_the_address() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("job").on("n1");
     sim.settle();
@@ -193,18 +193,18 @@ fn a_pod_that_ends_gives_it_up() {
 }
 
 #[test]
-fn a_force_deleted_pods_address_is_taken_off_before_the_next_gets_it() {
+fn the_address_of_a_force_deleted_pod_is_unassigned_before_the_next_assign() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.pod("b").on("n2");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.count_from_here();
     sim.settle();
     sim.expect_attached("partner", "b");
     assert_eq!((sim.counts.unassigns, sim.counts.assigns), (1, 1));
 }
 
-/// The node dies under the holder while this is refused, and the waiting pod has the address soon.
-fn gives_it_up_although(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) {
+/// The node of the holder fails while this is refused, and the waiting pod has the address soon.
+fn expect_released_despite(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.refuses = refused;
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
@@ -223,14 +223,14 @@ fn gives_it_up_although(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) {
 }
 
 #[test]
-fn what_keeps_being_refused_for_the_holder_does_not_hide_it() {
+fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
     // The holder is never told that it has the address.
-    gives_it_up_although(
+    expect_released_despite(
         |write| matches!(write, Write::Gate(gate) if gate.status && gate.pod.name == "a"),
         |_| {},
     );
     // References of its `IPAddress` are not put back.
-    gives_it_up_although(
+    expect_released_despite(
         |write| matches!(write, Write::MendReservation(..)),
         |sim| {
             let version = sim.kube.bump();
@@ -241,7 +241,7 @@ fn what_keeps_being_refused_for_the_holder_does_not_hide_it() {
         },
     );
     // An address that it is to change to is not reserved.
-    gives_it_up_although(
+    expect_released_despite(
         |write| matches!(write, Write::Reserve(_, _, _, new) if *new == address("203.0.113.20")),
         |sim| sim.edit("partner", "203.0.113.20"),
     );

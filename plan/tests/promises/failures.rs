@@ -21,7 +21,7 @@ fn attached() -> Sim {
 }
 
 #[test]
-fn an_answer_that_is_lost_is_looked_up_and_not_repeated() {
+fn a_call_with_a_lost_answer_is_looked_up_and_not_repeated() {
     let mut sim = world();
     sim.ec2.faults.push_back(Fault::AnswerLost);
     sim.pod("a").on("n1");
@@ -31,7 +31,7 @@ fn an_answer_that_is_lost_is_looked_up_and_not_repeated() {
 }
 
 #[test]
-fn a_request_that_is_lost_is_sent_again() {
+fn a_lost_request_is_sent_again() {
     let mut sim = world();
     sim.ec2.faults.push_back(Fault::RequestLost);
     sim.pod("a").on("n1");
@@ -41,7 +41,7 @@ fn a_request_that_is_lost_is_sent_again() {
 }
 
 #[test]
-fn of_a_call_whose_outcome_is_not_known_nothing_follows_before_a_look() {
+fn an_unknown_outcome_waits_for_an_inventory() {
     let mut sim = world();
     sim.ec2.faults.push_back(Fault::RequestLost);
     sim.pod("a").on("n1");
@@ -54,7 +54,7 @@ fn of_a_call_whose_outcome_is_not_known_nothing_follows_before_a_look() {
 }
 
 #[test]
-fn every_call_of_a_move_may_be_lost_either_way() {
+fn every_call_of_a_move_can_lose_its_request_or_its_answer() {
     for reassign in [false, true] {
         for faults in [
             [Fault::AnswerLost, Fault::None],
@@ -78,7 +78,7 @@ fn every_call_of_a_move_may_be_lost_either_way() {
 }
 
 #[test]
-fn throttled_it_backs_off_and_gets_there() {
+fn a_throttled_attach_backs_off_and_completes() {
     let mut sim = world();
     sim.ec2.faults.extend([Fault::Throttled; 5]);
     sim.pod("a").on("n1");
@@ -87,12 +87,12 @@ fn throttled_it_backs_off_and_gets_there() {
     sim.expect_event("IP partner", Reason::Throttled);
     sim.settle();
     sim.expect_attached("partner", "a");
-    // What passes by itself is said once it has lasted.
+    // A transient failure is reported only if it lasts.
     sim.expect_cost(6, 3, 2);
 }
 
 #[test]
-fn a_target_that_is_full_after_all_gives_the_claim_back() {
+fn a_target_that_is_unexpectedly_full_returns_the_claim() {
     for reassign in [false, true] {
         let mut sim = attached();
         if reassign {
@@ -126,7 +126,7 @@ fn a_target_that_is_full_after_all_gives_the_claim_back() {
 }
 
 #[test]
-fn a_target_refused_for_good_without_a_holder_before_is_free_again() {
+fn without_a_former_holder_a_refused_target_frees_the_address() {
     let mut sim = world();
     sim.ec2.faults.push_back(Fault::NoRoom);
     sim.pod("a").on("n1");
@@ -146,7 +146,7 @@ fn a_target_refused_for_good_without_a_holder_before_is_free_again() {
 }
 
 #[test]
-fn a_full_interface_is_not_claimed_and_the_holder_keeps_it() {
+fn a_full_interface_is_not_claimed_and_the_holder_keeps_the_address() {
     let mut sim = attached();
     sim.interface("eni-x", "nx");
     for last in 100..109 {
@@ -166,7 +166,7 @@ fn a_full_interface_is_not_claimed_and_the_holder_keeps_it() {
 }
 
 #[test]
-fn onto_the_same_full_interface_it_moves_all_the_same() {
+fn a_move_on_the_same_full_interface_works() {
     let mut sim = attached();
     for last in 100..108 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n1"));
@@ -180,7 +180,7 @@ fn onto_the_same_full_interface_it_moves_all_the_same() {
 }
 
 #[test]
-fn an_interface_that_vanishes_under_the_claim_gives_it_back() {
+fn a_deleted_interface_returns_the_claim() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(_)));
@@ -190,7 +190,7 @@ fn an_interface_that_vanishes_under_the_claim_gives_it_back() {
 }
 
 #[test]
-fn a_node_that_becomes_another_machine_under_the_claim_gives_it_back() {
+fn a_replaced_machine_returns_the_claim() {
     for reassign in [false, true] {
         let mut sim = attached();
         if reassign {
@@ -208,7 +208,7 @@ fn a_node_that_becomes_another_machine_under_the_claim_gives_it_back() {
 }
 
 #[test]
-fn while_describe_is_away_nothing_changes_hands() {
+fn holders_stay_while_describes_fail() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Unknown);
     sim.wait(Millis::seconds(300));
@@ -247,8 +247,8 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
     ec2_is_away(&mut sim, true);
     sim.count_from_here();
     sim.wait(Millis::seconds(130));
-    // A node dies, and a user deletes one IP, while nobody knows where anything is.
-    sim.node_goes("n1");
+    // A node fails, and a user deletes one IP, while no location is known.
+    sim.remove_node("n1");
     for n in 0..IPS {
         sim.delete_pod(&format!("old{n}"));
         sim.pod(&format!("new{n}")).on("n2").asks(&format!("ip{n}"));
@@ -276,7 +276,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
 }
 
 #[test]
-fn calls_that_were_begun_when_ec2_went_away_stay_few() {
+fn few_calls_are_made_while_ec2_is_unreachable() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(_)));
@@ -290,7 +290,7 @@ fn calls_that_were_begun_when_ec2_went_away_stay_few() {
 }
 
 #[test]
-fn a_describe_that_lags_costs_no_second_call() {
+fn a_lagging_describe_costs_no_second_call() {
     let mut sim = attached();
     sim.ec2.lag = Millis::seconds(9);
     sim.next_revision("b", "n2", 2);
@@ -300,7 +300,7 @@ fn a_describe_that_lags_costs_no_second_call() {
 }
 
 #[test]
-fn a_detach_whose_call_is_lost_is_repeated_before_anything_is_let_go() {
+fn a_detach_with_a_lost_call_is_repeated_before_any_release() {
     for fault in [
         Fault::AnswerLost,
         Fault::RequestLost,
@@ -317,14 +317,14 @@ fn a_detach_whose_call_is_lost_is_repeated_before_anything_is_let_go() {
 }
 
 #[test]
-fn an_unrecorded_claim_is_let_go_only_after_a_late_assign_would_have_landed() {
+fn an_unrecorded_claim_is_released_after_its_late_assign_can_land() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.ec2.faults.push_back(Fault::RequestLost);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.delete_pod("a");
     let _ = sim.step(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(8));
     assert!(
         sim.the_ip("partner").status.claim.is_some(),
@@ -338,7 +338,7 @@ fn an_unrecorded_claim_is_let_go_only_after_a_late_assign_would_have_landed() {
 }
 
 #[test]
-fn lost_answers_of_the_api_server_end_the_same() {
+fn lost_answers_of_the_api_server_have_the_same_result() {
     for lost in 0..12 {
         let mut sim = attached();
         sim.next_revision("b", "n2", 2);

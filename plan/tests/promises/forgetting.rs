@@ -1,4 +1,4 @@
-//! What no decision needs any more is not kept: a process runs for months.
+//! Facts that no decision needs are not kept: a process runs for months.
 
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, Millis, NodeName, ResourceVersion};
@@ -34,7 +34,7 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     sim.wait(Millis::seconds(10));
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.ip("other", "203.0.113.20");
     let another = |sim: &mut Sim, n: u64| {
         let (pod, set) = (format!("b{n}"), format!("rs-of-b{n}"));
@@ -46,7 +46,7 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     };
     another(&mut sim, 1);
     assert!(knows(&sim, "rs-of-old"));
-    sim.pod_goes("b1");
+    sim.remove_pod("b1");
     sim.wait(Millis::seconds(580));
     another(&mut sim, 2);
     assert!(!knows(&sim, "rs-of-old"));
@@ -54,7 +54,7 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
 }
 
 #[test]
-fn a_model_checker_is_rid_of_reads_that_are_fresh_for_nobody() {
+fn stale_reads_are_dropped_for_the_model() {
     let mut sim = Sim::reserved(&["n1"]);
     let gone = NodeName::from("node-of-old");
     let asked = sim.now.plus(Millis::seconds(1));
@@ -68,7 +68,7 @@ fn a_model_checker_is_rid_of_reads_that_are_fresh_for_nobody() {
 }
 
 #[test]
-fn a_model_checker_tells_two_writes_apart_only_by_a_read_in_between() {
+fn two_writes_differ_for_the_model_only_with_a_read_in_between() {
     let sim = Sim::reserved(&["n1"]);
     let begun = sim.now.plus(Millis::seconds(1));
     let facts = sim.controllers[0].facts();
@@ -87,13 +87,13 @@ fn a_model_checker_tells_two_writes_apart_only_by_a_read_in_between() {
 }
 
 #[test]
-fn a_holder_that_is_gone_is_forgotten_once_no_place_names_it() {
+fn a_deleted_holder_is_forgotten_when_no_place_names_it() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
     let gone = sim.the_pod("a").uid.clone();
     sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.relist(0);
     sim.wait(Millis::seconds(5));
     sim.expect_attached("partner", "b");

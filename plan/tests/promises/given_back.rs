@@ -1,4 +1,4 @@
-//! What happens to an address that could not be brought where it was to go, and what is said of it.
+//! What happens to an address that could not be assigned to its target, and how it is reported.
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{CallError, Fact};
@@ -21,7 +21,7 @@ fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
 }
 
 #[test]
-fn a_full_interface_is_called_full_and_remembered_once() {
+fn a_full_interface_is_reported_and_remembered_once() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.next_revision("b", "n2", 2);
@@ -37,7 +37,7 @@ fn a_full_interface_is_called_full_and_remembered_once() {
 }
 
 #[test]
-fn it_goes_back_to_nobody_who_does_not_want_it_any_more() {
+fn a_claim_does_not_return_to_a_pod_without_the_annotation() {
     let leaves: [fn(&mut Pod); 2] = [|pod| pod.annotated = false, |pod| pod.ended = true];
     for leave in leaves {
         let mut sim = attached();
@@ -53,7 +53,7 @@ fn it_goes_back_to_nobody_who_does_not_want_it_any_more() {
 }
 
 #[test]
-fn a_drift_is_said_as_what_it_is() {
+fn a_drift_is_reported_as_a_drift() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", None);
     sim.settle();
@@ -66,7 +66,7 @@ fn a_drift_is_said_as_what_it_is() {
 }
 
 #[test]
-fn found_where_we_had_it_until_lately_it_is_no_stranger_s() {
+fn an_address_on_a_recent_place_is_not_foreign() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
@@ -79,7 +79,7 @@ fn found_where_we_had_it_until_lately_it_is_no_stranger_s() {
 }
 
 #[test]
-fn nothing_is_reserved_in_a_block_that_goes_but_what_it_has_stays() {
+fn a_deleted_block_gets_no_new_reservation_and_keeps_the_old_ones() {
     let mut sim = attached();
     sim.change_block("block", |block| block.deleting = true);
     sim.ip("late", "203.0.113.20");
@@ -119,7 +119,7 @@ fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
 }
 
 #[test]
-fn a_reservation_that_lost_its_label_or_its_owner_is_mended_at_once() {
+fn a_reservation_without_label_or_owner_is_repaired_at_once() {
     for label in [true, false] {
         let mut sim = attached();
         let version = sim.kube.bump();
@@ -142,7 +142,7 @@ fn a_reservation_that_lost_its_label_or_its_owner_is_mended_at_once() {
 }
 
 #[test]
-fn the_places_before_stay_named_when_it_goes_back() {
+fn previous_places_stay_listed_when_a_claim_returns() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
@@ -157,11 +157,11 @@ fn the_places_before_stay_named_when_it_goes_back() {
 }
 
 #[test]
-fn what_was_somewhere_before_is_taken_off_before_it_is_free() {
+fn an_address_is_unassigned_from_previous_places_before_it_is_free() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.step_until(status_write(StatusWrite::Claim));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.step_until(status_write(StatusWrite::Detach));
     let clear = status_write(StatusWrite::Clear);
@@ -171,7 +171,7 @@ fn what_was_somewhere_before_is_taken_off_before_it_is_free() {
 }
 
 #[test]
-fn refused_where_a_late_call_put_it_meanwhile_it_is_taken_off_there() {
+fn an_address_that_a_late_call_put_on_a_refused_target_is_unassigned() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
@@ -194,7 +194,7 @@ fn refused_where_a_late_call_put_it_meanwhile_it_is_taken_off_there() {
 }
 
 #[test]
-fn where_it_is_on_an_interface_that_went_to_another_machine_it_stays_and_says_so() {
+fn an_address_on_a_moved_interface_stays_and_is_reported() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.step_until(|step| matches!(step, Step::Call(_)));

@@ -14,7 +14,7 @@ fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
     let (asked, then) = (sim.now, sim.the_pod("a").clone());
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.tell(0);
     let now = asked.plus(Millis(1));
     sim.controllers[0].receive(answer(then), None, asked, now);
@@ -23,12 +23,12 @@ fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
 }
 
 #[test]
-fn a_pod_that_was_read_before_it_went_is_not_brought_back() {
+fn a_read_before_the_deletion_of_a_pod_does_not_restore_it() {
     answered_after_it_went(|pod| Fact::PodRead(key("a"), Some(pod)));
 }
 
 #[test]
-fn a_pod_that_was_written_to_before_it_went_is_not_brought_back() {
+fn a_write_before_the_deletion_of_a_pod_does_not_restore_it() {
     answered_after_it_went(|pod| {
         let gate = GateWrite {
             pod: pod.key.clone(),
@@ -45,7 +45,7 @@ fn a_pod_that_was_written_to_before_it_went_is_not_brought_back() {
 }
 
 /// Pod "a" has the address; the next revision's "b" is ready, and no watch of pods shows anything after that.
-fn a_successor_shown_ready_for_the_last_time() -> Sim {
+fn a_successor_whose_last_event_is_ready() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -58,8 +58,8 @@ fn a_successor_shown_ready_for_the_last_time() -> Sim {
 }
 
 #[test]
-fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
-    let mut sim = a_successor_shown_ready_for_the_last_time();
+fn a_successor_that_a_read_shows_unready_takes_nothing_over() {
+    let mut sim = a_successor_whose_last_event_is_ready();
     sim.change_pod("b", |pod| pod.containers_ready = false);
     sim.wait(Millis::seconds(30));
     sim.expect_attached("partner", "a");
@@ -67,13 +67,13 @@ fn a_successor_that_only_a_read_shows_unready_takes_nothing_over() {
 }
 
 #[test]
-fn a_successor_that_a_read_did_not_find_and_a_late_watch_shows_takes_nothing_over() {
-    let mut sim = a_successor_shown_ready_for_the_last_time();
+fn a_deleted_successor_in_a_late_watch_takes_nothing_over() {
+    let mut sim = a_successor_whose_last_event_is_ready();
     let shown = Pod {
         version: sim.kube.bump(),
         ..sim.the_pod("b").clone()
     };
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.step_until(|step| matches!(step, Step::Read(Read::Pod(of)) if *of == key("b")));
     let now = sim.now;
     sim.controllers[0]
@@ -106,12 +106,12 @@ fn shown_once_more_after(read: impl FnOnce(&mut Sim) -> Option<Ip>) {
 
 /// Seen in the simulation: the address was another IP's by then, and could have been on that very interface.
 #[test]
-fn an_ip_that_a_read_found_gone_and_a_late_watch_shows_is_told_to_ec2_no_more() {
+fn a_deleted_ip_in_a_late_watch_causes_no_call() {
     shown_once_more_after(|_| None);
 }
 
 #[test]
-fn an_ip_that_a_late_watch_shows_after_its_successor_was_read_is_told_to_ec2_no_more() {
+fn a_replaced_ip_in_a_late_watch_causes_no_call() {
     shown_once_more_after(|sim| {
         sim.ip("partner", "203.0.113.11");
         sim.kube.ips.get(&IpName::from("partner")).cloned()
@@ -119,7 +119,7 @@ fn an_ip_that_a_late_watch_shows_after_its_successor_was_read_is_told_to_ec2_no_
 }
 
 #[test]
-fn a_reservation_whose_answer_was_lost_is_found_although_no_watch_shows_it() {
+fn a_reservation_with_a_lost_answer_is_found_without_a_watch_event() {
     for allocated in [false, true] {
         let mut sim = Sim::new();
         sim.node("n1");

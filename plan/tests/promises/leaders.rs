@@ -50,17 +50,17 @@ fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Millis {
 }
 
 #[test]
-fn no_pod_is_told_of_an_address_that_was_attached_before_another_led() {
+fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(3));
     sim.expect_attached("partner", "a");
     sim.lead(1);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.pod("b").on("n2");
     sim.wait(Millis::seconds(12));
     sim.expect_attached("partner", "b");
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.pod("c").on("n1");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Claim));
     sim.lead(0);
@@ -71,14 +71,14 @@ fn no_pod_is_told_of_an_address_that_was_attached_before_another_led() {
 }
 
 #[test]
-fn nothing_is_let_go_for_what_was_taken_off_before_another_led() {
+fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.settle();
     sim.tell(1);
     let looked = sim.counts.inventories;
     time_until(&mut sim, |sim| sim.counts.inventories > looked);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     steps_until(&mut sim, 0, |step| {
         matches!(step, Step::Call(Call::Unassign(..)))
     });
@@ -90,7 +90,7 @@ fn nothing_is_let_go_for_what_was_taken_off_before_another_led() {
     let served = |sim: &Sim| sim.the_pod("c").says_attached();
     let took = time_until(&mut sim, served);
     assert!(took <= Millis::seconds(14), "{took:?}\n{}", sim.story());
-    sim.pod_goes("c");
+    sim.remove_pod("c");
     sim.delete_ip("partner");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Detach));
     sim.controllers[0].stuck.clear();
@@ -101,7 +101,7 @@ fn nothing_is_let_go_for_what_was_taken_off_before_another_led() {
 }
 
 /// The first leader's Assign is on its way, its second is recorded, and another begins to lead.
-fn another_leads_while_an_assign_is_on_its_way(shown: bool) -> (Sim, Call) {
+fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
     let mut sim = two();
     sim.tell(1);
     if !shown {
@@ -119,19 +119,19 @@ fn another_leads_while_an_assign_is_on_its_way(shown: bool) -> (Sim, Call) {
 }
 
 #[test]
-fn an_ip_that_an_assign_of_the_former_leader_may_put_back_is_not_gone() {
+fn an_ip_is_not_deleted_while_an_assign_of_the_former_leader_can_land() {
     for shown in [true, false] {
-        let (mut sim, late) = another_leads_while_an_assign_is_on_its_way(shown);
+        let (mut sim, late) = a_change_of_leader_during_an_assign(shown);
         sim.wait(Millis(20));
         sim.controllers[1].stuck.clear();
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.delete_ip("partner");
         sim.expect_kept_until_landed(&late);
     }
 }
 
 #[test]
-fn what_was_asked_before_another_led_says_nothing_when_it_is_answered() {
+fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.settle();
@@ -160,7 +160,7 @@ fn what_was_asked_before_another_led_says_nothing_when_it_is_answered() {
     facts.apply(same.clone(), later, later);
     assert_ne!(again(facts), first, "a read of now");
 
-    // An Assign that was answered lately may have been undone since, and one Describe may lag.
+    // An Assign that was answered recently can have been undone since, and one Describe can lag.
     let call = Call::Assign(
         interface_of("n2"),
         address("203.0.113.10"),
@@ -174,7 +174,7 @@ fn what_was_asked_before_another_led_says_nothing_when_it_is_answered() {
 }
 
 #[test]
-fn a_change_of_leader_and_back_costs_nothing_but_looks() {
+fn a_change_of_leader_and_back_costs_only_reads() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.settle();

@@ -1,4 +1,4 @@
-//! A process that runs for a year knows no more than one that has just begun: where every name is used once,
+//! A process that runs for a year keeps no more facts than one that has just started: where every name is used once,
 //! what was known of them goes with them.
 
 use mooring_plan::cloud::Subnet;
@@ -29,13 +29,13 @@ fn node(sim: &mut Sim, name: &str, subnet: &str) {
     node.instance_type = Some(format!("type-of-{name}").as_str().into());
 }
 
-fn node_goes(sim: &mut Sim, name: &str) {
-    sim.node_goes(name);
+fn remove_node(sim: &mut Sim, name: &str) {
+    sim.remove_node(name);
     sim.ec2.remember(sim.now);
     sim.ec2.terminate(&instance_of(name));
 }
 
-/// An address is attached, handed over, lost by failover and let go, of names that are used this once.
+/// An address is attached, handed over, moved by failover and released, with names that are used only here.
 fn a_life(sim: &mut Sim, number: u32) {
     let named = |what: &str| format!("{what}{number}");
     let (ip, block, subnet) = (named("ip"), named("block"), named("subnet-of-block"));
@@ -60,27 +60,27 @@ fn a_life(sim: &mut Sim, number: u32) {
     sim.containers_ready(&second);
     sim.wait(Millis::seconds(10));
     sim.expect_attached(&ip, &second);
-    sim.pod_goes(&first);
+    sim.remove_pod(&first);
     sim.pod(&third).on(&one).replica_set(&new, 2, &of).asks(&ip);
     sim.change_node(&other, |node| node.ready = false);
     sim.delete_pod(&second);
     sim.wait(Millis::seconds(70));
     sim.expect_attached(&ip, &third);
     for pod in [second, third] {
-        sim.pod_goes(&pod);
+        sim.remove_pod(&pod);
     }
     sim.delete_ip(&ip);
     sim.settle();
     sim.expect_gone(&ip);
     sim.kube.replica_sets.clear();
-    node_goes(sim, &one);
-    node_goes(sim, &other);
+    remove_node(sim, &one);
+    remove_node(sim, &other);
     sim.kube.blocks.remove(&BlockName::from(block.as_str()));
     sim.kube.bump();
 }
 
 #[test]
-fn what_was_known_of_names_that_are_gone_is_forgotten() {
+fn facts_about_deleted_names_are_forgotten() {
     let mut sim = Sim::new();
     sim.settle();
     sim.wait(LONG);
@@ -93,7 +93,7 @@ fn what_was_known_of_names_that_are_gone_is_forgotten() {
 }
 
 #[test]
-fn an_answer_that_comes_after_the_ip_has_gone_leaves_nothing() {
+fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.settle();
@@ -131,7 +131,7 @@ fn an_answer_that_comes_after_the_ip_has_gone_leaves_nothing() {
 }
 
 #[test]
-fn an_answer_about_a_subnet_that_no_block_names_any_more_leaves_nothing() {
+fn an_answer_about_an_unused_subnet_leaves_nothing() {
     let mut sim = Sim::new();
     sim.settle();
     let before = known(&sim);
@@ -151,7 +151,7 @@ fn an_answer_about_a_subnet_that_no_block_names_any_more_leaves_nothing() {
 }
 
 #[test]
-fn an_ip_that_moves_for_ever_remembers_no_place_that_its_status_does_not_name() {
+fn an_ip_with_many_moves_remembers_only_places_of_its_status() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     let round = |sim: &mut Sim, from: u32| {
         for number in from..from + 6 {
@@ -160,11 +160,11 @@ fn an_ip_that_moves_for_ever_remembers_no_place_that_its_status_does_not_name() 
             sim.node(&node);
             sim.wait(Millis::seconds(70));
             sim.pod(&format!("pod-{number}")).on(&node);
-            sim.pod_goes(&holder.pod.name);
+            sim.remove_pod(&holder.pod.name);
             sim.settle();
             sim.expect_attached("partner", &format!("pod-{number}"));
             let left = holder.target().unwrap().node.to_string();
-            node_goes(sim, &left);
+            remove_node(sim, &left);
             sim.settle();
         }
         sim.wait(LONG);
@@ -178,17 +178,17 @@ fn an_ip_that_moves_for_ever_remembers_no_place_that_its_status_does_not_name() 
 }
 
 #[test]
-fn an_outage_that_nobody_waits_for_is_forgotten() {
+fn an_outage_without_waiting_calls_is_forgotten() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.settle();
     sim.wait(LONG);
     let before = known(&sim);
     sim.ip("partner", "203.0.113.10");
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(30));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     // Its address was never put anywhere, so that no call tells of the outage's end.
     sim.kube.ips.clear();

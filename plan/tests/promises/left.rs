@@ -1,4 +1,4 @@
-//! A place that the address has left for good is like any other: what is there later is somebody else's.
+//! A place that the address has left for good is like any other: what is there later is foreign.
 
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
@@ -29,19 +29,19 @@ fn moved() -> Sim {
     sim
 }
 
-/// Pod "a" had the address on n1, and nobody has it.
+/// Pod "a" had the address on n1, and no pod has it now.
 fn detached() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(2));
     sim.expect_free("partner");
     sim
 }
 
 #[test]
-fn it_is_named_until_two_inventories_show_it_empty_and_one_write_takes_it_out() {
+fn a_previous_place_is_listed_until_two_inventories_show_it_empty() {
     for (mut sim, then) in [(moved(), Reason::Attached), (detached(), Reason::Unclaimed)] {
         assert_eq!(places(&sim), ["eni-n1"]);
         sim.count_from_here();
@@ -55,7 +55,7 @@ fn it_is_named_until_two_inventories_show_it_empty_and_one_write_takes_it_out() 
 }
 
 #[test]
-fn put_back_there_before_that_it_is_taken_off_and_named_until_it_is_empty() {
+fn an_address_put_on_a_previous_place_is_unassigned() {
     let mut sim = detached();
     sim.found_on(ADDRESS, Some("eni-n1"));
     sim.settle();
@@ -65,7 +65,7 @@ fn put_back_there_before_that_it_is_taken_off_and_named_until_it_is_empty() {
 }
 
 #[test]
-fn put_there_by_hand_hours_later_it_is_left_there_and_nobody_else_gets_it() {
+fn an_address_put_there_hours_later_stays_and_is_not_reused() {
     for restarted in [false, true] {
         let mut sim = detached();
         sim.wait(Millis::seconds(7200));
@@ -91,7 +91,7 @@ fn put_there_by_hand_hours_later_it_is_left_there_and_nobody_else_gets_it() {
 }
 
 #[test]
-fn put_there_by_hand_hours_later_it_is_not_fetched_for_its_holder() {
+fn an_address_put_there_hours_later_is_not_taken_for_its_holder() {
     let mut sim = moved();
     sim.wait(Millis::seconds(7200));
     sim.found_on(ADDRESS, Some("eni-n1"));
@@ -104,7 +104,7 @@ fn put_there_by_hand_hours_later_it_is_not_fetched_for_its_holder() {
 }
 
 #[test]
-fn put_there_by_hand_hours_later_it_is_left_there_when_the_ip_goes() {
+fn an_address_put_there_hours_later_stays_when_the_ip_is_deleted() {
     let mut sim = detached();
     sim.wait(Millis::seconds(7200));
     sim.found_on(ADDRESS, Some("eni-n1"));
@@ -117,14 +117,14 @@ fn put_there_by_hand_hours_later_it_is_left_there_when_the_ip_goes() {
 }
 
 #[test]
-fn a_detach_that_inventories_have_proven_leaves_no_place() {
+fn a_proven_detach_leaves_no_previous_place() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.faults.extend([Fault::RequestLost; 3]);
     sim.pod("a").on("n1");
     sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.step_until(is_write(StatusWrite::Clear));
     assert!(places(&sim).is_empty(), "{}", sim.story());
     sim.count_from_here();
@@ -133,21 +133,21 @@ fn a_detach_that_inventories_have_proven_leaves_no_place() {
 }
 
 #[test]
-fn a_claim_that_is_not_recorded_names_the_places_before_however_long_it_takes() {
+fn an_unrecorded_claim_keeps_its_previous_places() {
     let mut sim = moved();
     sim.ec2.faults.extend([Fault::None]);
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.next_revision("c", "n1", 3);
     sim.wait(Millis(INTERVAL.0 * 10));
     assert_eq!(places(&sim), ["eni-n2"], "{}", sim.story());
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.settle();
     sim.expect_attached("partner", "c");
     assert!(places(&sim).is_empty(), "{}", sim.story());
 }
 
 #[test]
-fn inventories_begun_while_a_call_of_another_process_may_land_prove_nothing() {
+fn inventories_during_a_possible_late_call_prove_nothing() {
     let mut sim = moved();
     sim.wait(Millis::seconds(9));
     sim.restart(0);
@@ -158,7 +158,7 @@ fn inventories_begun_while_a_call_of_another_process_may_land_prove_nothing() {
 }
 
 #[test]
-fn an_address_that_was_edited_away_and_went_to_another_ip_is_named_no_more() {
+fn an_old_address_that_another_ip_has_is_not_listed() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
     sim.wait(Millis::seconds(2));

@@ -54,7 +54,7 @@ fn many_ips_are_read_in_one_list() {
 }
 
 #[test]
-fn what_the_list_lacks_is_read() {
+fn ips_missing_in_the_list_are_read() {
     let mut driven = waiting(3);
     begun(&mut driven);
     let mut shown = ips(&driven);
@@ -64,7 +64,7 @@ fn what_the_list_lacks_is_read() {
 }
 
 #[test]
-fn a_list_that_fails_is_no_reason_to_wait() {
+fn a_failed_list_delays_nothing() {
     let mut driven = waiting(2);
     begun(&mut driven);
     driven.listed(Vec::new());
@@ -72,7 +72,7 @@ fn a_list_that_fails_is_no_reason_to_wait() {
 }
 
 #[test]
-fn what_the_list_shows_is_decided_from_and_an_older_watch_does_not_take_it_back() {
+fn the_list_is_used_and_an_older_watch_event_does_not_revert_it() {
     let mut driven = waiting(2);
     begun(&mut driven);
     let watched = ips(&driven);
@@ -87,7 +87,7 @@ fn what_the_list_shows_is_decided_from_and_an_older_watch_does_not_take_it_back(
 }
 
 #[test]
-fn one_that_is_gone_meanwhile_is_not_brought_back() {
+fn an_ip_deleted_meanwhile_is_not_restored() {
     let mut driven = waiting(2);
     begun(&mut driven);
     let shown = ips(&driven);
@@ -97,7 +97,7 @@ fn one_that_is_gone_meanwhile_is_not_brought_back() {
 }
 
 #[test]
-fn a_list_from_before_another_led_says_nothing_and_is_made_anew() {
+fn a_list_before_a_change_of_leader_is_repeated() {
     let mut driven = waiting(2);
     begun(&mut driven);
     let before = ips(&driven);
@@ -112,12 +112,12 @@ fn a_list_from_before_another_led_says_nothing_and_is_made_anew() {
 }
 
 #[test]
-fn while_the_list_is_awaited_nothing_wakes_for_a_step() {
+fn no_step_wakes_during_the_list() {
     let mut driven = waiting(2);
     begun(&mut driven);
     driven.listed(Vec::new());
     begun(&mut driven);
-    // Both reads fail, so that timers run; then it leads anew.
+    // Both reads fail, so that timers run; then it leads again.
     driven.read_fails(&name(0));
     driven.read_fails(&name(1));
     begun(&mut driven);
@@ -131,7 +131,7 @@ fn while_the_list_is_awaited_nothing_wakes_for_a_step() {
 }
 
 #[test]
-fn a_list_that_ends_when_another_leads_begins_nothing() {
+fn a_list_that_ends_after_leadership_starts_nothing() {
     let mut driven = waiting(2);
     begun(&mut driven);
     let shown = ips(&driven);

@@ -1,4 +1,4 @@
-//! When EC2 is looked at again, and which of two things that contradict each other is believed.
+//! When the next inventory is taken, and which of two contradicting facts counts.
 
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, Millis, SubnetId};
@@ -26,7 +26,7 @@ fn passes(sim: &mut Sim, length: Millis) {
     sim.now = sim.now.plus(length);
 }
 
-/// An answer to a call of ours, which EC2 has carried out, or only says so.
+/// An answer to a call of ours, which EC2 has executed, or only reports as executed.
 fn answered(sim: &mut Sim, call: Call, really: bool) {
     let now = sim.now;
     if really {
@@ -49,7 +49,7 @@ fn assign(node: &str) -> Call {
 const SECOND: Millis = Millis::seconds(2);
 
 #[test]
-fn the_first_look_is_followed_by_a_second_and_then_by_one_an_interval() {
+fn the_first_inventory_is_followed_by_a_second_and_then_one_per_interval() {
     let mut sim = world();
     sim.restart(0);
     sim.tell(0);
@@ -66,7 +66,7 @@ fn look_after(sim: &mut Sim, text: &str, on: Option<&str>) -> Millis {
 }
 
 #[test]
-fn an_address_of_an_ip_that_moved_by_itself_gets_a_second_look() {
+fn an_unexpected_move_gets_a_second_inventory() {
     let mut sim = world();
     sim.ip("wishing", "203.0.113.60");
     sim.tell(0);
@@ -88,7 +88,7 @@ fn an_address_of_an_ip_that_moved_by_itself_gets_a_second_look() {
 }
 
 #[test]
-fn an_address_that_no_ip_has_or_wishes_gets_no_second_look() {
+fn an_unrelated_address_gets_no_second_inventory() {
     let mut sim = world();
     for on in [Some("eni-n1"), Some("eni-n2"), None] {
         let next = look_after(&mut sim, "203.0.113.50", on);
@@ -97,7 +97,7 @@ fn an_address_that_no_ip_has_or_wishes_gets_no_second_look() {
 }
 
 #[test]
-fn an_interface_gets_a_second_look_where_an_ip_names_it_and_else_not() {
+fn only_an_interface_that_an_ip_names_gets_a_second_inventory() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.settle();
@@ -115,7 +115,7 @@ fn an_interface_gets_a_second_look_where_an_ip_names_it_and_else_not() {
 }
 
 #[test]
-fn what_others_change_in_the_subnet_costs_no_look() {
+fn foreign_changes_in_the_subnet_cost_no_inventory() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     let until = sim.now.plus(Millis::seconds(600));
     let others = |number: u32| format!("203.0.113.{}", 100 + number % 7);
@@ -133,14 +133,14 @@ fn what_others_change_in_the_subnet_costs_no_look() {
 }
 
 #[test]
-fn what_we_wrote_and_see_needs_no_second_look() {
+fn a_seen_own_write_needs_no_second_inventory() {
     let mut sim = world();
     answered(&mut sim, assign("n1"), true);
     assert_eq!(look(&mut sim), INTERVAL);
 }
 
 #[test]
-fn what_we_wrote_and_do_not_see_gets_one_when_a_describe_no_longer_lags() {
+fn an_unseen_own_write_gets_an_inventory_after_the_lag() {
     let mut sim = world();
     answered(&mut sim, assign("n1"), false);
     let until = Millis(10_000);
@@ -150,7 +150,7 @@ fn what_we_wrote_and_do_not_see_gets_one_when_a_describe_no_longer_lags() {
 }
 
 #[test]
-fn a_look_of_the_moment_of_a_write_says_nothing_of_it() {
+fn an_inventory_during_a_write_proves_nothing() {
     let mut sim = world();
     let now = sim.now;
     answered(&mut sim, assign("n1"), false);
@@ -158,8 +158,8 @@ fn a_look_of_the_moment_of_a_write_says_nothing_of_it() {
     assert_eq!(look(&mut sim), INTERVAL);
 }
 
-/// Where the address is believed to be: where a call would take it off.
-fn believed(sim: &Sim) -> Option<Read> {
+/// The supposed place of the address: where a call would unassign it.
+fn supposed_place(sim: &Sim) -> Option<Read> {
     let facts = sim.controllers[0].facts();
     match facts.decide(&IpName::from("partner"), sim.now).step {
         Some(Step::Read(read)) => Some(read),
@@ -168,7 +168,7 @@ fn believed(sim: &Sim) -> Option<Read> {
 }
 
 #[test]
-fn an_interface_of_which_one_of_two_looks_knows_is_not_gone() {
+fn an_interface_in_one_of_two_inventories_exists() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.settle();
@@ -176,14 +176,14 @@ fn an_interface_of_which_one_of_two_looks_knows_is_not_gone() {
     sim.ec2.shows = |interface| interface.id != interface_of("n1");
     passes(&mut sim, INTERVAL);
     look(&mut sim);
-    assert_eq!(believed(&sim), None, "one look moves nothing");
+    assert_eq!(supposed_place(&sim), None, "one look moves nothing");
     sim.ec2.shows = |_| true;
     sim.settle();
     sim.expect_attached("partner", "a");
 }
 
 #[test]
-fn a_delegated_prefix_takes_a_slot_as_an_address_does() {
+fn a_delegated_prefix_takes_one_slot_like_an_address() {
     for (prefixes, room) in [(7, true), (8, true), (9, false)] {
         let mut sim = world();
         let interface = sim.ec2.interface_mut(&interface_of("n1"));
@@ -295,12 +295,12 @@ fn a_read_of_the_ip_that_is_answered_ends_its_waits() {
         sim.settle();
         change(sim);
         sim.delete_pod("a");
-        sim.pod_goes("a");
+        sim.remove_pod("a");
     });
 }
 
-/// Somebody else's, which no watch of ours shows.
-fn somebody_has(sim: &mut Sim, text: &str) {
+/// Foreign, and not shown by a watch of ours.
+fn reserve_for_other(sim: &mut Sim, text: &str) {
     let held = Reservation {
         version: sim.kube.bump(),
         ..reservation_of_others(&format!("service-{text}"), address(text), None)
@@ -311,8 +311,8 @@ fn somebody_has(sim: &mut Sim, text: &str) {
 #[test]
 fn a_read_of_a_reservation_that_is_answered_ends_its_waits() {
     let mut sim = world();
-    somebody_has(&mut sim, "203.0.113.20");
-    somebody_has(&mut sim, "203.0.113.30");
+    reserve_for_other(&mut sim, "203.0.113.20");
+    reserve_for_other(&mut sim, "203.0.113.30");
     sim.edit("partner", "203.0.113.20");
     let sort = |read: &Read| matches!(read, Read::Reservation(_));
     waits_after_an_answer(&mut sim, sort, |sim| {

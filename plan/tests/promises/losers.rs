@@ -1,4 +1,4 @@
-//! Whoever may still believe that it has the address is named until it was told, and told once.
+//! A pod that can still have a true gate for the address is listed until it was denied, and denied once.
 
 use mooring_plan::names::{InterfaceId, Millis, PodUid};
 use mooring_plan::objects::Claim;
@@ -37,7 +37,7 @@ fn place(sim: &Sim, node: &str, pod: &str) -> (InterfaceId, Option<PodUid>) {
 }
 
 #[test]
-fn a_holder_whose_address_is_put_back_is_named_until_it_is_there() {
+fn a_holder_is_listed_as_loser_until_its_address_is_restored() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", None);
     sim.step_until(is_claim);
@@ -48,7 +48,7 @@ fn a_holder_whose_address_is_put_back_is_named_until_it_is_there() {
 }
 
 #[test]
-fn a_holder_whose_address_is_put_back_is_told_each_time_although_it_does_not_say_to_have_it() {
+fn a_holder_is_denied_before_each_repair_even_if_its_gate_is_false() {
     let mut sim = attached();
     // A late `True` of another process has to conflict with something.
     sim.refuses = |write| matches!(write, Write::Gate(gate) if gate.status);
@@ -64,7 +64,7 @@ fn a_holder_whose_address_is_put_back_is_told_each_time_although_it_does_not_say
 }
 
 #[test]
-fn in_a_move_on_one_interface_the_loser_is_named_until_the_winner_is_recorded() {
+fn in_a_move_on_one_interface_the_loser_is_listed_until_the_record() {
     let mut sim = attached();
     sim.next_revision("b", "n1", 2);
     sim.step_until(is_claim);
@@ -75,7 +75,7 @@ fn in_a_move_on_one_interface_the_loser_is_named_until_the_winner_is_recorded() 
 }
 
 #[test]
-fn who_gets_it_back_by_a_rollback_is_told_nothing_in_between_also_by_a_new_process() {
+fn a_rollback_denies_the_holder_nothing_even_after_a_restart() {
     for restarted in [false, true] {
         let mut sim = attached();
         sim.next_revision("b", "n2", 2);
@@ -93,7 +93,7 @@ fn who_gets_it_back_by_a_rollback_is_told_nothing_in_between_also_by_a_new_proce
 }
 
 #[test]
-fn who_was_told_is_not_told_again_when_the_next_comes_to_its_interface() {
+fn a_denied_loser_is_not_denied_again_by_the_next_move() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
@@ -107,13 +107,13 @@ fn who_was_told_is_not_told_again_when_the_next_comes_to_its_interface() {
 }
 
 #[test]
-fn a_pod_that_is_gone_keeps_no_other_from_being_told() {
+fn a_deleted_pod_does_not_block_the_denial_of_others() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
     // It goes unseen before it has the address; the next one is there already.
     sim.next_revision("c", "n3", 2);
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.relist(0);
     sim.taken.clear();
     sim.step_until(is_claim);
@@ -127,7 +127,7 @@ fn a_pod_that_is_gone_keeps_no_other_from_being_told() {
 }
 
 #[test]
-fn what_changes_on_an_ip_in_the_middle_of_a_move_tells_nobody_twice() {
+fn a_change_of_the_ip_during_a_move_repeats_no_denial() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.faults.extend([Fault::Throttled; 4]);
@@ -143,16 +143,16 @@ fn what_changes_on_an_ip_in_the_middle_of_a_move_tells_nobody_twice() {
             |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.pod.name == name);
         sim.taken.iter().filter(|(_, _, step)| of(step)).count()
     };
-    // The winner hears of the throttling, and of its end.
+    // The winner gets the reason of the throttling, and then of its end.
     assert_eq!((told("a"), told("b")), (0, 2), "{}", sim.story());
 }
 
 #[test]
-fn who_is_gone_by_a_read_is_told_nothing_whatever_changes_on_the_ip() {
+fn a_pod_that_a_read_did_not_find_is_never_denied() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.relist(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.relist(0);
     sim.settle();
     sim.expect_attached("partner", "b");
@@ -160,7 +160,7 @@ fn who_is_gone_by_a_read_is_told_nothing_whatever_changes_on_the_ip() {
 }
 
 #[test]
-fn a_loser_that_is_gone_is_told_once_and_not_again_at_every_move() {
+fn a_deleted_loser_is_denied_once_and_not_at_every_move() {
     let nodes = ["n1", "n2", "n3", "n4", "n5", "n6"];
     let mut sim = Sim::reserved(&nodes);
     let mut before: Option<&str> = None;
@@ -173,14 +173,14 @@ fn a_loser_that_is_gone_is_told_once_and_not_again_at_every_move() {
         let gates = sim.counts.gate_writes;
         assert!(gates <= 3, "{gates}\n{}", sim.story());
         if let Some(before) = before {
-            sim.pod_goes(before);
+            sim.remove_pod(before);
         }
         before = Some(pod);
     }
 }
 
 #[test]
-fn one_that_is_denied_again_in_the_same_words_is_another_version_then() {
+fn a_repeated_denial_creates_a_new_version() {
     let mut sim = Sim::edited_while_attached(0);
     let denied = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.reason == Reason::AddressChanging);
     let message = |step: Step| match step {

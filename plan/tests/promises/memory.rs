@@ -1,5 +1,5 @@
-//! What is remembered of a claim is of that claim: a success ends what failed before it, and nothing
-//! that is said in between begins a wait anew.
+//! The memory of failures belongs to one claim: a success ends the failures before it, and no change
+//! of a condition in between restarts a wait.
 
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{IpName, Millis, ResourceVersion};
@@ -30,7 +30,7 @@ fn first_wait(sim: &Sim, what: impl Fn(&Step) -> bool) -> Millis {
 }
 
 #[test]
-fn a_call_that_succeeds_makes_the_next_failure_s_wait_short_again() {
+fn a_successful_call_resets_the_backoff() {
     let mut sim = attached();
     // Four times before it is taken off, and once before it is put on.
     sim.ec2.faults.extend([Fault::Throttled; 4]);
@@ -43,7 +43,7 @@ fn a_call_that_succeeds_makes_the_next_failure_s_wait_short_again() {
 }
 
 #[test]
-fn a_write_that_succeeds_makes_the_next_failure_s_wait_short_again() {
+fn a_successful_write_resets_the_backoff() {
     let mut sim = world();
     let is_write = |step: &Step| matches!(step, Step::Write(_));
     sim.refuses = |_| true;
@@ -61,7 +61,7 @@ fn a_write_that_succeeds_makes_the_next_failure_s_wait_short_again() {
 }
 
 #[test]
-fn a_read_that_is_answered_makes_the_next_failure_s_wait_short_again() {
+fn an_answered_read_resets_the_backoff() {
     let mut sim = attached();
     let is_read = |step: &Step| matches!(step, Step::Read(Read::Pod(_)));
     for first in [true, false] {
@@ -78,7 +78,7 @@ fn a_read_that_is_answered_makes_the_next_failure_s_wait_short_again() {
 }
 
 #[test]
-fn what_was_read_of_a_name_is_no_word_on_the_pod_that_holds_it_now() {
+fn a_read_of_an_earlier_pod_does_not_apply_to_its_successor() {
     let mut sim = attached();
     sim.now = sim.now.plus(Millis::seconds(1));
     let now = sim.now;
@@ -97,7 +97,7 @@ fn what_was_read_of_a_name_is_no_word_on_the_pod_that_holds_it_now() {
 }
 
 #[test]
-fn nothing_that_changes_on_an_ip_makes_a_pod_wait_longer_for_it() {
+fn a_change_of_the_ip_does_not_prolong_the_wait_of_a_pod() {
     let mut sim = world();
     sim.replica_set("rs1", 1, "dep", 1);
     sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
@@ -110,7 +110,7 @@ fn nothing_that_changes_on_an_ip_makes_a_pod_wait_longer_for_it() {
 }
 
 #[test]
-fn a_call_that_is_not_permitted_repeats_none_that_was_done() {
+fn a_denied_call_repeats_no_completed_call() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.faults.extend([Fault::Denied; 6]);
@@ -123,7 +123,7 @@ fn a_call_that_is_not_permitted_repeats_none_that_was_done() {
 }
 
 #[test]
-fn two_interfaces_that_refuse_in_turn_do_not_throw_the_claim_to_and_fro() {
+fn two_refusing_interfaces_do_not_alternate() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::NoRoom; 200]);
     sim.next_revision("b", "n2", 2);
@@ -135,7 +135,7 @@ fn two_interfaces_that_refuse_in_turn_do_not_throw_the_claim_to_and_fro() {
 }
 
 #[test]
-fn an_interface_is_not_passed_over_for_a_call_that_was_throttled_or_lost() {
+fn a_throttled_or_lost_call_does_not_refuse_the_target() {
     for fault in [Fault::Throttled, Fault::RequestLost] {
         let mut sim = world();
         sim.ec2.faults.push_back(fault);
@@ -143,7 +143,7 @@ fn an_interface_is_not_passed_over_for_a_call_that_was_throttled_or_lost() {
         sim.step_until(|step| matches!(step, Step::Call(_)));
         sim.delete_pod("a");
         sim.tell(0);
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim.pod("b").on("n1");
         sim.wait(Millis::seconds(3));
         sim.expect_attached("partner", "b");

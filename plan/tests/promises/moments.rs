@@ -125,7 +125,7 @@ fn while_nothing_is_answered() {
     sim.describe_fails = Some(Outcome::Unknown);
     sim.reads_fail = true;
     sim.refuses = |_| true;
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.relist(0);
     sim.pod("b").on("n2").asks("other");
     pass(&mut sim, 90);
@@ -136,7 +136,7 @@ fn while_nothing_is_answered() {
 }
 
 #[test]
-fn while_an_address_is_somebody_else_s() {
+fn while_an_address_is_foreign() {
     let mut sim = world();
     pass(&mut sim, 3);
     sim.ip("late", "203.0.113.10");

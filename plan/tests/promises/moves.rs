@@ -10,7 +10,7 @@ fn attached() -> Sim {
 }
 
 #[test]
-fn without_reassignment_it_is_taken_off_first() {
+fn without_reassignment_the_address_is_unassigned_first() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.settle();
@@ -46,7 +46,7 @@ fn the_third_holder_costs_no_more_than_the_second() {
     sim.settle();
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.count_from_here();
     sim.next_revision("c", "n1", 3);
@@ -56,7 +56,7 @@ fn the_third_holder_costs_no_more_than_the_second() {
 }
 
 #[test]
-fn at_rest_nothing_is_written_and_each_period_costs_one_describe() {
+fn at_rest_each_period_costs_one_describe_and_no_write() {
     let mut sim = attached();
     sim.settle();
     sim.count_from_here();
@@ -70,8 +70,8 @@ fn at_rest_nothing_is_written_and_each_period_costs_one_describe() {
     );
 }
 
-/// The milliseconds until the pod is told that it has the address.
-fn until_told(sim: &mut Sim, pod: &str) -> u64 {
+/// The milliseconds until the gate of the pod is true.
+fn until_gate_true(sim: &mut Sim, pod: &str) -> u64 {
     let from = sim.now;
     let late = from.plus(Millis::seconds(10));
     while !sim.the_pod(pod).says_attached() {
@@ -81,7 +81,7 @@ fn until_told(sim: &mut Sim, pod: &str) -> u64 {
     sim.now.since(from).0
 }
 
-/// What a move to the next of two nodes took: the steps, the time until the pod is told, and all writes and
+/// What a move to the next of two nodes took: the steps, the time until the gate is true, and all writes and
 /// calls until it is at rest.
 fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
     let (before, after) = (format!("p{turn}"), format!("p{}", turn + 1));
@@ -94,8 +94,8 @@ fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
         .on(if turn.is_multiple_of(2) { "n2" } else { "n1" })
         .replica_set(&set, revision, "dep");
     sim.containers_ready(&after);
-    let took = until_told(sim, &after);
-    sim.pod_goes(&before);
+    let took = until_gate_true(sim, &after);
+    sim.remove_pod(&before);
     sim.kube.replica_sets.remove(&format!("rs{}", turn + 1));
     sim.settle();
     sim.expect_attached("partner", &after);
@@ -112,7 +112,7 @@ fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
 }
 
 #[test]
-fn an_ip_that_has_moved_a_thousand_times_moves_as_one_that_has_moved_once() {
+fn the_cost_of_a_move_does_not_depend_on_earlier_moves() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("p0").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -126,7 +126,7 @@ fn an_ip_that_has_moved_a_thousand_times_moves_as_one_that_has_moved_once() {
 }
 
 #[test]
-fn an_ip_that_has_been_on_many_interfaces_moves_twice_in_a_row_as_fast_as_once() {
+fn a_second_move_in_a_row_is_as_fast_after_many_interfaces() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     for n in 0..18 {
@@ -137,8 +137,8 @@ fn an_ip_that_has_been_on_many_interfaces_moves_twice_in_a_row_as_fast_as_once()
     let mut took = Vec::new();
     for n in 1..18 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
-        sim.pod_goes(&format!("p{}", n - 1));
-        took.push(until_told(&mut sim, &format!("p{n}")));
+        sim.remove_pod(&format!("p{}", n - 1));
+        took.push(until_gate_true(&mut sim, &format!("p{n}")));
         // It travels for long; then it moves and moves again.
         if n <= 11 {
             sim.settle();

@@ -32,7 +32,7 @@ fn a_reservation_costs_one_write_of_the_status() {
 }
 
 #[test]
-fn a_label_is_taken_off_once_whatever_the_watch_shows() {
+fn a_label_is_removed_once_whatever_the_watch_shows() {
     let mut sim = attached();
     sim.pod("b").on("n2");
     sim.settle();
@@ -47,14 +47,14 @@ fn a_label_is_taken_off_once_whatever_the_watch_shows() {
 }
 
 #[test]
-fn a_label_of_a_pod_that_is_gone_is_taken_off_once_too() {
+fn a_label_of_a_deleted_pod_is_removed_once() {
     let mut sim = attached();
     sim.pod("b").on("n2");
     sim.settle();
     sim.remove_annotation("b");
     sim.step_until(|step| matches!(step, Step::Write(Write::Gate(_))));
     sim.controllers[0].stuck.insert(Kind::Pod);
-    sim.pod_goes("b");
+    sim.remove_pod("b");
     sim.taken.clear();
     sim.wait(Millis::seconds(20));
     let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));
@@ -63,7 +63,7 @@ fn a_label_of_a_pod_that_is_gone_is_taken_off_once_too() {
 }
 
 #[test]
-fn an_ip_that_a_write_does_not_find_is_read_before_anything_else() {
+fn an_ip_that_a_write_did_not_find_is_read_first() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.tell(0);
@@ -80,7 +80,7 @@ fn an_ip_that_a_write_does_not_find_is_read_before_anything_else() {
 }
 
 #[test]
-fn without_a_look_at_ec2_of_late_no_pod_gets_a_free_address() {
+fn without_a_recent_inventory_no_pod_gets_a_free_address() {
     let mut sim = world();
     sim.describe_fails = Some(Outcome::Unknown);
     sim.wait(Millis(INTERVAL.0 * 3));
@@ -93,7 +93,7 @@ fn without_a_look_at_ec2_of_late_no_pod_gets_a_free_address() {
 }
 
 #[test]
-fn an_edit_is_the_way_out_for_an_ip_that_lost_its_address_to_somebody() {
+fn an_edit_resolves_an_address_in_foreign_use() {
     let mut sim = world();
     let version = sim.kube.bump();
     let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
@@ -118,7 +118,7 @@ fn an_edit_is_the_way_out_for_an_ip_that_lost_its_address_to_somebody() {
 }
 
 #[test]
-fn a_pod_of_nobody_s_choosing_gets_nothing_of_what_is_not_reserved() {
+fn a_pod_gets_no_address_with_a_foreign_reservation() {
     let mut sim = world();
     let version = sim.kube.bump();
     let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
@@ -152,7 +152,7 @@ fn a_failover_reads_the_pod_and_its_node_first() {
 }
 
 #[test]
-fn another_pod_that_says_it_has_the_address_is_told_that_it_has_not() {
+fn another_pod_with_a_true_gate_is_denied() {
     let mut sim = attached();
     sim.pod("b").on("n2");
     sim.settle();
@@ -168,7 +168,7 @@ fn another_pod_that_says_it_has_the_address_is_told_that_it_has_not() {
 }
 
 #[test]
-fn a_holder_whose_own_earlier_place_is_remembered_is_told_nothing_for_another_s_lie() {
+fn a_stale_gate_of_another_pod_does_not_deny_the_holder() {
     let mut sim = attached();
     sim.interface("eni-second", "n1");
     sim.ec2.delete_interface(&crate::sim::interface_of("n1"));
@@ -190,7 +190,7 @@ fn a_holder_whose_own_earlier_place_is_remembered_is_told_nothing_for_another_s_
 }
 
 #[test]
-fn a_replica_set_that_no_answer_names_any_more_hands_nothing_over() {
+fn a_missing_replica_set_causes_no_handover() {
     let mut sim = world();
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     // It was known a moment ago.

@@ -144,7 +144,7 @@ impl Paced {
         self.watches_show();
     }
 
-    /// The node does not answer any more, and its pods are being deleted.
+    /// The node is unreachable, and its pods are being deleted.
     pub fn dies(&mut self, number: usize) {
         let name = NodeName::new(node(number));
         self.kube.bump();

@@ -36,7 +36,7 @@ fn old_places_in_a_move(sim: &mut Sim) -> Vec<InterfaceId> {
 }
 
 #[test]
-fn an_address_that_was_edited_away_is_forgotten_when_two_looks_show_it_nowhere() {
+fn an_old_address_is_forgotten_after_two_inventories_without_it() {
     let mut sim = edited();
     sim.step_until(is_record);
     let named = old_places_in_a_move(&mut sim);
@@ -50,7 +50,7 @@ fn an_address_that_was_edited_away_is_forgotten_when_two_looks_show_it_nowhere()
 }
 
 #[test]
-fn an_address_that_was_edited_away_is_remembered_where_somebody_put_it_back() {
+fn an_old_address_is_remembered_where_a_foreign_client_put_it() {
     let mut sim = edited();
     sim.step_until(is_record);
     sim.found_on("203.0.113.10", Some("eni-n1"));
@@ -60,7 +60,7 @@ fn an_address_that_was_edited_away_is_remembered_where_somebody_put_it_back() {
 }
 
 #[test]
-fn an_address_that_was_edited_away_is_forgotten_also_while_it_is_reserved() {
+fn an_old_address_is_forgotten_even_while_it_is_reserved() {
     let mut sim = edited();
     sim.refuses = |write| matches!(write, Write::Release(_));
     sim.wait(Millis(INTERVAL.0 * 3));
@@ -73,7 +73,7 @@ fn an_address_that_was_edited_away_is_forgotten_also_while_it_is_reserved() {
 }
 
 #[test]
-fn an_address_that_was_edited_away_is_remembered_where_the_new_one_was_refused() {
+fn an_old_address_is_remembered_where_the_new_one_was_refused() {
     let mut sim = edited();
     sim.step_until(is_record);
     old_places_in_a_move(&mut sim);
@@ -101,7 +101,7 @@ fn an_address_that_was_edited_away_is_remembered_where_the_new_one_was_refused()
 }
 
 #[test]
-fn of_nine_places_the_one_that_has_the_address_is_not_forgotten() {
+fn of_nine_places_the_one_with_the_address_is_not_forgotten() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     for n in 0..12 {
@@ -112,7 +112,7 @@ fn of_nine_places_the_one_that_has_the_address_is_not_forgotten() {
     sim.ec2.faults.extend([Fault::RequestLost; 1000]);
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
-        sim.pod_goes(&format!("p{}", n - 1));
+        sim.remove_pod(&format!("p{}", n - 1));
         sim.wait(Millis(INTERVAL.0 * 2));
     }
     let previous = &sim.the_ip("partner").status.previous;

@@ -29,7 +29,7 @@ fn said(sim: &Sim, message: &str) {
 }
 
 #[test]
-fn allocation_passes_them_over() {
+fn allocation_skips_delegated_addresses() {
     let mut sim = delegated();
     sim.ip_of_block("partner", "block");
     sim.pod("a").on("n2");
@@ -40,7 +40,7 @@ fn allocation_passes_them_over() {
 }
 
 #[test]
-fn one_that_is_asked_for_is_not_reserved_until_the_prefix_is_taken_off() {
+fn a_specified_delegated_address_waits_for_the_removal_of_the_prefix() {
     let mut sim = delegated();
     sim.ip("partner", "203.0.113.40");
     sim.pod("a").on("n1");
@@ -56,7 +56,7 @@ fn one_that_is_asked_for_is_not_reserved_until_the_prefix_is_taken_off() {
 }
 
 #[test]
-fn one_that_came_to_lie_in_a_prefix_is_not_taken_and_holds_up_no_deletion() {
+fn an_address_in_a_later_prefix_is_not_taken_and_blocks_no_deletion() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.edit("partner", "203.0.113.40");
     sim.settle();
@@ -75,7 +75,7 @@ fn one_that_came_to_lie_in_a_prefix_is_not_taken_and_holds_up_no_deletion() {
 }
 
 #[test]
-fn an_edit_to_one_leaves_the_pod_its_address() {
+fn an_edit_to_a_delegated_address_keeps_the_address_of_the_pod() {
     let mut sim = Sim::attached(&["n1"]);
     delegate(&mut sim, "n1", "203.0.113.32/28");
     sim.edit("partner", "203.0.113.40");
@@ -87,7 +87,7 @@ fn an_edit_to_one_leaves_the_pod_its_address() {
 }
 
 #[test]
-fn an_assign_that_ec2_refuses_for_a_prefix_no_inventory_showed_ends_in_the_same_words() {
+fn a_refusal_for_an_unseen_prefix_has_the_same_message() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.edit("partner", "203.0.113.40");
     sim.settle();

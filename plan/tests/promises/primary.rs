@@ -11,13 +11,13 @@ use crate::sim::{INTERVAL, Sim, address, instance_of, interface_of, key};
 const TAKEN: &str = "203.0.113.10";
 
 /// AWS gives 203.0.113.10 to a new interface as its primary address.
-fn aws_takes_it(sim: &mut Sim) {
+fn make_it_primary(sim: &mut Sim) {
     sim.new_interface("eni-new", TAKEN);
 }
 
 fn becomes_a_primary_address_unclaimed() -> Sim {
     let mut sim = Sim::reserved(&["n1"]);
-    aws_takes_it(&mut sim);
+    make_it_primary(&mut sim);
     sim.settle();
     sim.pod("a").on("n1");
     sim.settle();
@@ -33,7 +33,7 @@ fn message(sim: &Sim) -> String {
 fn it_is_not_reserved_once_an_inventory_shows_it() {
     let mut sim = Sim::new();
     sim.node("n1");
-    aws_takes_it(&mut sim);
+    make_it_primary(&mut sim);
     sim.ip("partner", TAKEN);
     sim.settle();
     sim.expect_not_reserved("partner", Reason::AddressInUse);
@@ -81,7 +81,7 @@ fn take_from_its_interface_is_answered_for_a_claim_on_its_way() {
     sim.ec2.faults.push_back(crate::sim::Fault::RequestLost);
     sim.pod("a").on("n1");
     sim.step_until(|step| matches!(step, Step::Call(_)));
-    aws_takes_it(&mut sim);
+    make_it_primary(&mut sim);
     sim.settle();
     sim.take_from("partner", "eni-new");
     sim.settle();
@@ -135,7 +135,7 @@ fn target(interface: &str) -> mooring_plan::objects::Target {
 }
 
 #[test]
-fn an_ip_of_before_that_names_its_interface_can_be_deleted() {
+fn an_ip_of_an_earlier_version_with_its_interface_can_be_deleted() {
     for phase in [
         ClaimPhase::Claimed(target("eni-n1")),
         ClaimPhase::Recorded(target("eni-new")),
@@ -152,10 +152,10 @@ fn an_ip_of_before_that_names_its_interface_can_be_deleted() {
 }
 
 #[test]
-fn a_place_of_before_that_is_its_interface_leaves_the_list() {
+fn its_interface_is_removed_from_the_previous_places() {
     let mut sim = becomes_a_primary_address_unclaimed();
     names_its_interface(&mut sim, ClaimPhase::Claimed(target("eni-n1")));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     assert!(
         sim.the_ip("partner").status.previous.is_empty(),
@@ -195,13 +195,13 @@ fn the_primary_address_of_the_target_itself_is_not_recorded() {
 
 /// Describe lags behind a new interface: EC2's refusal alone says what the address is there.
 #[test]
-fn an_interface_that_ec2_refuses_to_take_it_off_is_asked_once() {
+fn a_refused_unassign_is_not_repeated() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(5));
     sim.expect_attached("partner", "a");
     sim.found_on(TAKEN, None);
-    aws_takes_it(&mut sim);
+    make_it_primary(&mut sim);
     sim.ec2.lag = Millis::seconds(8);
     names_its_interface(&mut sim, ClaimPhase::Detaching);
     sim.count_from_here();

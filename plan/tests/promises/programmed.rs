@@ -75,7 +75,7 @@ fn expect_not_programmed(sim: &Sim, pod: &str) {
 
 /// What a node part says of "partner" on this node, as its `IPNode` has it.
 fn say(sim: &mut Sim, node: &str, change: impl FnOnce(&mut AddressReport)) {
-    sim.node_part_says(node, "0.0.1", change);
+    sim.node_part_reports(node, "0.0.1", change);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_healthy_attach_costs_one_call_three_status_writes_and_one_gate_write() {
 }
 
 #[test]
-fn while_the_node_part_is_not_there_the_pod_waits_and_is_told_which_node() {
+fn without_the_node_part_the_pod_waits_and_its_reason_names_the_node() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
@@ -121,7 +121,7 @@ fn a_pod_that_waits_for_less_than_two_seconds_costs_no_additional_write() {
 }
 
 #[test]
-fn what_was_programmed_for_an_earlier_claim_is_not_believed() {
+fn a_report_for_an_earlier_claim_is_ignored() {
     let mut sim = programmed(&["n1"]);
     stop(&mut sim, "n1");
     // The same pod, node, interface and address: only the claim is another.
@@ -135,7 +135,7 @@ fn what_was_programmed_for_an_earlier_claim_is_not_believed() {
 }
 
 #[test]
-fn what_is_said_of_another_pod_address_or_node_is_not_believed() {
+fn a_report_for_another_pod_address_or_node_is_ignored() {
     let mut sim = asking(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.settle();
@@ -159,7 +159,7 @@ fn what_is_said_of_another_pod_address_or_node_is_not_believed() {
 }
 
 #[test]
-fn what_the_node_says_is_missing_stands_at_the_ip_and_at_the_pod() {
+fn the_reason_of_the_node_is_shown_on_ip_and_pod() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
@@ -181,7 +181,7 @@ fn what_the_node_says_is_missing_stands_at_the_ip_and_at_the_pod() {
 }
 
 #[test]
-fn a_pod_that_works_stays_ready_while_its_node_part_is_away_or_its_report_is_gone() {
+fn a_ready_pod_stays_ready_without_node_part_or_report() {
     let mut sim = programmed(&["n1"]);
     sim.count_from_here();
     stop(&mut sim, "n1");
@@ -197,7 +197,7 @@ fn a_pod_that_works_stays_ready_while_its_node_part_is_away_or_its_report_is_gon
 }
 
 #[test]
-fn a_node_that_stops_passing_packets_is_said_at_the_ip_and_the_gate_stays() {
+fn a_node_that_stops_passing_packets_is_reported_and_the_gate_stays_open() {
     let mut sim = programmed(&["n1"]);
     stop(&mut sim, "n1");
     sim.count_from_here();
@@ -212,7 +212,7 @@ fn a_node_that_stops_passing_packets_is_said_at_the_ip_and_the_gate_stays() {
 }
 
 #[test]
-fn a_node_part_that_is_silent_for_half_a_minute_is_said_to_be_away() {
+fn a_node_part_without_a_heartbeat_for_half_a_minute_is_reported_away() {
     let mut sim = asking(&["n1"]);
     start(&mut sim, "n1");
     sim.settle();
@@ -228,7 +228,7 @@ fn a_node_part_that_is_silent_for_half_a_minute_is_said_to_be_away() {
 }
 
 #[test]
-fn a_node_whose_clock_is_stepped_is_not_said_to_be_away() {
+fn a_clock_step_on_a_node_does_not_report_it_away() {
     let node = NodeName::from("n1");
     let mut sim = asking(&["n1"]);
     start(&mut sim, "n1");
@@ -252,7 +252,7 @@ fn a_node_whose_clock_is_stepped_is_not_said_to_be_away() {
 }
 
 #[test]
-fn a_node_part_of_another_version_is_named_with_it() {
+fn a_node_part_of_another_version_is_reported_with_its_version() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
@@ -271,7 +271,7 @@ fn a_move_waits_for_the_new_node() {
     stop(&mut sim, "n2");
     sim.pod("b").on("n2");
     sim.delete_pod("a");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_on("203.0.113.10", Some("eni-n2"));
     expect_not_programmed(&sim, "b");
@@ -281,7 +281,7 @@ fn a_move_waits_for_the_new_node() {
 }
 
 #[test]
-fn a_block_that_begins_to_ask_for_the_node_part_takes_no_readiness_away() {
+fn enabling_the_node_part_removes_no_readiness() {
     let mut sim = Sim::attached(&["n1"]);
     set_data_path(&mut sim, DataPath::NodePart);
     sim.settle();
@@ -296,7 +296,7 @@ fn a_block_that_begins_to_ask_for_the_node_part_takes_no_readiness_away() {
 }
 
 #[test]
-fn a_block_that_does_not_ask_any_more_waits_for_no_node_part() {
+fn after_disabling_the_node_part_nothing_waits_for_it() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
@@ -309,7 +309,7 @@ fn a_block_that_does_not_ask_any_more_waits_for_no_node_part() {
 }
 
 #[test]
-fn a_claim_says_the_mac_of_its_interface_and_an_old_one_gets_it() {
+fn a_claim_has_the_mac_of_its_interface_and_an_old_claim_gets_it() {
     let mut sim = programmed(&["n1"]);
     let mac = Some(MacAddress::from("mac-of-eni-n1"));
     assert_eq!(sim.the_ip("partner").status.mac, mac);
@@ -322,7 +322,7 @@ fn a_claim_says_the_mac_of_its_interface_and_an_old_one_gets_it() {
 }
 
 #[test]
-fn every_claim_has_an_id_of_its_own_and_its_record_keeps_it() {
+fn every_claim_has_a_unique_id_that_its_record_keeps() {
     let mut sim = programmed(&["n1"]);
     for _ in 0..3 {
         sim.found_on("203.0.113.10", None);
@@ -351,7 +351,7 @@ fn every_claim_has_an_id_of_its_own_and_its_record_keeps_it() {
 }
 
 #[test]
-fn where_the_network_of_the_node_cannot_pass_packets_the_pod_is_told_what_works() {
+fn an_unsupported_network_of_the_node_is_reported_with_a_remedy() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();

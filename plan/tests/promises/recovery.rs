@@ -73,12 +73,12 @@ fn expect_recovered(sim: &Sim, from: Millis, ips: u64) {
 /// Every call ends so for a minute; then EC2 serves again.
 fn a_minute_of(fault: fn(&Call) -> Fault, ips: u64) {
     let mut sim = world(ips);
-    sim.ec2.befalls = Some(fault);
+    sim.ec2.default_fault = Some(fault);
     let from = sim.now;
     pods(&mut sim, ips);
     sim.wait(Millis::seconds(60));
     expect_one_at_a_time(&sim, from);
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     let from = sim.now;
     sim.wait(Millis::seconds(6));
     expect_recovered(&sim, from, ips);
@@ -118,7 +118,7 @@ fn ec2_answers_again_to_all() {
 }
 
 #[test]
-fn four_calls_that_fail_cost_five_seconds() {
+fn four_failed_calls_cost_five_seconds() {
     for fault in [Fault::RequestLost, Fault::AnswerLost, Fault::Throttled] {
         let mut sim = world(1);
         sim.ec2.faults.extend([fault; 4]);
@@ -131,20 +131,20 @@ fn four_calls_that_fail_cost_five_seconds() {
 }
 
 #[test]
-fn deletions_go_on_when_throttling_ends() {
+fn deletions_continue_when_throttling_ends() {
     const IPS: u64 = 245;
     let mut sim = world(IPS);
     pods(&mut sim, IPS);
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     let from = sim.now;
     for n in 0..IPS {
-        sim.pod_goes(&format!("pod{n:03}"));
+        sim.remove_pod(&format!("pod{n:03}"));
         sim.delete_ip(&ip(n));
     }
     sim.wait(Millis::seconds(60));
     expect_one_at_a_time(&sim, from);
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     let from = sim.now;
     sim.wait(Millis::seconds(6));
     expect_recovered(&sim, from, IPS);
@@ -154,9 +154,9 @@ fn deletions_go_on_when_throttling_ends() {
 }
 
 #[test]
-fn each_takes_its_turn_to_try() {
+fn addresses_try_in_turn() {
     let mut sim = world(5);
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     pods(&mut sim, 5);
     let from = sim.now;
     sim.wait(Millis::seconds(30));
@@ -172,10 +172,10 @@ fn each_takes_its_turn_to_try() {
 }
 
 #[test]
-fn one_that_is_denied_alone_slows_nobody_down() {
+fn a_single_denied_address_delays_no_other() {
     const IPS: u64 = 40;
     let mut sim = world(IPS);
-    sim.ec2.befalls = Some(|call| match call.interface().as_str() {
+    sim.ec2.default_fault = Some(|call| match call.interface().as_str() {
         "eni-n2" => Fault::Denied,
         _ => Fault::None,
     });
@@ -194,7 +194,7 @@ fn one_that_is_denied_alone_slows_nobody_down() {
 }
 
 #[test]
-fn a_rollout_that_was_denied_goes_on_when_another_is_permitted() {
+fn a_denied_rollout_continues_when_another_call_is_permitted() {
     let mut sim = world(2);
     for n in 0..2 {
         let set = format!("old{n}");
@@ -204,7 +204,7 @@ fn a_rollout_that_was_denied_goes_on_when_another_is_permitted() {
             .replica_set(&set, 1, &format!("dep{n}"));
     }
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.pod("b0")
         .on("n2")
         .asks("ip000")
@@ -212,8 +212,8 @@ fn a_rollout_that_was_denied_goes_on_when_another_is_permitted() {
         .ready();
     sim.wait(Millis::seconds(20));
     sim.expect_attached("ip000", "a0");
-    sim.ec2.befalls = None;
-    sim.pod_goes("a1");
+    sim.ec2.default_fault = None;
+    sim.remove_pod("a1");
     let from = sim.now;
     sim.wait(Millis::seconds(8));
     sim.expect_free("ip001");
@@ -231,7 +231,7 @@ fn a_rollout_that_was_denied_goes_on_when_another_is_permitted() {
 }
 
 #[test]
-fn holders_that_are_to_move_keep_the_address_while_another_is_denied_for_all() {
+fn holders_keep_their_addresses_while_all_moves_are_denied() {
     const IPS: u64 = 20;
     let mut sim = world(IPS);
     for n in 0..IPS {
@@ -242,7 +242,7 @@ fn holders_that_are_to_move_keep_the_address_while_another_is_denied_for_all() {
         );
     }
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     let from = sim.now;
     for n in 0..IPS {
         sim.pod(&format!("b{n}"))

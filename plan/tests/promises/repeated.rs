@@ -1,4 +1,4 @@
-//! What EC2 refuses again and again is said once, although its sentence is another each time.
+//! A repeated refusal of EC2 is reported once, although its message differs each time.
 
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, Millis};
@@ -17,7 +17,7 @@ fn on_what(on: &Regarding) -> &'static str {
 }
 
 #[test]
-fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_event_on_each() {
+fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.faults.extend([Fault::Denied; 4000]);
     sim.pod("a").on("n1");
@@ -30,7 +30,7 @@ fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_ev
     assert_eq!(sim.counts.status_writes, 1, "{}", sim.story());
     let said = sim.rules.notices(Reason::AccessDenied);
     let on: Vec<&str> = said.iter().map(|told| on_what(&told.on)).collect();
-    assert_eq!(on, ["IP", "pod"], "each is told once: {said:#?}");
+    assert_eq!(on, ["IP", "pod"], "each has one Event: {said:#?}");
     for told in said.iter().map(|told| &told.message) {
         for word in ["ec2:AssignPrivateIpAddresses", "eni-n1", "Denied"] {
             assert!(told.contains(word), "{told}");
@@ -39,7 +39,7 @@ fn an_hour_of_calls_that_are_not_permitted_is_one_write_of_the_status_and_one_ev
 }
 
 #[test]
-fn the_number_of_a_request_is_not_said() {
+fn the_id_of_a_request_is_not_in_the_message() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     let Step::Call(call) = ({

@@ -1,4 +1,4 @@
-//! Two processes that both believe they lead do no harm.
+//! Two processes that both act as the leader do no harm.
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::Kind;
@@ -54,8 +54,8 @@ fn an_attach_a_move_and_a_delete_by_both() {
     }
 }
 
-/// The second one hears nothing of reservations while the first lets 203.0.113.10 go.
-fn one_hears_nothing(goes_to_another: bool) -> Sim {
+/// The second one receives no events of reservations while the first releases 203.0.113.10.
+fn without_events_for_one_process(goes_to_another: bool) -> Sim {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");
     sim.leader = Some(0);
@@ -77,8 +77,8 @@ fn one_hears_nothing(goes_to_another: bool) -> Sim {
 }
 
 #[test]
-fn what_a_silent_watch_shows_as_reserved_is_not_taken_for_ours() {
-    let mut sim = one_hears_nothing(true);
+fn a_reservation_of_a_stalled_watch_is_not_ours() {
+    let mut sim = without_events_for_one_process(true);
     let status = &sim.the_ip("partner").status;
     assert_eq!(status.address, Some(address("203.0.113.20")));
     sim.controllers[1].stuck.clear();
@@ -89,8 +89,8 @@ fn what_a_silent_watch_shows_as_reserved_is_not_taken_for_ours() {
 }
 
 #[test]
-fn an_address_that_was_let_go_unseen_is_reserved_anew() {
-    let mut sim = one_hears_nothing(false);
+fn an_address_that_was_released_unseen_is_reserved_again() {
+    let mut sim = without_events_for_one_process(false);
     sim.controllers[1].stuck.clear();
     sim.settle();
     sim.expect_reserved_only("203.0.113.10");
@@ -109,7 +109,7 @@ fn moved() -> Sim {
 }
 
 #[test]
-fn a_paused_processs_late_assign_is_seen_and_repaired() {
+fn a_late_assign_of_a_paused_process_is_repaired() {
     let mut sim = moved();
     let late = Call::Assign(interface_of("n1"), address("203.0.113.10"), Reassign::Allow);
     sim.ec2.execute(&late, sim.now).unwrap();
@@ -120,7 +120,7 @@ fn a_paused_processs_late_assign_is_seen_and_repaired() {
 }
 
 #[test]
-fn a_paused_processs_late_unassign_is_seen_and_repaired() {
+fn a_late_unassign_of_a_paused_process_is_repaired() {
     let mut sim = moved();
     let late = Call::Unassign(interface_of("n2"), address("203.0.113.10"));
     sim.ec2.execute(&late, sim.now).unwrap();
@@ -142,12 +142,12 @@ fn without_reassignment_a_late_assign_cannot_steal() {
 }
 
 #[test]
-fn a_late_assign_after_the_detach_is_taken_off_again() {
+fn a_late_assign_after_the_detach_is_unassigned() {
     let mut sim = moved();
     for pod in ["a", "b"] {
         sim.delete_pod(pod);
         let _ = sim.step(0);
-        sim.pod_goes(pod);
+        sim.remove_pod(pod);
     }
     sim.wait(Millis::seconds(2));
     sim.expect_free("partner");
@@ -185,7 +185,7 @@ fn paused_anywhere(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
 }
 
 #[test]
-fn a_step_that_comes_late_ends_the_same() {
+fn a_late_step_has_the_same_result() {
     for reassign in [false, true] {
         for node in ["n1", "n2"] {
             let begin = || {
@@ -206,7 +206,7 @@ fn a_step_that_comes_late_ends_the_same() {
 }
 
 #[test]
-fn the_winners_true_that_comes_late_is_refused() {
+fn a_late_true_for_the_winner_is_refused() {
     let mut sim = two();
     sim.leader = Some(0);
     sim.ip("partner", "203.0.113.10");
@@ -227,8 +227,8 @@ fn the_winners_true_that_comes_late_is_refused() {
     sim.expect_attached("partner", "b");
 }
 
-/// The address was edited to 203.0.113.20, and the first one's next step is to let 203.0.113.10 go.
-fn about_to_let_go() -> Sim {
+/// The address was edited to 203.0.113.20, and the next step of the first one is to release 203.0.113.10.
+fn about_to_release() -> Sim {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");
     sim.leader = Some(0);
@@ -247,8 +247,8 @@ fn the_second_adopts(sim: &mut Sim) {
 }
 
 #[test]
-fn a_reservation_adopted_after_the_ip_was_read_is_not_let_go() {
-    let mut sim = about_to_let_go();
+fn a_reservation_adopted_after_the_read_of_the_ip_is_not_released() {
+    let mut sim = about_to_release();
     sim.controllers[0].stuck.insert(Kind::Ip);
     sim.edit("partner", "203.0.113.10");
     the_second_adopts(&mut sim);
@@ -271,8 +271,8 @@ fn in_hand(sim: &mut Sim, controller: usize) -> Option<Step> {
 }
 
 #[test]
-fn what_was_adopted_for_an_earlier_wish_is_adopted_anew() {
-    let mut sim = about_to_let_go();
+fn a_reservation_adopted_for_an_earlier_spec_is_adopted_again() {
+    let mut sim = about_to_release();
     sim.edit("partner", "203.0.113.10");
     the_second_adopts(&mut sim);
     sim.edit("partner", "203.0.113.20");
@@ -289,9 +289,9 @@ fn what_was_adopted_for_an_earlier_wish_is_adopted_anew() {
     assert_eq!(status.address, Some(address("203.0.113.20")));
 }
 
-/// The watch of IPs of the second says nothing from before the Record on, that of pods goes on.
+/// The watch of IPs of the second stops before the Record, and that of pods continues.
 #[test]
-fn whose_watch_of_ips_is_silent_denies_no_holder_that_the_other_has_recorded() {
+fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -312,7 +312,7 @@ fn whose_watch_of_ips_is_silent_denies_no_holder_that_the_other_has_recorded() {
 }
 
 #[test]
-fn a_process_that_has_not_seen_the_subnet_lets_no_address_go_that_another_allocates() {
+fn without_the_subnet_a_process_releases_no_address_of_another() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.leader = Some(0);
@@ -327,7 +327,7 @@ fn a_process_that_has_not_seen_the_subnet_lets_no_address_go_that_another_alloca
     }
     sim.describe_fails = None;
     let reserved = sim.kube.reservations.len();
-    assert_eq!(reserved, 1, "it was let go\n{}", sim.story());
+    assert_eq!(reserved, 1, "it was released\n{}", sim.story());
     sim.settle();
     sim.expect_free("partner");
 }

@@ -1,4 +1,4 @@
-//! Whoever creates the `IPAddress` of an address first has it.
+//! The IP that creates the `IPAddress` of an address first has the address.
 
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, Millis};
@@ -20,7 +20,7 @@ fn put(sim: &mut Sim, mut held: Reservation) {
 }
 
 #[test]
-fn a_given_address_is_reserved_for_its_ip() {
+fn a_specified_address_is_reserved_for_its_ip() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -64,7 +64,7 @@ fn two_of_one_block_never_get_the_same() {
 }
 
 #[test]
-fn an_address_of_another_ip_is_refused_and_given_once_that_one_is_gone() {
+fn an_address_of_another_ip_is_refused_until_that_ip_is_deleted() {
     let mut sim = Sim::new();
     sim.ip("other", "203.0.113.10");
     sim.settle();
@@ -113,7 +113,7 @@ fn an_address_of_a_service_is_refused_and_the_service_named() {
 }
 
 #[test]
-fn an_ip_created_again_under_its_name_is_another_and_gets_what_the_first_left() {
+fn a_recreated_ip_is_another_ip_and_gets_the_address_of_the_first() {
     let mut sim = Sim::new();
     // What an IP left whose finalizer was stripped by hand, before the garbage collector came.
     let mut left = reservation("203.0.113.10", Some("partner"));
@@ -136,7 +136,7 @@ fn an_ip_created_again_under_its_name_is_another_and_gets_what_the_first_left() 
 }
 
 #[test]
-fn what_an_ip_of_another_name_left_is_deleted_and_made_anew() {
+fn a_reservation_left_by_another_ip_is_deleted_and_recreated() {
     let mut sim = Sim::new();
     let mut left = reservation("203.0.113.10", Some("old"));
     left.owner = Some(IpUid::from("ip-of-old"));
@@ -157,7 +157,7 @@ fn what_an_ip_of_another_name_left_is_deleted_and_made_anew() {
 }
 
 #[test]
-fn a_stripped_owner_or_label_is_put_back() {
+fn a_removed_owner_or_label_is_restored() {
     for strip in 0..3 {
         let mut sim = Sim::new();
         sim.node("n1");
@@ -192,7 +192,7 @@ fn a_stripped_owner_or_label_is_put_back() {
 }
 
 #[test]
-fn deleting_it_by_hand_detaches_nothing() {
+fn a_manual_deletion_of_a_reservation_detaches_nothing() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -203,9 +203,9 @@ fn deleting_it_by_hand_detaches_nothing() {
     sim.settle();
     sim.expect_attached("partner", "a");
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
-    // It still reserves when nobody holds the address any more, and goes with its IP.
+    // It still reserves when the address has no holder, and is deleted with its IP.
     sim.delete_pod("a");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_free("partner");
     sim.ip("thief", "203.0.113.10");
@@ -220,7 +220,7 @@ fn deleting_it_by_hand_detaches_nothing() {
 }
 
 #[test]
-fn a_crash_between_reserving_and_saying_so_costs_no_second_address() {
+fn a_crash_between_reservation_and_status_takes_no_second_address() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
     sim.step_until(|step| format!("{step:?}").contains("Reserve("));
@@ -230,7 +230,7 @@ fn a_crash_between_reserving_and_saying_so_costs_no_second_address() {
 }
 
 #[test]
-fn a_lost_answer_costs_no_second_address() {
+fn a_lost_answer_takes_no_second_address() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
     // Finalizer, then the reservation.
@@ -249,7 +249,7 @@ fn an_address_outside_every_block_waits_for_one() {
 }
 
 #[test]
-fn a_full_block_says_so_and_gives_what_becomes_free() {
+fn a_full_block_is_reported_and_allocates_the_next_free_address() {
     let mut sim = Sim::new();
     sim.change_block("block", |block| {
         let spec = block.spec.as_mut().unwrap();
@@ -279,11 +279,11 @@ fn a_full_block_says_so_and_gives_what_becomes_free() {
 }
 
 #[test]
-fn the_answer_to_a_release_does_not_forget_what_was_made_anew_before_it_came() {
+fn the_answer_to_a_release_keeps_a_recreated_reservation() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
-    // A process that ended reserved this one; its Create arrives late, after ours was let go.
+    // A process that ended reserved this one; its Create arrives late, after ours was released.
     let name = IpName::from("partner");
     let ip = sim.the_ip("partner").clone();
     let first = Reservation {
@@ -311,7 +311,7 @@ fn the_answer_to_a_release_does_not_forget_what_was_made_anew_before_it_came() {
 }
 
 #[test]
-fn what_another_leader_has_just_given_the_ip_is_not_let_go_on_the_word_of_an_old_watch() {
+fn a_reservation_of_another_leader_is_not_released_for_an_old_watch() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
     sim.settle();
@@ -342,7 +342,7 @@ fn what_another_leader_has_just_given_the_ip_is_not_let_go_on_the_word_of_an_old
 }
 
 #[test]
-fn a_release_that_met_a_conflict_is_tried_again_although_no_watch_shows_the_reservation_anew() {
+fn a_release_with_a_conflict_is_repeated_without_a_new_watch_event() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();

@@ -140,7 +140,7 @@ fn a_detach() {
         let mut sim = attached(false);
         sim.delete_pod("a");
         let _ = sim.step(0);
-        sim.pod_goes("a");
+        sim.remove_pod("a");
         sim
     };
     anywhere(begin, |sim| sim.expect_free("partner"));
@@ -160,7 +160,7 @@ fn an_annotation_removed() {
 }
 
 #[test]
-fn killed_between_the_call_and_the_record_the_next_one_calls_nothing() {
+fn after_a_kill_between_call_and_record_no_call_is_repeated() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -174,7 +174,7 @@ fn killed_between_the_call_and_the_record_the_next_one_calls_nothing() {
 }
 
 #[test]
-fn nothing_is_decided_before_everything_was_listed_once() {
+fn nothing_is_decided_before_every_kind_was_listed() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -199,7 +199,7 @@ fn nothing_is_decided_before_everything_was_listed_once() {
 }
 
 #[test]
-fn whoever_begins_to_lead_reads_an_ip_before_it_acts_on_what_a_watch_has_shown() {
+fn a_new_leader_reads_an_ip_before_it_acts_on_a_watch() {
     let mut sim = attached(false);
     sim.settle();
     let name = IpName::from("partner");
@@ -216,7 +216,7 @@ fn whoever_begins_to_lead_reads_an_ip_before_it_acts_on_what_a_watch_has_shown()
 }
 
 #[test]
-fn the_late_word_that_an_ip_went_is_not_about_its_successor_of_the_same_name() {
+fn a_late_deletion_event_does_not_apply_to_a_recreated_ip() {
     let mut sim = attached(false);
     sim.settle();
     let name = IpName::from("partner");
@@ -243,7 +243,7 @@ fn the_late_word_that_an_ip_went_is_not_about_its_successor_of_the_same_name() {
 }
 
 #[test]
-fn a_read_that_found_nothing_before_an_ip_was_made_anew_is_not_about_it() {
+fn an_earlier_not_found_does_not_apply_to_a_recreated_ip() {
     let mut sim = attached(false);
     sim.settle();
     let name = IpName::from("partner");

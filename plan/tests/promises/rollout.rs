@@ -33,7 +33,7 @@ fn the_new_pod_waits_until_its_containers_are_ready() {
     sim.settle();
     sim.expect_attached("partner", "new");
     sim.expect_denied("old", Reason::MovedTo);
-    // What a rollout leaves behind goes by itself: nobody has to do anything.
+    // What a rollout leaves behind is removed without an action of the user.
     assert!(
         !sim.rules.reported("old", Reason::ClaimedByOther),
         "{}",
@@ -56,7 +56,7 @@ fn with_handover_running_it_takes_over_before_it_is_ready() {
 }
 
 #[test]
-fn undone_half_way_it_goes_back_and_stays() {
+fn an_undo_during_a_rollout_returns_the_address_for_good() {
     let mut sim = attached();
     sim.next_revision("new", "n2", 2);
     sim.settle();
@@ -67,14 +67,14 @@ fn undone_half_way_it_goes_back_and_stays() {
     sim.expect_attached("partner", "old");
     sim.count_from_here();
     sim.delete_pod("new");
-    sim.pod_goes("new");
+    sim.remove_pod("new");
     sim.settle();
     sim.expect_attached("partner", "old");
     sim.expect_cost(0, 0, 0);
 }
 
 #[test]
-fn the_first_of_two_replicas_keeps_it_and_the_second_is_told() {
+fn the_first_of_two_replicas_keeps_it_and_the_second_gets_the_reason() {
     let mut sim = attached();
     sim.next_revision("twin", "n2", 1);
     sim.settle();
@@ -84,7 +84,7 @@ fn the_first_of_two_replicas_keeps_it_and_the_second_is_told() {
 }
 
 #[test]
-fn another_deployments_newer_pod_takes_nothing() {
+fn a_newer_pod_of_another_deployment_takes_nothing() {
     let mut sim = attached();
     sim.pod("new").on("n2").replica_set("rs9", 9, "other");
     sim.containers_ready("new");
@@ -99,7 +99,7 @@ fn a_broken_new_revision_does_not_get_it_while_the_old_pod_is_replaced() {
     sim.pod("broken").on("n2").replica_set("rs2", 2, "dep");
     sim.settle();
     sim.delete_pod("old");
-    sim.pod_goes("old");
+    sim.remove_pod("old");
     sim.wait(Millis::seconds(10));
     sim.expect_denied("broken", Reason::HandoverWaiting);
     sim.pod("next").on("n3").replica_set("rs1", 1, "dep");
@@ -111,18 +111,18 @@ fn a_broken_new_revision_does_not_get_it_while_the_old_pod_is_replaced() {
 }
 
 #[test]
-fn if_nothing_of_the_old_revision_comes_the_new_one_gets_it_after_a_minute() {
+fn without_a_pod_of_the_old_revision_the_new_one_gets_it_after_a_minute() {
     let mut sim = attached();
     sim.pod("broken").on("n2").replica_set("rs2", 2, "dep");
     sim.settle();
     sim.delete_pod("old");
-    sim.pod_goes("old");
+    sim.remove_pod("old");
     sim.settle();
     sim.expect_attached("partner", "broken");
 }
 
 #[test]
-fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks() {
+fn a_ready_pod_on_a_failed_node_takes_nothing() {
     let mut sim = attached();
     sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
     sim.node_unreachable("n2");
@@ -133,7 +133,7 @@ fn a_dead_nodes_new_pod_takes_nothing_however_ready_it_looks() {
 }
 
 #[test]
-fn a_third_revision_beats_the_second() {
+fn a_third_revision_precedes_the_second() {
     let mut sim = attached();
     sim.pod("second").on("n2").replica_set("rs2", 2, "dep");
     sim.pod("third").on("n3").replica_set("rs3", 3, "dep");
@@ -149,7 +149,7 @@ fn recreate_detaches_and_attaches() {
     let mut sim = attached();
     sim.delete_pod("old");
     sim.wait(Millis::seconds(2));
-    sim.pod_goes("old");
+    sim.remove_pod("old");
     sim.wait(Millis::seconds(2));
     sim.replica_set("rs1", 1, "dep", 0);
     sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
@@ -192,7 +192,7 @@ fn a_pod_takes_over_when_its_other_readiness_gates_are_true() {
 }
 
 #[test]
-fn a_rollout_that_waits_for_another_readiness_gate_is_told_its_name() {
+fn a_rollout_that_waits_for_another_readiness_gate_names_it() {
     let mut sim = with_a_gate_that_is_not_true();
     sim.settle();
     sim.expect_attached("partner", "old");

@@ -8,7 +8,7 @@ use crate::sim::{Ec2, Sim, interface_of};
 
 const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
-/// Interfaces that carry so many addresses each, with their primary one.
+/// Interfaces that carry this number of addresses each, with their primary one.
 fn with_limit(limit: u32) -> Sim {
     let mut sim = Sim::new();
     sim.ec2 = Ec2::with_limit(limit);
@@ -37,7 +37,7 @@ fn claims(sim: &Sim) -> bool {
 }
 
 #[test]
-fn an_address_on_its_way_takes_a_slot_before_it_is_there_and_not_two_when_it_is() {
+fn an_address_in_transit_takes_exactly_one_slot() {
     for (limit, room) in [(2, false), (3, true)] {
         let mut sim = with_limit(limit);
         sim.pod("a").on("n1").asks("other");
@@ -50,7 +50,7 @@ fn an_address_on_its_way_takes_a_slot_before_it_is_there_and_not_two_when_it_is(
 }
 
 #[test]
-fn a_full_interface_is_said_and_a_slot_that_comes_free_is_taken() {
+fn a_full_interface_is_reported_and_a_freed_slot_is_used() {
     let mut sim = with_limit(2);
     sim.pod("a").on("n1").asks("other");
     sim.settle();
@@ -59,12 +59,12 @@ fn a_full_interface_is_said_and_a_slot_that_comes_free_is_taken() {
     sim.expect_event("b", Reason::NodeFull);
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
 }
 
-/// Where the address goes on a node with a second interface, as `change` makes that one and the first.
+/// The interface that gets the address on a node with two interfaces, which `change` modifies.
 fn chosen(change: impl FnOnce(&mut Sim)) -> Option<String> {
     let mut sim = Sim::new();
     sim.node("n1");
@@ -79,7 +79,7 @@ fn chosen(change: impl FnOnce(&mut Sim)) -> Option<String> {
 }
 
 #[test]
-fn of_two_usable_interfaces_the_one_of_the_lower_index_is_taken() {
+fn of_two_usable_interfaces_the_lower_index_is_used() {
     assert_eq!(chosen(|_| {}).as_deref(), Some("eni-n1"));
     let swapped = chosen(|sim| {
         let first = sim.ec2.interface_mut(&interface_of("n1"));
@@ -89,7 +89,7 @@ fn of_two_usable_interfaces_the_one_of_the_lower_index_is_taken() {
 }
 
 #[test]
-fn an_interface_that_the_cni_leaves_alone_is_taken_before_one_that_it_manages() {
+fn an_interface_without_the_cni_precedes_one_of_the_cni() {
     for managed in [None, Some("false")] {
         let chosen = chosen(|sim| {
             let first = sim.ec2.interface_mut(&interface_of("n1"));
@@ -102,7 +102,7 @@ fn an_interface_that_the_cni_leaves_alone_is_taken_before_one_that_it_manages() 
 }
 
 #[test]
-fn only_an_interface_with_all_of_the_block_s_tags_is_taken_whatever_the_cni_does() {
+fn only_an_interface_with_all_tags_of_the_block_is_used() {
     let chosen = chosen(|sim| {
         sim.change_block("block", |block| {
             if let Ok(spec) = &mut block.spec {
@@ -117,7 +117,7 @@ fn only_an_interface_with_all_of_the_block_s_tags_is_taken_whatever_the_cni_does
 }
 
 #[test]
-fn an_interface_of_another_subnet_or_of_aws_s_own_is_never_taken() {
+fn an_interface_of_another_subnet_or_of_aws_is_never_used() {
     let other_subnet = chosen(|sim| {
         let subnet = sim.ec2.subnet("subnet-2");
         sim.ec2.interface_mut(&interface_of("n1")).subnet = subnet;
@@ -140,7 +140,7 @@ fn an_interface_of_another_subnet_or_of_aws_s_own_is_never_taken() {
 }
 
 #[test]
-fn a_node_that_is_away_in_any_way_gets_nothing() {
+fn a_node_that_is_away_gets_no_address() {
     let away: [fn(&mut mooring_plan::objects::Node); 3] = [
         |node| node.ready = false,
         |node| node.unreachable = true,

@@ -1,4 +1,4 @@
-//! Of Nodes that name the same instance one is believed, and the others get neither its addresses nor its label.
+//! Of Nodes that name the same instance one counts, and the others get neither its addresses nor its label.
 
 use mooring_plan::reason::Reason;
 
@@ -14,14 +14,14 @@ fn forged(sim: &mut Sim) {
 }
 
 #[test]
-fn a_pod_on_the_younger_node_waits_and_is_told_of_both() {
+fn a_pod_on_the_younger_node_waits_and_its_reason_names_both() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     forged(&mut sim);
     sim.pod("a").on("forged");
     sim.settle();
     sim.expect_free("partner");
     let notices = sim.rules.notices(Reason::NoEligibleNode);
-    let said = &notices.first().expect("it is told").message;
+    let said = &notices.first().expect("there is a notice").message;
     assert!(
         said.contains("node forged") && said.contains("node n1"),
         "{said}"
@@ -29,7 +29,7 @@ fn a_pod_on_the_younger_node_waits_and_is_told_of_both() {
 }
 
 #[test]
-fn it_comes_to_the_older_node_as_ever() {
+fn the_older_node_gets_the_address_as_usual() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     forged(&mut sim);
     sim.pod("a").on("n1");
@@ -47,19 +47,19 @@ fn an_address_on_the_older_node_stays_there_without_a_call() {
 }
 
 #[test]
-fn the_younger_node_is_believed_once_the_older_is_deleted() {
+fn the_younger_node_counts_after_the_older_is_deleted() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     forged(&mut sim);
     sim.pod("a").on("forged");
     sim.settle();
     sim.expect_free("partner");
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "a");
 }
 
 #[test]
-fn a_machine_that_comes_again_under_another_name_is_believed_once_its_old_node_is_out_of_reach() {
+fn a_renamed_machine_counts_after_its_old_node_is_unreachable() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     forged(&mut sim);
     sim.pod("a").on("forged");

@@ -31,7 +31,7 @@ fn go_on(sim: &mut Sim) {
 }
 
 #[test]
-fn a_move_whose_own_writes_no_watch_shows_costs_no_call_and_no_write_more() {
+fn a_move_without_watch_events_costs_no_extra_call_or_write() {
     for reassign in [false, true] {
         for kinds in [
             &[Kind::Ip][..],
@@ -54,7 +54,7 @@ fn a_move_whose_own_writes_no_watch_shows_costs_no_call_and_no_write_more() {
 }
 
 #[test]
-fn an_attach_and_a_delete_that_no_watch_shows_are_done_once() {
+fn an_attach_and_a_delete_without_watch_events_are_done_once() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -74,7 +74,7 @@ fn an_attach_and_a_delete_that_no_watch_shows_are_done_once() {
 
 /// A process that begins with a list from before the holder was there.
 #[test]
-fn a_list_from_before_the_holder_came_takes_nothing_from_it() {
+fn a_list_older_than_the_holder_takes_nothing_from_it() {
     for reassign in [false, true] {
         let mut sim = Sim::new();
         for node in ["n1", "n2"] {
@@ -88,7 +88,7 @@ fn a_list_from_before_the_holder_came_takes_nothing_from_it() {
         sim.pod("gone").on("n2");
         sim.tell(0);
         let old = sim.kube.clone();
-        sim.pod_goes("gone");
+        sim.remove_pod("gone");
         sim.pod("holder").on("n1");
         sim.settle();
         sim.expect_attached("partner", "holder");
@@ -108,14 +108,14 @@ fn a_list_from_before_the_holder_came_takes_nothing_from_it() {
     }
 }
 
-/// The old world still shows the holder alive, or a successor that is gone: both are read before anything is done.
+/// The stale data still show the holder, or a successor that is gone: both are read before any step.
 #[test]
-fn a_successor_that_only_an_old_world_shows_takes_nothing_over() {
+fn a_successor_in_stale_data_takes_nothing_over() {
     for reassign in [false, true] {
         let mut sim = attached(reassign);
         sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
         sim.tell(0);
-        // Ready it becomes in the old world only for a moment; then it is gone, and nobody is told.
+        // In the stale data it is ready only for a moment; then it is gone, without an event.
         sim.containers_ready("new");
         let ready = sim.the_pod("new").clone();
         sim.controllers[0].facts_mut().apply(
@@ -123,7 +123,7 @@ fn a_successor_that_only_an_old_world_shows_takes_nothing_over() {
             sim.now,
             sim.now,
         );
-        sim.pod_goes("new");
+        sim.remove_pod("new");
         stop(&mut sim, [Kind::Pod]);
         sim.wait(Millis::seconds(300));
         sim.expect_cost(0, 0, 0);

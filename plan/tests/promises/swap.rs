@@ -1,4 +1,4 @@
-//! Deployments that swap their IPs wait for each other for ever: their pods are told so, and the way out.
+//! Deployments that swap their IPs wait for each other forever: their pods get this reason, and the remedy.
 
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
@@ -42,8 +42,8 @@ fn said(sim: &Sim, pod: &str) -> String {
     gates.into_iter().next().unwrap_or_default()
 }
 
-/// What was told stays until another reason comes; a pod of Deployment "x" that comes now is told of no cycle.
-fn comes_and_is_told_of_none(sim: &mut Sim, ip: &str, x: usize) {
+/// A reason stays until there is another one; a new pod of Deployment "x" gets no reason about a cycle.
+fn expect_no_cycle_reported(sim: &mut Sim, ip: &str, x: usize) {
     sim.pod("late")
         .on("n1")
         .asks(ip)
@@ -53,7 +53,7 @@ fn comes_and_is_told_of_none(sim: &mut Sim, ip: &str, x: usize) {
 }
 
 #[test]
-fn two_that_swap_are_told_who_waits_for_whom() {
+fn a_swap_of_two_reports_which_waits_for_which() {
     let mut sim = rotated(2);
     for pod in ["new0", "new1"] {
         sim.expect_denied(pod, Reason::Deadlock);
@@ -72,15 +72,15 @@ fn two_that_swap_are_told_who_waits_for_whom() {
 }
 
 #[test]
-fn what_the_message_says_helps() {
+fn the_remedy_in_the_message_works() {
     let mut sim = rotated(2);
     // Scaled to 0.
-    sim.pod_goes("old0");
-    sim.pod_goes("new0");
+    sim.remove_pod("old0");
+    sim.remove_pod("new0");
     sim.settle();
     sim.expect_attached("ip0", "new1");
     // Its Deployment takes the old pod away, now that the new one is ready.
-    sim.pod_goes("old1");
+    sim.remove_pod("old1");
     sim.pod("new0")
         .on("n1")
         .asks("ip1")
@@ -90,7 +90,7 @@ fn what_the_message_says_helps() {
 }
 
 #[test]
-fn a_longer_cycle_is_told_in_full() {
+fn a_longer_cycle_is_reported_in_full() {
     let sim = rotated(4);
     for n in 0..4 {
         let pod = format!("new{n}");
@@ -100,15 +100,15 @@ fn a_longer_cycle_is_told_in_full() {
 }
 
 #[test]
-fn waiting_for_one_that_waits_for_nobody_is_no_cycle() {
+fn a_chain_of_waits_is_no_cycle() {
     let mut sim = rotated(3);
-    sim.pod_goes("new2");
+    sim.remove_pod("new2");
     sim.wait(Millis::seconds(30));
-    comes_and_is_told_of_none(&mut sim, "ip1", 0);
+    expect_no_cycle_reported(&mut sim, "ip1", 0);
 }
 
 #[test]
-fn whoever_waits_for_a_cycle_and_is_no_part_of_it_is_told_of_none() {
+fn a_pod_outside_of_the_cycle_is_not_reported() {
     let mut sim = rotated(2);
     sim.ip("ip2", "203.0.113.12");
     sim.pod("outside")
@@ -122,7 +122,7 @@ fn whoever_waits_for_a_cycle_and_is_no_part_of_it_is_told_of_none() {
 }
 
 #[test]
-fn a_pod_that_leaves_waits_for_nobody() {
+fn a_deleted_pod_waits_for_no_address() {
     let left: [fn(&mut mooring_plan::objects::Pod); 3] = [
         |pod| pod.ended = true,
         |pod| pod.deleting = Some(30),
@@ -132,14 +132,14 @@ fn a_pod_that_leaves_waits_for_nobody() {
         let mut sim = rotated(2);
         sim.change_pod("new0", leave);
         sim.wait(Millis::seconds(30));
-        comes_and_is_told_of_none(&mut sim, "ip0", 1);
+        expect_no_cycle_reported(&mut sim, "ip0", 1);
     }
 }
 
 #[test]
-fn a_holder_that_is_being_deleted_keeps_nobody_in_a_cycle() {
+fn a_deleted_holder_ends_a_cycle() {
     let mut sim = rotated(2);
     sim.delete_pod("old1");
     sim.wait(Millis::seconds(30));
-    comes_and_is_told_of_none(&mut sim, "ip0", 1);
+    expect_no_cycle_reported(&mut sim, "ip0", 1);
 }

@@ -1,4 +1,4 @@
-//! What is done about an address that an `IPAddress` of somebody else may reserve.
+//! How an address is handled that a foreign `IPAddress` can reserve.
 
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, WriteOutcome};
@@ -33,7 +33,7 @@ fn asked(sim: &Sim) -> Vec<Millis> {
 }
 
 #[test]
-fn who_has_it_is_asked_at_once_and_then_twice_a_minute() {
+fn the_present_owner_is_read_at_once_and_then_twice_a_minute() {
     let mut sim = Sim::new();
     put(&mut sim, held_by(None));
     sim.ip("partner", "203.0.113.10");
@@ -47,7 +47,7 @@ fn who_has_it_is_asked_at_once_and_then_twice_a_minute() {
 }
 
 #[test]
-fn it_is_ours_by_its_label_or_its_owner_whatever_else_it_says() {
+fn a_reservation_is_ours_by_its_label_or_its_owner() {
     for by_label in [true, false] {
         let mut sim = Sim::new();
         sim.ip("partner", "203.0.113.10");
@@ -71,7 +71,7 @@ fn it_is_ours_by_its_label_or_its_owner_whatever_else_it_says() {
 }
 
 #[test]
-fn an_ip_that_only_a_lagging_watch_shows_takes_nothing_from_its_successor_of_the_same_name() {
+fn an_outdated_ip_takes_nothing_from_its_successor() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -92,7 +92,7 @@ fn an_ip_that_only_a_lagging_watch_shows_takes_nothing_from_its_successor_of_the
 }
 
 #[test]
-fn an_answer_that_was_lost_is_followed_by_a_list_before_another_address_is_tried() {
+fn after_a_lost_answer_reservations_are_listed_before_the_next_try() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
     sim.step_until(|step| matches!(step, Step::Read(Read::Reservations(_))));
@@ -117,7 +117,7 @@ fn an_answer_that_was_lost_is_followed_by_a_list_before_another_address_is_tried
 }
 
 #[test]
-fn without_a_wish_for_one_an_address_that_is_taken_is_passed_over() {
+fn without_a_specified_address_one_in_use_is_skipped() {
     let mut sim = Sim::new();
     put(
         &mut sim,
@@ -140,7 +140,7 @@ fn without_a_wish_for_one_an_address_that_is_taken_is_passed_over() {
 }
 
 #[test]
-fn once_it_is_ours_nobody_is_asked_whose_it_is_also_when_it_has_to_be_made_anew() {
+fn an_own_reservation_causes_no_read_even_if_recreated() {
     let mut sim = Sim::new();
     put(&mut sim, held_by(None));
     sim.ip("partner", "203.0.113.10");
@@ -158,7 +158,7 @@ fn once_it_is_ours_nobody_is_asked_whose_it_is_also_when_it_has_to_be_made_anew(
     assert!(asked(&sim).is_empty(), "{}", sim.story());
 }
 
-/// IPs that wish any address of a block that has two; "a" and "b" have them, and "c" lost the race for both
+/// IPs that want any address of a block that has two; "a" and "b" have them, and "c" lost the race for both
 /// while no watch showed them.
 fn two_of_three() -> Sim {
     let mut sim = Sim::new();
@@ -186,7 +186,7 @@ fn two_of_three() -> Sim {
 }
 
 #[test]
-fn an_address_that_comes_free_is_given_to_an_ip_that_once_lost_the_race_for_it() {
+fn a_freed_address_goes_to_an_ip_that_lost_the_race() {
     let mut sim = two_of_three();
     sim.settle();
     sim.delete_ip("a");
@@ -197,7 +197,7 @@ fn an_address_that_comes_free_is_given_to_an_ip_that_once_lost_the_race_for_it()
 }
 
 #[test]
-fn so_is_one_that_no_watch_shows_coming_free() {
+fn an_address_that_is_freed_unseen_goes_to_an_ip_that_lost_the_race() {
     let mut sim = Sim::new();
     sim.change_block("block", |block| {
         let spec = block.spec.as_mut().unwrap();

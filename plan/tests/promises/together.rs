@@ -46,7 +46,7 @@ fn a_single_attach_waits_for_nothing() {
 }
 
 #[test]
-fn attaches_at_once_go_in_one_request_for_each_interface() {
+fn concurrent_attaches_share_one_request_for_each_interface() {
     let mut world = Paced::new(5, 50, Reassign::Refuse);
     world.run(Millis::seconds(60));
     pods(&mut world, 50, "a", 0, 5);
@@ -56,7 +56,7 @@ fn attaches_at_once_go_in_one_request_for_each_interface() {
 }
 
 #[test]
-fn moves_that_wait_for_a_leader_take_one_request_for_each_interface_and_action() {
+fn moves_that_wait_for_a_leader_share_requests() {
     for (reassign, most) in [(Reassign::Refuse, 16), (Reassign::Allow, 8)] {
         let mut world = drained(reassign);
         for number in 0..OLD {
@@ -76,7 +76,7 @@ fn moves_that_wait_for_a_leader_take_one_request_for_each_interface_and_action()
 }
 
 #[test]
-fn moves_that_come_one_after_another_take_few_requests() {
+fn moves_in_sequence_need_few_requests() {
     let mut world = drained(Reassign::Refuse);
     for number in 0..OLD {
         world.dies(number);
@@ -92,7 +92,7 @@ fn moves_that_come_one_after_another_take_few_requests() {
 }
 
 #[test]
-fn an_address_that_ec2_refuses_by_name_keeps_no_other_waiting() {
+fn an_address_that_ec2_refuses_by_name_delays_no_other() {
     let mut world = Paced::new(2, 10, Reassign::Refuse);
     world.run(Millis::seconds(60));
     // Since the last inventory: it is found by the refusal.
@@ -111,7 +111,7 @@ fn an_address_that_ec2_refuses_by_name_keeps_no_other_waiting() {
 fn a_refusal_that_names_no_address_is_bisected() {
     let mut world = Paced::new(1, 12, Reassign::Refuse);
     world.run(Millis::seconds(60));
-    // The interface has less room than its type says: 7 beside its own address.
+    // The interface has fewer slots than its type has: 7 besides its own address.
     world.cloud.limit_addresses(8);
     pods(&mut world, 12, "a", 0, 1);
     world.run(Millis::seconds(5));
@@ -127,7 +127,7 @@ fn a_refusal_that_names_no_address_is_bisected() {
 }
 
 #[test]
-fn a_detach_is_not_believed_because_others_of_its_request_are_gone_already() {
+fn a_partial_detach_does_not_confirm_the_other_addresses() {
     let mut world = Paced::new(1, 4, Reassign::Refuse);
     world.run(Millis::seconds(60));
     pods(&mut world, 4, "a", 0, 1);
@@ -150,7 +150,7 @@ fn a_detach_is_not_believed_because_others_of_its_request_are_gone_already() {
 }
 
 #[test]
-fn what_of_a_request_was_never_answered_is_asked_again() {
+fn an_unanswered_part_of_a_request_is_repeated() {
     let mut world = Paced::new(1, 8, Reassign::Refuse);
     world.run(Millis::seconds(60));
     world.fail.push(CallError {
@@ -164,7 +164,7 @@ fn what_of_a_request_was_never_answered_is_asked_again() {
 }
 
 #[test]
-fn an_ip_that_is_deleted_while_its_call_waits_is_not_in_the_request() {
+fn an_ip_deleted_while_its_call_waits_is_not_in_the_request() {
     let mut world = Paced::new(1, 10, Reassign::Refuse);
     world.run(Millis::seconds(60));
     pods(&mut world, 10, "a", 0, 1);
@@ -183,7 +183,7 @@ fn an_ip_that_is_deleted_while_its_call_waits_is_not_in_the_request() {
 }
 
 #[test]
-fn where_tokens_are_short_moves_go_before_detaches() {
+fn moves_precede_detaches_when_tokens_are_scarce() {
     let mut world = Paced::new(41, 41, Reassign::Refuse);
     world.run(Millis::seconds(60));
     pods(&mut world, 40, "a", 0, 20);

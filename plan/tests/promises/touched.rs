@@ -35,7 +35,7 @@ fn several(names: &[&str]) -> Affected {
 }
 
 #[test]
-fn what_is_known_already_touches_nothing() {
+fn a_known_fact_affects_no_ip() {
     let mut sim = world();
     let kube = sim.kube.clone();
     let newest = kube.newest();
@@ -61,7 +61,7 @@ fn what_is_known_already_touches_nothing() {
 }
 
 #[test]
-fn what_is_news_touches_what_it_is_about() {
+fn a_new_fact_affects_the_ips_it_is_about() {
     let mut sim = world();
     let kube = sim.kube.clone();
     let mut block = kube.blocks.values().next().unwrap().clone();
@@ -87,7 +87,7 @@ fn what_is_news_touches_what_it_is_about() {
 }
 
 #[test]
-fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
+fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
     let sim = world();
     let uid = sim.the_ip("partner").uid.clone();
     let known = sim.kube.reservations[&address("203.0.113.10")].clone();
@@ -151,7 +151,7 @@ fn a_reservation_touches_the_ip_whose_it_is_by_label_owner_or_reference() {
 }
 
 #[test]
-fn a_reservation_made_anew_is_seen_whatever_its_version() {
+fn a_recreated_reservation_is_applied_whatever_its_version() {
     let mut sim = world();
     let mut anew = sim.kube.reservations[&address("203.0.113.10")].clone();
     anew.version = ResourceVersion(1);
@@ -165,7 +165,7 @@ fn a_reservation_made_anew_is_seen_whatever_its_version() {
 }
 
 #[test]
-fn an_ip_of_another_uid_is_another_one_whatever_its_version() {
+fn an_ip_with_another_uid_is_another_ip_whatever_its_version() {
     let mut sim = world();
     let mut anew = sim.the_ip("partner").clone();
     anew.version = ResourceVersion(1);
@@ -175,7 +175,7 @@ fn an_ip_of_another_uid_is_another_one_whatever_its_version() {
 }
 
 #[test]
-fn the_first_list_is_no_backup() {
+fn the_first_list_is_not_a_restore() {
     let mut facts = Facts::new(Settings {
         inventory_interval: INTERVAL,
     });
@@ -185,7 +185,7 @@ fn the_first_list_is_no_backup() {
 }
 
 #[test]
-fn what_goes_touches_only_who_had_to_do_with_it() {
+fn a_deletion_affects_only_related_ips() {
     let mut sim = world();
     let uid = sim.the_pod("a").uid.clone();
     assert_eq!(told(&mut sim, Fact::PodDeleted(uid.clone())), partner());
@@ -220,7 +220,7 @@ fn what_goes_touches_only_who_had_to_do_with_it() {
 }
 
 #[test]
-fn an_ip_has_nothing_to_say_of_a_pod_that_is_labelled_for_another() {
+fn an_ip_does_not_affect_a_pod_with_the_label_of_another() {
     let mut sim = world();
     sim.pod("b").on("n2");
     sim.tell(0);
@@ -236,7 +236,7 @@ fn an_ip_has_nothing_to_say_of_a_pod_that_is_labelled_for_another() {
 }
 
 #[test]
-fn what_a_read_shows_first_touches_whoever_a_watch_would_have_touched() {
+fn a_read_affects_the_same_ips_as_a_watch() {
     let mut sim = world();
     let mut node = sim.kube.nodes.values().next().unwrap().clone();
     node.ready = false;

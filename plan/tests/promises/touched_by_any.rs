@@ -75,11 +75,11 @@ fn happens(sim: &mut Sim, number: usize, event: Event) {
         }
         Event::PodIsReady(number) => _ = pod(number).map(|name| sim.containers_ready(name)),
         Event::PodIsDeleted(number) => _ = pod(number).map(|name| sim.delete_pod(name)),
-        Event::PodGoes(number) => _ = pod(number).map(|name| sim.pod_goes(name)),
+        Event::PodGoes(number) => _ = pod(number).map(|name| sim.remove_pod(name)),
         Event::PodIsUnannotated(number) => _ = pod(number).map(|name| sim.remove_annotation(name)),
         Event::NodeIsAway(node) => sim.node_unreachable(NODES[node]),
         Event::NodeIsWell(node) => sim.node_is_well(NODES[node]),
-        Event::NodeGoes(node) => sim.node_goes(NODES[node]),
+        Event::NodeGoes(node) => sim.remove_node(NODES[node]),
         Event::InterfaceGoes(node) => {
             sim.ec2.remember(sim.now);
             sim.ec2
@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_ip_whose_decision_a_fact_changes_is_touched(
+    fn an_ip_whose_decision_changes_is_affected(
         events in prop::collection::vec(event(), 1..40),
         limit in 2u32..6,
     ) {
@@ -163,7 +163,7 @@ fn crowd() -> Crowd {
 }
 
 #[test]
-fn a_node_touches_the_ips_that_are_on_it() {
+fn a_node_affects_the_ips_on_it() {
     let mut crowd = crowd();
     let mut away = |ready| {
         let known = crowd.nodes[&node_name(7)].clone();
@@ -185,7 +185,7 @@ fn a_node_touches_the_ips_that_are_on_it() {
 }
 
 #[test]
-fn an_inventory_touches_the_ips_that_it_shows_elsewhere() {
+fn an_inventory_affects_the_ips_that_it_shows_elsewhere() {
     let mut crowd = crowd();
     assert_eq!(crowd.look(), none(), "nothing has changed");
     let (from, to) = ("eni-0003".into(), "eni-0004".into());
@@ -219,7 +219,7 @@ fn an_inventory_touches_the_ips_that_it_shows_elsewhere() {
 }
 
 #[test]
-fn a_block_s_own_status_touches_no_ip_and_its_spec_those_that_lie_in_it() {
+fn the_spec_of_a_block_affects_its_ips_and_its_status_none() {
     let mut crowd = crowd();
     let mut known = block();
     known.status = BlockStatus {
@@ -233,7 +233,7 @@ fn a_block_s_own_status_touches_no_ip_and_its_spec_those_that_lie_in_it() {
     assert_eq!(
         crowd.tell(Fact::Block(other)),
         none(),
-        "they have what they wish"
+        "they have what they want"
     );
     if let Ok(spec) = &mut known.spec {
         spec.failover_after = Millis::seconds(60);
@@ -242,7 +242,7 @@ fn a_block_s_own_status_touches_no_ip_and_its_spec_those_that_lie_in_it() {
 }
 
 #[test]
-fn what_goes_touches_who_had_to_do_with_it_and_no_other() {
+fn a_deletion_affects_all_related_ips_and_no_other() {
     let mut crowd = crowd();
     let (name, uid) = (ip_name(5), crowd.facts.ip(&ip_name(5)).unwrap().uid.clone());
     let one = |number| Affected::One(ip_name(number));

@@ -1,11 +1,11 @@
-//! An Assign whose answer nobody had may land late: until it cannot any more, nothing that it needs is let go.
+//! An Assign without an answer can land late: as long as it can, nothing that it needs is released.
 
 use mooring_plan::names::Millis;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim};
 
-/// The Assign of the first address is on its way, nobody knows more of it, and the address is edited.
+/// The Assign of the first address is in flight with an unknown outcome, and the address is edited.
 fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
@@ -24,7 +24,7 @@ fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
 }
 
 #[test]
-fn the_old_one_is_let_go_only_after_a_late_assign_of_it_would_have_landed() {
+fn the_old_address_is_released_after_its_late_assign_can_land() {
     for restarted in [false, true] {
         let (mut sim, late) = edited_with_an_assign_on_its_way(restarted);
         sim.wait(Millis::seconds(5));
@@ -38,7 +38,7 @@ fn the_old_one_is_let_go_only_after_a_late_assign_of_it_would_have_landed() {
 }
 
 #[test]
-fn an_ip_that_is_deleted_after_the_change_waits_for_a_late_assign_of_the_old_one_too() {
+fn an_ip_deleted_after_an_edit_waits_for_a_late_assign_of_the_old_address() {
     let (mut sim, late) = edited_with_an_assign_on_its_way(false);
     sim.delete_ip("partner");
     sim.wait(Millis::seconds(5));
@@ -49,7 +49,7 @@ fn an_ip_that_is_deleted_after_the_change_waits_for_a_late_assign_of_the_old_one
     sim.expect_on("203.0.113.10", None);
 }
 
-/// The first Assign is on its way, nobody knows more of it, and the second was answered and recorded.
+/// The first Assign is in flight with an unknown outcome, and the second was answered and recorded.
 fn recorded_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
@@ -66,7 +66,7 @@ fn recorded_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
 }
 
 #[test]
-fn an_ip_that_it_may_put_back_is_not_gone() {
+fn an_ip_is_not_deleted_while_a_late_assign_can_land() {
     for restarted in [false, true] {
         let (mut sim, late) = recorded_with_an_assign_on_its_way(restarted);
         sim.delete_ip("partner");
@@ -75,7 +75,7 @@ fn an_ip_that_it_may_put_back_is_not_gone() {
 }
 
 #[test]
-fn an_address_that_was_recorded_and_edited_away_is_not_let_go_before() {
+fn a_recorded_old_address_is_not_released_before() {
     let (mut sim, late) = recorded_with_an_assign_on_its_way(false);
     sim.edit("partner", "203.0.113.20");
     sim.wait(Millis::seconds(5));
@@ -88,7 +88,7 @@ fn an_address_that_was_recorded_and_edited_away_is_not_let_go_before() {
 }
 
 #[test]
-fn one_that_cannot_land_any_more_delays_nothing() {
+fn an_expired_call_delays_nothing() {
     let (mut sim, _) = recorded_with_an_assign_on_its_way(false);
     sim.wait(Millis::seconds(10));
     sim.delete_ip("partner");
@@ -97,7 +97,7 @@ fn one_that_cannot_land_any_more_delays_nothing() {
 }
 
 #[test]
-fn a_target_that_is_refused_after_it_is_not_simply_free_again() {
+fn a_target_refused_after_a_late_call_is_not_free() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     sim.ec2.faults.extend([Fault::RequestLost, Fault::NoRoom]);
@@ -107,7 +107,7 @@ fn a_target_that_is_refused_after_it_is_not_simply_free_again() {
     sim.step_until(|step| {
         matches!(step, Step::Write(Write::Status(_, _, what, _)) if matches!(what, StatusWrite::Clear | StatusWrite::Detach))
     });
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.wait(Millis::seconds(5));
     assert!(sim.has_ip("partner"), "{}", sim.story());

@@ -1,5 +1,5 @@
-//! An IP whose status cannot be read says so once, in a condition; nothing else is done for it until a person
-//! has mended it, and then everything goes on.
+//! An IP with an unreadable status gets one condition about it; nothing else is done for it until a person
+//! has repaired it, and then everything continues.
 
 use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
@@ -55,7 +55,7 @@ fn sentence(decision: &Decision) -> (ResourceVersion, String) {
 }
 
 #[test]
-fn it_says_so_and_how_to_mend_it_and_nothing_else_is_done_for_it() {
+fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
     let mut sim = world();
     let uid = sim.kube.ips[&partner()].uid.clone();
     let seen = Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing));
@@ -87,7 +87,7 @@ fn it_says_so_and_how_to_mend_it_and_nothing_else_is_done_for_it() {
 }
 
 #[test]
-fn where_there_is_no_room_for_a_condition_an_event_has_to_do() {
+fn without_room_for_a_condition_an_event_is_written() {
     let mut sim = world();
     let uid = sim.kube.ips[&partner()].uid.clone();
     told(
@@ -100,7 +100,7 @@ fn where_there_is_no_room_for_a_condition_an_event_has_to_do() {
 }
 
 #[test]
-fn a_condition_that_could_not_be_written_is_written_later() {
+fn a_failed_write_of_the_condition_is_repeated() {
     use mooring_plan::facts::WriteOutcome;
     let mut sim = world();
     let uid = sim.kube.ips[&partner()].uid.clone();
@@ -121,14 +121,14 @@ fn a_condition_that_could_not_be_written_is_written_later() {
 }
 
 #[test]
-fn mended_it_goes_on() {
+fn a_repaired_ip_continues() {
     let mut sim = world();
     let ip = sim.kube.ips[&partner()].clone();
     told(
         &mut sim,
         Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::Nothing)),
     );
-    // An answer that is older than what made it unreadable is no news.
+    // An answer that is older than the change that made it unreadable is ignored.
     let older = Fact::Ip(mooring_plan::objects::Ip {
         version: ResourceVersion(999),
         ..ip.clone()
@@ -150,7 +150,7 @@ fn mended_it_goes_on() {
 }
 
 #[test]
-fn a_restored_api_server_shows_it_mended_at_a_lower_version() {
+fn a_repaired_ip_of_a_restored_api_server_has_a_lower_version() {
     let mut sim = world();
     let ip = sim.kube.ips[&partner()].clone();
     let broken = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);
@@ -167,7 +167,7 @@ fn a_restored_api_server_shows_it_mended_at_a_lower_version() {
 }
 
 #[test]
-fn one_that_could_never_be_read_is_known_until_it_is_gone() {
+fn an_ip_that_was_never_readable_is_known_until_its_deletion() {
     let mut sim = world();
     let never = UnreadableIp {
         name: IpName::from("never"),

@@ -57,7 +57,7 @@ fn say(sim: &mut Sim, probe: Option<ProbeOutcome>) {
 }
 
 fn say_of(sim: &mut Sim, probe: Option<ProbeOutcome>, change: impl FnOnce(&mut AddressReport)) {
-    sim.node_part_says("n1", env!("CARGO_PKG_VERSION"), |said| {
+    sim.node_part_reports("n1", env!("CARGO_PKG_VERSION"), |said| {
         said.probe = probe;
         change(said);
     });
@@ -70,7 +70,7 @@ fn events(sim: &Sim, reason: Reason) -> usize {
 }
 
 #[test]
-fn an_address_that_the_target_sees_is_verified_with_the_round_trip() {
+fn an_address_that_the_target_sees_is_verified_with_its_round_trip_time() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     let said = verified(&sim).unwrap();
@@ -83,7 +83,7 @@ fn an_address_that_the_target_sees_is_verified_with_the_round_trip() {
 }
 
 #[test]
-fn what_the_target_sees_instead_is_said_and_nothing_waits_for_it() {
+fn another_source_address_is_reported_and_blocks_nothing() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
@@ -103,7 +103,7 @@ fn what_the_target_sees_instead_is_said_and_nothing_waits_for_it() {
 }
 
 #[test]
-fn a_target_that_does_not_answer_is_said_with_the_reason() {
+fn a_silent_target_is_reported_with_the_reason() {
     let mut sim = asking(true);
     say(&mut sim, Some(failed(None, "no answer within 3 s")));
     let said = verified(&sim).unwrap();
@@ -112,7 +112,7 @@ fn a_target_that_does_not_answer_is_said_with_the_reason() {
 }
 
 #[test]
-fn the_same_outcome_again_costs_nothing_and_is_told_once() {
+fn an_unchanged_outcome_costs_nothing_and_has_one_event() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
@@ -126,7 +126,7 @@ fn the_same_outcome_again_costs_nothing_and_is_told_once() {
 }
 
 #[test]
-fn without_a_probe_in_the_block_nothing_is_said_whatever_is_reported() {
+fn without_a_probe_in_the_block_there_is_no_condition() {
     let mut sim = asking(false);
     sim.expect_cost(1, 3, 1);
     sim.count_from_here();
@@ -137,7 +137,7 @@ fn without_a_probe_in_the_block_nothing_is_said_whatever_is_reported() {
 }
 
 #[test]
-fn before_the_first_outcome_nothing_is_said_and_the_attach_costs_no_additional_write() {
+fn before_the_first_outcome_there_is_no_condition_and_no_additional_write() {
     let mut sim = asking(true);
     sim.expect_cost(1, 3, 1);
     sim.count_from_here();
@@ -147,7 +147,7 @@ fn before_the_first_outcome_nothing_is_said_and_the_attach_costs_no_additional_w
 }
 
 #[test]
-fn an_outcome_of_another_claim_pod_or_address_is_not_believed() {
+fn an_outcome_of_another_claim_pod_or_address_is_ignored() {
     let mut sim = asking(true);
     let outcome = || Some(seen("203.0.113.10", 3));
     say_of(&mut sim, outcome(), |said| said.claim = ClaimId(1));
@@ -163,7 +163,7 @@ fn an_outcome_of_another_claim_pod_or_address_is_not_believed() {
 }
 
 #[test]
-fn a_new_claim_begins_without_the_outcome_of_the_one_before() {
+fn a_new_claim_starts_without_an_outcome() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     // The same pod, node, interface and address: only the claim is another.
@@ -174,7 +174,7 @@ fn a_new_claim_begins_without_the_outcome_of_the_one_before() {
 }
 
 #[test]
-fn the_last_outcome_stays_while_the_node_part_is_away_or_starts_again() {
+fn the_last_outcome_stays_while_the_node_part_is_away_or_restarts() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
@@ -190,7 +190,7 @@ fn the_last_outcome_stays_while_the_node_part_is_away_or_starts_again() {
 }
 
 #[test]
-fn the_condition_goes_with_the_probe() {
+fn the_condition_is_removed_with_the_probe() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.change_block("block", |block| block.spec.as_mut().unwrap().probe = false);
@@ -212,7 +212,7 @@ fn verified_addresses_are_counted_for_blocks_with_a_probe() {
 }
 
 #[test]
-fn the_condition_goes_while_the_node_passes_no_packets() {
+fn the_condition_is_removed_while_the_node_passes_no_packets() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();

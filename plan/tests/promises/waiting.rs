@@ -1,4 +1,4 @@
-//! What a pod that waits is told, and what is remembered once it waits no more.
+//! The reasons that a waiting pod gets, and what is remembered after the wait.
 
 use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
@@ -11,7 +11,7 @@ fn told(sim: &Sim, pod: &str, reason: Reason) -> bool {
 }
 
 #[test]
-fn a_pod_without_a_node_is_told_where_no_node_could_carry_the_address() {
+fn a_pod_without_a_node_gets_a_reason_if_no_node_is_eligible() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.pod("a");
@@ -20,7 +20,7 @@ fn a_pod_without_a_node_is_told_where_no_node_could_carry_the_address() {
 }
 
 #[test]
-fn a_pod_that_the_scheduler_has_not_come_to_is_told_nothing() {
+fn a_pod_that_is_not_scheduled_yet_gets_no_reason() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -30,7 +30,7 @@ fn a_pod_that_the_scheduler_has_not_come_to_is_told_nothing() {
 }
 
 #[test]
-fn a_pod_without_a_node_is_told_nothing_while_another_holds_the_address() {
+fn a_pod_without_a_node_gets_no_reason_while_there_is_a_holder() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -58,7 +58,7 @@ fn after_a_move_on_the_same_interface_no_earlier_place_is_remembered() {
 }
 
 #[test]
-fn a_revision_that_was_scaled_down_keeps_no_other_waiting() {
+fn a_scaled_down_revision_delays_no_other() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -76,7 +76,7 @@ fn replica_set_reads(sim: &mut Sim) -> usize {
 }
 
 #[test]
-fn nothing_is_read_between_a_pod_s_binding_and_its_claim() {
+fn no_read_between_the_binding_of_a_pod_and_its_claim() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -90,7 +90,7 @@ fn nothing_is_read_between_a_pod_s_binding_and_its_claim() {
 }
 
 #[test]
-fn one_read_answers_for_every_pod_of_a_deployment_that_waits() {
+fn waiting_pods_of_a_deployment_share_one_read() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -101,7 +101,7 @@ fn one_read_answers_for_every_pod_of_a_deployment_that_waits() {
 }
 
 #[test]
-fn what_ended_or_leaves_is_not_read_about() {
+fn ended_and_deleted_pods_cause_no_read() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
@@ -130,7 +130,7 @@ fn of_two_ready_pods_of_the_new_revision_the_older_gets_it() {
 }
 
 #[test]
-fn a_pod_whose_replica_set_is_gone_stands_for_itself() {
+fn a_pod_of_a_deleted_replica_set_is_its_own_workload() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.kube.replica_sets.clear();

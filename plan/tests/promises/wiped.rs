@@ -11,7 +11,7 @@ use crate::sim::Sim;
 
 const ADDRESS: &str = "203.0.113.10";
 
-/// Somebody replaces the status of "partner", which pod "a" on n1 holds, by an empty one.
+/// A foreign client replaces the status of "partner", which pod "a" on n1 holds, with an empty one.
 fn wiped() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     wipe(&mut sim);
@@ -38,7 +38,7 @@ fn is_denial(step: &Step) -> bool {
 }
 
 #[test]
-fn the_pod_is_denied_before_anything_else_is_written_and_the_way_out_is_told() {
+fn the_pod_is_denied_first_and_the_remedy_is_reported() {
     let mut sim = wiped();
     sim.settle();
     assert!(is_denial(first_change(&sim)), "{}", sim.story());
@@ -55,7 +55,7 @@ fn the_pod_is_denied_before_anything_else_is_written_and_the_way_out_is_told() {
 }
 
 #[test]
-fn the_pod_is_denied_before_the_ip_goes() {
+fn the_pod_is_denied_before_the_ip_is_deleted() {
     let mut sim = wiped();
     sim.delete_ip("partner");
     sim.settle();
@@ -65,7 +65,7 @@ fn the_pod_is_denied_before_the_ip_goes() {
 }
 
 #[test]
-fn the_pod_is_denied_also_where_no_address_can_be_reserved() {
+fn the_pod_is_denied_even_if_no_address_can_be_reserved() {
     let mut sim = Sim::attached(&["n1"]);
     sim.kube.blocks.clear();
     wipe(&mut sim);
@@ -76,15 +76,15 @@ fn the_pod_is_denied_also_where_no_address_can_be_reserved() {
 }
 
 #[test]
-fn a_pod_that_asks_no_more_is_told_that_it_asks_for_none() {
+fn a_pod_without_the_annotation_gets_the_reason_not_requested() {
     let mut sim = wiped();
     sim.remove_annotation("a");
     sim.settle();
-    sim.expect_let_go("a");
+    sim.expect_released("a");
 }
 
 #[test]
-fn a_leader_whose_watch_of_ips_lags_denies_nobody_whom_another_has_admitted() {
+fn a_lagging_leader_denies_no_pod_of_another_leader() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.second_controller();
     sim.tell(1);

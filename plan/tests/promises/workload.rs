@@ -20,16 +20,16 @@ fn with_another_waiting() -> Sim {
 
 fn ends(sim: &mut Sim, pod: &str) {
     sim.delete_pod(pod);
-    sim.pod_goes(pod);
+    sim.remove_pod(pod);
 }
 
 #[test]
-fn a_successor_of_the_same_replica_set_comes_before_one_that_has_waited_for_longer() {
+fn a_successor_of_the_same_replica_set_precedes_an_older_pod() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").on("n3").replica_set("rs1", 1, "dep");
     sim.settle();
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
     let workload = sim.the_ip("partner").status.workload.clone();
@@ -37,23 +37,23 @@ fn a_successor_of_the_same_replica_set_comes_before_one_that_has_waited_for_long
 }
 
 #[test]
-fn so_does_one_of_another_replica_set_of_the_deployment() {
+fn a_successor_of_the_same_deployment_precedes_an_older_pod() {
     let mut sim = with_another_waiting();
     sim.replica_set("rs1", 1, "dep", 0);
     sim.delete_pod("a");
     sim.pod("b").on("n3").replica_set("rs2", 2, "dep");
     sim.settle();
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");
 }
 
 #[test]
-fn so_does_one_that_has_no_node_yet() {
+fn a_successor_without_a_node_precedes_an_older_pod() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(50));
     sim.expect_free("partner");
     sim.expect_event("waits", Reason::HandoverWaiting);
@@ -63,17 +63,17 @@ fn so_does_one_that_has_no_node_yet() {
 }
 
 #[test]
-fn one_that_finds_no_node_within_a_minute_keeps_it_from_nobody() {
+fn a_successor_without_a_node_for_a_minute_blocks_no_other_pod() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(90));
     sim.expect_attached("partner", "waits");
 }
 
 #[test]
-fn a_controller_that_replaces_its_pod_only_when_it_is_gone_is_waited_for() {
+fn a_successor_that_is_created_after_the_deletion_is_awaited() {
     let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
     sim.pod("a").on("n1").of_controller("set");
     sim.settle();
@@ -102,7 +102,7 @@ fn another_workload_gets_it_after_five_seconds_without_a_successor() {
 }
 
 #[test]
-fn one_that_comes_long_after_gets_it_at_once() {
+fn a_much_later_pod_gets_the_address_at_once() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").of_controller("set");
     sim.settle();
@@ -115,12 +115,12 @@ fn one_that_comes_long_after_gets_it_at_once() {
 }
 
 #[test]
-fn whoever_leads_later_knows_whose_pods_come_first() {
+fn a_later_leader_prefers_the_same_workload() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
     sim.wait(Millis::seconds(2));
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.wait(Millis::seconds(2));
     sim.restart(0);
     sim.wait(Millis::seconds(20));
@@ -157,11 +157,11 @@ fn an_owner_of_the_same_uid_in_another_namespace_is_another_workload() {
 }
 
 #[test]
-fn after_failover_a_successor_comes_before_one_that_has_waited_for_longer() {
+fn after_failover_a_successor_precedes_an_older_pod() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").on("n3").replica_set("rs1", 1, "dep");
-    sim.node_goes("n1");
+    sim.remove_node("n1");
     sim.settle();
     sim.expect_attached("partner", "b");
 }

@@ -29,7 +29,7 @@ fn words(sim: &Sim) -> [(bool, Reason); 3] {
 const RESERVED: (bool, Reason) = (true, Reason::Reserved);
 
 #[test]
-fn an_ip_is_ready_when_it_is_reserved_and_attached_or_asked_for_by_nobody() {
+fn an_ip_is_ready_if_reserved_and_attached_or_without_a_pod() {
     let mut sim = world();
     let unclaimed = (false, Reason::Unclaimed);
     assert_eq!(words(&sim), [RESERVED, unclaimed, (true, Reason::Ready)]);
@@ -52,14 +52,14 @@ fn an_ip_is_ready_when_it_is_reserved_and_attached_or_asked_for_by_nobody() {
     );
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.step_until(status_write(StatusWrite::Detach));
     let leaving = (false, Reason::Detaching);
     assert_eq!(words(&sim), [RESERVED, leaving, leaving]);
 }
 
 #[test]
-fn an_ip_that_is_not_reserved_is_not_ready_and_says_the_same_why() {
+fn an_ip_without_its_reservation_is_not_ready_for_the_same_reason() {
     let mut sim = world();
     sim.ip("late", "203.0.113.10");
     sim.settle();
@@ -73,7 +73,7 @@ fn an_ip_that_is_not_reserved_is_not_ready_and_says_the_same_why() {
 }
 
 #[test]
-fn an_edit_that_nobody_waits_for_is_one_write_of_the_status() {
+fn an_edit_without_a_pod_is_one_status_write() {
     let mut sim = world();
     sim.count_from_here();
     sim.edit("partner", "203.0.113.20");
@@ -83,7 +83,7 @@ fn an_edit_that_nobody_waits_for_is_one_write_of_the_status() {
 }
 
 #[test]
-fn an_edit_into_another_block_takes_the_block_along() {
+fn an_edit_into_another_block_changes_the_block_too() {
     let mut sim = world();
     sim.change_block("block", |block| {
         if let Ok(spec) = &mut block.spec {
@@ -99,7 +99,7 @@ fn an_edit_into_another_block_takes_the_block_along() {
 }
 
 #[test]
-fn between_two_blocks_an_ip_has_neither_address_nor_block() {
+fn between_two_blocks_an_ip_has_no_address_and_no_block() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
     sim.block("other", "203.0.113.128/25");
@@ -138,7 +138,7 @@ fn a_handover_reads_the_candidate_its_node_and_its_revision_first() {
 }
 
 #[test]
-fn a_claim_without_a_record_is_let_go_although_somebody_else_has_the_address() {
+fn an_unrecorded_claim_is_released_although_the_address_is_foreign() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
@@ -146,7 +146,7 @@ fn a_claim_without_a_record_is_let_go_although_somebody_else_has_the_address() {
     sim.wait(INTERVAL);
     sim.delete_pod("a");
     sim.tell(0);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.settle();
     let claim = &sim.the_ip("partner").status.claim;
     assert_eq!(claim, &None, "{}", sim.story());

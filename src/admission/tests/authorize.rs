@@ -125,7 +125,7 @@ fn refused_with(response: &Value, code: u16, parts: &[&str]) {
 }
 
 #[tokio::test]
-async fn who_has_the_right_passes_after_one_question() {
+async fn a_user_with_the_right_passes_after_one_access_review() {
     let cluster = granting();
     assert_eq!(cluster.created(&whole()).await["allowed"], true);
     let subject = Subject {
@@ -143,14 +143,14 @@ async fn who_has_the_right_passes_after_one_question() {
 }
 
 #[tokio::test]
-async fn who_has_it_not_is_refused_and_told_what_is_missing() {
+async fn a_user_without_the_right_is_refused_with_what_is_missing() {
     let cluster = cluster(office(), Authorizer::UnreadableReport(Right::Missing));
     let parts = ["pod shop/web", "IP \"partner-a\"", "user \"alice\"", "Role"];
     refused_with(&cluster.created(&whole()).await, 403, &parts);
 }
 
 #[tokio::test]
-async fn a_controllers_pods_are_judged_by_their_account() {
+async fn pods_of_a_controller_need_the_right_of_their_service_account() {
     let cluster = granting();
     let controller = json!({"username": "system:serviceaccount:kube-system:job-controller",
         "groups": ["system:serviceaccounts:kube-system"]});
@@ -167,7 +167,7 @@ async fn a_controllers_pods_are_judged_by_their_account() {
 }
 
 #[tokio::test]
-async fn an_owner_is_nobody() {
+async fn an_owner_reference_does_not_change_the_subject() {
     let mut forged = whole();
     let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "gateway-1", "uid": "u", "controller": true}]);
     forged.metadata.owner_references = Some(super::read(owner));
@@ -178,7 +178,7 @@ async fn an_owner_is_nobody() {
 }
 
 #[tokio::test]
-async fn it_is_the_ip_that_is_asked_about_and_not_how_the_pod_calls_it() {
+async fn the_access_review_names_the_ip_not_the_annotation() {
     let by_address = pod(json!({"ip.wgtwo.com/ip": "203.0.113.7"}), json!({}));
     let cluster = granting();
     cluster.created(&patched(&by_address, &office())).await;
@@ -187,7 +187,7 @@ async fn it_is_the_ip_that_is_asked_about_and_not_how_the_pod_calls_it() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_refused_for_now() {
+async fn a_failed_access_review_refuses_for_now() {
     let parts = ["the right to use the IP", "is away", "try again"];
     let away = cluster(office(), Authorizer::Fails);
     refused_with(&away.created(&whole()).await, 503, &parts);
@@ -197,7 +197,7 @@ async fn what_cannot_be_asked_is_refused_for_now() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_what_is_refused_already() {
+async fn a_refused_pod_causes_no_access_review() {
     let mut theirs = partner_a();
     theirs.spec.allowed_namespaces = Some(vec!["elsewhere".to_owned()]);
     let objects = snapshot_of([theirs], [block("office", "203.0.113.0/24")]);
@@ -208,7 +208,7 @@ async fn nobody_is_asked_about_what_is_refused_already() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_what_uses_no_ip_anew() {
+async fn a_request_that_uses_no_new_ip_causes_no_access_review() {
     let cluster = granting();
     let plain = pod(json!({}), json!({}));
     assert_eq!(cluster.created(&plain).await["allowed"], true);
@@ -229,7 +229,7 @@ async fn nobody_is_asked_about_what_uses_no_ip_anew() {
 }
 
 #[test]
-fn a_requester_who_cannot_be_read_is_not_guessed() {
+fn an_unreadable_requester_is_refused() {
     let request = json!({"uid": "one", "operation": "CREATE", "userInfo": {"groups": "team"}, "object": whole()});
     let malformed = read::<Pod>(json!({"request": request}).to_string().as_bytes()).unwrap_err();
     let said = malformed.denial.to_string();

@@ -12,7 +12,7 @@ use crate::admission::End;
 const LIMIT: Duration = Duration::from_secs(20);
 
 #[tokio::test]
-async fn while_it_drains_each_answer_closes_its_connection() {
+async fn each_response_during_a_drain_closes_its_connection() {
     let served = served().await;
     let (mut before, mut unused) = (served.connect().await, served.connect().await);
     served.objects.released.notify_one();
@@ -34,7 +34,7 @@ async fn while_it_drains_each_answer_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn what_was_begun_before_the_drain_ends_with_its_connection() {
+async fn a_request_before_the_drain_closes_its_connection() {
     let served = served().await;
     let mut stream = served.connect().await;
     stream.write_all(kept().as_bytes()).await.unwrap();

@@ -129,7 +129,7 @@ async fn a_cached_conflict_does_not_deny() {
 }
 
 #[tokio::test]
-async fn what_the_cache_has_is_not_read_again() {
+async fn cached_objects_are_not_read_again() {
     let source = Scripted::new(office(), None);
     assert_eq!(asked(&source).await["allowed"], true);
     assert_eq!(source.reads.load(Ordering::Relaxed), 0);
@@ -146,7 +146,7 @@ async fn block_asked(source: &Scripted, request: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_cannot_be_taken_back_is_not_allowed_by_a_cache() {
+async fn irreversible_changes_are_not_allowed_from_a_cache() {
     let office_block = block("office", "203.0.113.0/24");
     // Its only IP has not reached the cache yet.
     let stale = snapshot_of([], [office_block.clone()]);
@@ -168,7 +168,7 @@ async fn what_cannot_be_taken_back_is_not_allowed_by_a_cache() {
 }
 
 #[tokio::test]
-async fn a_miss_that_is_real_denies() {
+async fn a_real_miss_denies() {
     let response = asked(&Scripted::new(
         snapshot_of([], []),
         Some(snapshot_of([], [])),
@@ -181,7 +181,7 @@ async fn a_miss_that_is_real_denies() {
 }
 
 #[tokio::test]
-async fn when_nothing_can_be_read_it_says_to_try_again() {
+async fn a_failed_read_asks_the_client_to_retry() {
     let response = asked(&Scripted::new(snapshot_of([], []), None)).await;
     assert_eq!(response["status"]["reason"], "ServiceUnavailable");
     let message = response["status"]["message"].as_str().unwrap();
@@ -192,7 +192,7 @@ async fn when_nothing_can_be_read_it_says_to_try_again() {
 }
 
 #[tokio::test]
-async fn what_the_request_alone_is_refused_for_causes_no_read() {
+async fn a_refusal_from_the_request_alone_causes_no_read() {
     let (router, _) = webhook(Trap);
     let mut daemon = asking(json!({}));
     let owner = json!([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "x", "uid": "u", "controller": true}]);
@@ -203,7 +203,7 @@ async fn what_the_request_alone_is_refused_for_causes_no_read() {
 }
 
 #[tokio::test]
-async fn every_path_answers_nonsense_with_a_review() {
+async fn every_path_answers_invalid_input_with_a_review() {
     let (router, metrics) = webhook(Scripted::new(office(), None));
     for path in PATHS {
         let nonsense =
@@ -238,14 +238,14 @@ async fn every_path_answers_nonsense_with_a_review() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_as_such() {
+async fn a_body_that_is_too_large_gets_its_own_status() {
     let (router, _) = webhook(Scripted::new(office(), None));
     let (status, _) = post(&router, "/mutate/pod", vec![b' '; 3 * 1024 * 1024 + 1]).await;
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
 #[tokio::test]
-async fn a_body_that_never_comes_is_not_waited_for() {
+async fn an_incomplete_body_times_out() {
     let source = Scripted::new(office(), None);
     let webhook = Webhook {
         source,
@@ -291,7 +291,7 @@ impl ClusterReader for Trap {
 }
 
 #[tokio::test]
-async fn a_panic_refuses_that_one_request_and_is_counted() {
+async fn a_panic_refuses_one_request_and_is_counted() {
     let (router, metrics) = webhook(Trap);
     for nth in 1..=2 {
         let (status, body) = post(&router, "/mutate/pod", review(&asking(json!({})))).await;
@@ -346,7 +346,7 @@ pub fn within(source: impl ClusterReader, limits: Limits) -> axum::Router {
 const ENOUGH: usize = 1 << 20;
 
 #[tokio::test]
-async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
+async fn too_many_reviews_are_refused_with_a_retry() {
     let router = within(Endless, Limits::of(1, ENOUGH));
     let ask = || post(&router, "/mutate/pod", review(&asking(json!({}))));
     let mut slow = Box::pin(ask());
@@ -362,7 +362,7 @@ async fn who_comes_when_there_are_too_many_is_told_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_body_that_never_comes_takes_nobody_s_turn() {
+async fn an_incomplete_body_takes_no_permit() {
     let router = within(Scripted::new(office(), None), Limits::of(1, ENOUGH));
     let never = futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>();
     let mut slow = Box::pin(post(&router, "/mutate/pod", Body::from_stream(never)));
@@ -372,7 +372,7 @@ async fn a_body_that_never_comes_takes_nobody_s_turn() {
 }
 
 #[tokio::test]
-async fn bodies_take_no_more_memory_than_there_is_for_them() {
+async fn the_memory_of_bodies_is_limited() {
     let router = within(Scripted::new(office(), None), Limits::of(2, 2000));
     let part = |size| Ok::<_, std::io::Error>(axum::body::Bytes::from(vec![b' '; size]));
     let begun = futures::stream::iter([part(1990)]);
@@ -390,7 +390,7 @@ async fn bodies_take_no_more_memory_than_there_is_for_them() {
 }
 
 #[tokio::test]
-async fn a_review_of_too_many_values_is_refused_by_its_id() {
+async fn a_review_with_too_many_values_is_refused_with_its_uid() {
     let (router, _) = webhook(Scripted::new(office(), None));
     let many = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"tolerations": vec![json!({}); 20_000]}});
     let (status, body) = post(&router, "/mutate/pod", review(&many)).await;
@@ -405,7 +405,7 @@ async fn a_review_of_too_many_values_is_refused_by_its_id() {
 }
 
 #[tokio::test]
-async fn all_reviews_together_have_no_more_values_than_there_is_room_for() {
+async fn the_values_of_all_reviews_together_are_limited() {
     let router = within(Endless, Limits::of(256, 1 << 25));
     let many = json!({"metadata": {"annotations": {"ip.wgtwo.com/ip": "web"}}, "apiVersion": "v1", "kind": "Pod",
         "spec": {"tolerations": vec![json!({}); 9_000]}});

@@ -1,4 +1,4 @@
-//! An `IP` has an address that lies in a block and belongs to no other `IP`.
+//! An `IP` has an address that is in a block and belongs to no other `IP`.
 
 use mooring_plan::admission::address::Parent;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn create(spec: Value, snapshot: &Snapshot) -> Verdict {
 }
 
 #[test]
-fn an_address_lies_in_a_block() {
+fn an_address_must_be_in_a_block() {
     accepts_silently(create(json!({"address": "203.0.113.8"}), &office()));
     accepts_silently(create(
         json!({"address": "203.0.113.8", "block": "office"}),
@@ -58,7 +58,7 @@ fn a_message_lists_five_blocks_and_counts_the_rest() {
 }
 
 #[test]
-fn of_two_blocks_one_must_be_named() {
+fn the_block_must_be_named_if_two_match() {
     let snapshot = snapshot_of(
         [],
         [
@@ -77,7 +77,7 @@ fn of_two_blocks_one_must_be_named() {
 }
 
 #[test]
-fn excluded_and_awss_own_addresses_are_refused() {
+fn excluded_and_aws_reserved_addresses_are_refused() {
     let mut excluding = block("office", "203.0.113.0/24");
     excluding.spec.excluded = vec!["203.0.113.8/29".to_owned()];
     rejects(
@@ -98,7 +98,7 @@ fn excluded_and_awss_own_addresses_are_refused() {
 }
 
 #[test]
-fn what_aws_keeps_is_the_subnets() {
+fn aws_reserved_addresses_depend_on_the_subnet() {
     let mut part = block("part", "203.0.113.16/28");
     part.status.get_or_insert_default().subnet_cidrs = vec!["203.0.113.0/24".to_owned()];
     accepts_silently(create(
@@ -108,7 +108,7 @@ fn what_aws_keeps_is_the_subnets() {
 }
 
 #[test]
-fn before_the_first_look_at_the_subnet_awss_addresses_pass() {
+fn aws_reserved_addresses_pass_before_the_subnet_is_known() {
     let mut unseen = block("office", "203.0.113.0/24");
     unseen.status = None;
     accepts_silently(create(
@@ -149,7 +149,7 @@ fn the_holder_of_an_address_is_named() {
 }
 
 #[test]
-fn a_block_on_its_way_out_takes_no_more() {
+fn a_block_that_is_being_deleted_accepts_no_ip() {
     let mut deleting = block("office", "203.0.113.0/24");
     deleting.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
     rejects(
@@ -159,7 +159,7 @@ fn a_block_on_its_way_out_takes_no_more() {
 }
 
 #[test]
-fn a_full_block_is_said_at_once() {
+fn a_full_block_is_reported_at_creation() {
     let mut full = block("office", "203.0.113.0/24");
     full.status.get_or_insert_default().free = 0;
     warns(
@@ -171,7 +171,7 @@ fn a_full_block_is_said_at_once() {
 }
 
 #[test]
-fn ipv6_is_refused_in_a_sentence() {
+fn ipv6_is_refused_with_a_reason() {
     rejects(
         create(json!({"address": "2001:db8::1"}), &office()),
         "is IPv6, which is not supported yet",
@@ -199,7 +199,7 @@ fn two_blocks() -> Snapshot {
 }
 
 #[test]
-fn editing_an_attached_address_says_what_will_happen() {
+fn editing_an_attached_address_warns_of_the_effect() {
     warns(
         edit(held("203.0.113.8"), &two_blocks()),
         "203.0.113.7 will be taken off pod shop/web and 203.0.113.8 put in its place",
@@ -207,7 +207,7 @@ fn editing_an_attached_address_says_what_will_happen() {
 }
 
 #[test]
-fn a_held_address_does_not_go_to_another_block() {
+fn a_held_address_cannot_change_its_block() {
     rejects(
         edit(held("198.51.100.8"), &two_blocks()),
         "cannot go to IPBlock \"home\"",
@@ -219,7 +219,7 @@ fn a_held_address_does_not_go_to_another_block() {
 }
 
 #[test]
-fn an_edit_that_moves_nothing_asks_nothing() {
+fn an_edit_that_moves_nothing_has_no_warning() {
     let mut opened = held("203.0.113.7");
     opened.spec.allowed_namespaces = Some(vec!["shop".to_owned()]);
     opened.spec.reassign = true;
@@ -230,14 +230,14 @@ fn an_edit_that_moves_nothing_asks_nothing() {
 }
 
 #[test]
-fn naming_the_block_that_it_lies_in_changes_nothing() {
+fn naming_the_present_block_changes_nothing() {
     let mut named = held("203.0.113.7");
     named.spec.block = Some("office".to_owned());
     accepts_silently(edit(named, &two_blocks()));
 }
 
 #[test]
-fn deleting_a_held_one_names_the_pod() {
+fn deleting_a_held_ip_names_the_pod() {
     warns(
         validate_ip(&Change::Delete(held("203.0.113.7")), &office()),
         "is held by pod shop/web: address 203.0.113.7 will be taken off, and the pod becomes NotReady",
@@ -246,7 +246,7 @@ fn deleting_a_held_one_names_the_pod() {
 }
 
 #[test]
-fn the_reservation_is_looked_up_only_for_an_address_that_is_new() {
+fn the_reservation_is_read_only_for_a_new_address() {
     assert!(address_wanted(&Change::Create(held("203.0.113.7"))).is_some());
     assert!(
         address_wanted(&Change::Update {

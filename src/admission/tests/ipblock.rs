@@ -62,7 +62,7 @@ fn two_blocks_do_not_overlap() {
 }
 
 #[test]
-fn an_exclusion_outside_the_range_is_pointed_out() {
+fn an_exclusion_outside_the_range_is_warned_of() {
     let mut slip = block("home", "198.51.100.0/24");
     slip.spec.excluded = vec!["198.51.101.5".to_owned()];
     warns(
@@ -86,7 +86,7 @@ fn many() -> Snapshot {
 }
 
 #[test]
-fn it_does_not_shrink_below_addresses_that_ips_have() {
+fn an_edit_of_a_block_keeps_the_addresses_of_its_ips() {
     let shrunk = |block: &mut IpBlock| block.spec.cidr = "203.0.113.0/25".to_owned();
     rejects(
         edit(shrunk, &many()),
@@ -102,7 +102,7 @@ fn it_does_not_shrink_below_addresses_that_ips_have() {
 }
 
 #[test]
-fn it_is_not_deleted_below_ips() {
+fn a_block_with_ips_is_not_deleted() {
     let delete = |snapshot: &Snapshot| {
         validate_ipblock(&Change::Delete(block("office", "203.0.113.0/24")), snapshot)
     };
@@ -133,7 +133,7 @@ fn the_subnet_stays() {
 }
 
 #[test]
-fn narrowing_the_namespaces_says_who_stays() {
+fn narrowing_the_namespaces_warns_of_the_pods_that_stay() {
     let held =
         json!({"address": "203.0.113.7", "block": "office", "claimed": true, "pod": "shop/web"});
     let snapshot = snapshot_of(
@@ -164,7 +164,7 @@ fn narrowing_the_namespaces_says_who_stays() {
 }
 
 #[test]
-fn one_on_its_way_out_may_be_changed() {
+fn a_block_that_is_being_deleted_can_be_changed() {
     let leaving = |block: &mut IpBlock| {
         block.spec.cidr = "nonsense".to_owned();
         block.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));

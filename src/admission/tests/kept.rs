@@ -103,7 +103,7 @@ async fn many_reviews_take_one_handshake() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_makes_room_for_who_asks() {
+async fn an_idle_connection_is_closed_for_a_new_client() {
     let served = served_at_most(1).await;
     served.objects.released.notify_one();
     let mut first = served.connect().await;
@@ -143,7 +143,7 @@ async fn each_request_has_its_own_time_to_arrive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_review_that_is_turned_away_leaves_its_connection_open() {
+async fn a_rejected_review_leaves_its_connection_open() {
     let router = within(Scripted::new(office(), None), Limits::of(0, 1 << 20));
     let mut connection = connected(router, End::default(), 1 << 16);
     for _ in 0..3 {
@@ -157,7 +157,7 @@ async fn a_review_that_is_turned_away_leaves_its_connection_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_to_a_part_of_a_request_closes_the_connection() {
+async fn a_response_to_an_incomplete_request_closes_the_connection() {
     let mut connection = open();
     assert!(!is_last(&connection.ask().await));
     let head = "POST /mutate/pod HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n";
@@ -171,7 +171,7 @@ async fn an_answer_to_a_part_of_a_request_closes_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_head_is_refused_also_as_the_second() {
+async fn a_large_head_is_refused_on_the_second_request_too() {
     let mut connection = open();
     assert!(!is_last(&connection.ask().await));
     let large = "x".repeat(32 * 1024);
@@ -184,7 +184,7 @@ async fn a_large_head_is_refused_also_as_the_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_old_connection_ends_with_an_answer() {
+async fn an_old_connection_is_closed_after_a_response() {
     let mut connection = open();
     let opened = Instant::now();
     while opened.elapsed() < AGE {
@@ -200,7 +200,7 @@ async fn an_old_connection_ends_with_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_that_come_at_once_are_answered_in_turn() {
+async fn pipelined_requests_are_answered_in_order() {
     let mut connection = open();
     connection.say(&kept().repeat(3)).await;
     for _ in 0..3 {

@@ -65,7 +65,7 @@ async fn look(live: &KubeReader, nodes: impl IntoIterator<Item = String>) -> Vec
 }
 
 #[tokio::test(start_paused = true)]
-async fn thirty_two_reads_are_on_their_way_at_a_time() {
+async fn at_most_32_reads_run_at_a_time() {
     let (client, asked) = api_server();
     let live = KubeReader::new(client.clone(), caches(&client).0);
     let seen = look(&live, (0..200).map(|n| format!("node-{n}"))).await;
@@ -79,7 +79,7 @@ async fn thirty_two_reads_are_on_their_way_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reviews_that_need_the_same_node_cost_one_read() {
+async fn reviews_that_need_the_same_node_share_one_read() {
     let (client, asked) = api_server();
     let live = KubeReader::new(client.clone(), caches(&client).0);
     let seen = look(&live, (0..200).map(|_| "node-a".to_owned())).await;
@@ -89,7 +89,7 @@ async fn reviews_that_need_the_same_node_cost_one_read() {
         "{seen:?}"
     );
     let asked = asked.lock().unwrap();
-    // The first is on its way when the second asks, who may believe only what is begun after that.
+    // The first read runs when the second asks, which can use only a read that starts after that.
     assert!(asked.paths.len() <= 2, "{:?}", asked.paths);
 }
 
@@ -113,7 +113,7 @@ async fn the_ip_that_the_mutating_review_read_is_not_read_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_review_of_a_pod_looks_only_at_the_ips_that_its_annotation_can_mean() {
+async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
     let (client, _) = api_server();
     let ((ips, mut writer), (blocks, _)) = (store(), store());
     let first = partner_a();

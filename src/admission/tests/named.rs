@@ -67,7 +67,7 @@ fn refused_when_it_is_new((create, edit, later): (Verdict, Verdict, Verdict), wo
 }
 
 #[test]
-fn a_namespace_that_cannot_be_is_not_allowed_to_anybody() {
+fn an_invalid_namespace_name_is_refused() {
     let wrong = Some(named(&["shop", "Default"]));
     refused_when_it_is_new(
         of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&wrong)),
@@ -84,7 +84,7 @@ fn a_namespace_that_cannot_be_is_not_allowed_to_anybody() {
 }
 
 #[test]
-fn nodes_are_chosen_by_labels_that_they_can_have_and_that_are_not_ours() {
+fn a_node_selector_needs_valid_labels_that_are_not_ours() {
     let chosen = |key: &str, value: &str| {
         let selector = json!({"matchLabels": {"zone": "a", key: value}});
         of_block(move |block| block.spec.node_selector = Some(super::read(selector.clone())))
@@ -143,7 +143,7 @@ fn new_pod(annotations: Value) -> [Verdict; 2] {
 }
 
 #[test]
-fn a_pod_whose_annotation_only_resembles_ours_is_refused_with_ours() {
+fn a_similar_annotation_is_refused_with_the_right_one() {
     let said = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
     for verdict in new_pod(json!({"ip.wgtwo.com/IP": "partner-a"})) {
         assert_eq!(rejects(verdict, "is not known"), said);
@@ -161,7 +161,7 @@ fn a_pod_whose_annotation_only_resembles_ours_is_refused_with_ours() {
 }
 
 #[test]
-fn a_pod_that_lives_keeps_its_annotations_whatever_they_are() {
+fn an_existing_pod_keeps_its_annotations() {
     let old = pod(json!({"ip.wgtwo.com/IP": "partner-a"}), json!({}));
     let mut new = old.clone();
     new.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
@@ -171,7 +171,7 @@ fn a_pod_that_lives_keeps_its_annotations_whatever_they_are() {
 }
 
 #[test]
-fn who_leaves_all_namespaces_out_is_told_that_nobody_may_use_it() {
+fn no_allowed_namespace_gives_a_warning() {
     for none in [None, Some(Vec::new())] {
         let (create, _, _) = of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&none));
         warns(create, "no pod may have IP \"partner-b\": list namespaces");
@@ -202,7 +202,7 @@ fn a_probe_whose_target_never_sees_the_address_is_refused() {
 }
 
 #[test]
-fn a_route_that_the_block_keeps_internal_is_refused_and_one_without_effect_is_warned_of() {
+fn an_internal_route_is_refused_and_a_useless_one_warned_of() {
     let mut home = block("home", "203.0.113.0/24");
     home.spec.node = Some(super::read(json!({"internal": ["10.0.0.0/8"]})));
     let asking = home.clone();

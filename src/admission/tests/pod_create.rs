@@ -59,7 +59,7 @@ fn marks_and(more: impl IntoIterator<Item = Value>) -> Value {
 }
 
 #[test]
-fn a_bare_pod_gets_label_uid_gate_and_affinity() {
+fn a_minimal_pod_gets_label_uid_gate_and_affinity() {
     let affinity =
         json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector()}});
     let wanted = marks_and([json!({"op": "add", "path": "/spec/affinity", "value": affinity})]);
@@ -67,7 +67,7 @@ fn a_bare_pod_gets_label_uid_gate_and_affinity() {
 }
 
 #[test]
-fn the_annotation_may_be_the_address() {
+fn the_annotation_can_be_the_address() {
     let by_address = pod(json!({"ip.wgtwo.com/ip": "203.0.113.7"}), json!({}));
     assert_eq!(
         patch(&by_address, &office()),
@@ -76,7 +76,7 @@ fn the_annotation_may_be_the_address() {
 }
 
 #[test]
-fn an_allocated_address_finds_its_ip_too() {
+fn an_ip_is_found_by_its_allocated_address() {
     let allocated = ip(
         "partner-b",
         "uid-b",
@@ -98,7 +98,7 @@ fn an_allocated_address_finds_its_ip_too() {
 }
 
 #[test]
-fn what_is_there_stays_and_is_added_to() {
+fn existing_values_stay_and_are_extended() {
     let mut pod = asking(json!({
         "readinessGates": [{"conditionType": "example.com/ready"}],
         "affinity": {"podAntiAffinity": {}, "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
@@ -125,7 +125,7 @@ fn what_is_there_stays_and_is_added_to() {
 }
 
 #[test]
-fn affinity_is_added_where_its_parents_end() {
+fn affinity_is_added_at_the_deepest_existing_parent() {
     let none = asking(json!({"affinity": {}}));
     let value = json!({"requiredDuringSchedulingIgnoredDuringExecution": selector()});
     let wanted =
@@ -194,7 +194,7 @@ fn only_the_plugins_tolerations_become_failover_after() {
 }
 
 #[test]
-fn mutating_twice_is_mutating_once_and_passes_the_validation() {
+fn mutation_is_idempotent_and_passes_the_validation() {
     for snapshot in [office(), chosen_nodes()] {
         let once = patched(
             &asking(
@@ -236,7 +236,7 @@ fn a_copied_pods_uid_is_replaced() {
 }
 
 #[test]
-fn whoever_holds_it_is_named() {
+fn a_present_holder_is_named_in_a_warning() {
     let held = json!({"address": "203.0.113.7", "block": "office", "claimed": true, "pod": "shop/old", "podUID": "u"});
     let held = ip(
         "partner-a",
@@ -252,12 +252,12 @@ fn whoever_holds_it_is_named() {
 }
 
 #[test]
-fn a_pod_on_the_hosts_network_may_have_it() {
+fn a_host_network_pod_is_accepted() {
     accepts(mutate(&asking(json!({"hostNetwork": true})), &office()));
 }
 
 #[test]
-fn what_another_webhook_took_out_is_named() {
+fn a_mutation_that_another_webhook_removed_is_named() {
     let whole = patched(&asking(json!({})), &office());
     let without = |take: fn(&mut Pod)| {
         let mut pod = whole.clone();

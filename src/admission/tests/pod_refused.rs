@@ -8,7 +8,7 @@ use crate::admission::NodeSeen;
 use crate::api::IpBlock;
 
 #[test]
-fn a_missing_ip_and_one_of_another_namespace_are_told_apart_by_nobody() {
+fn a_missing_ip_and_one_of_another_namespace_look_the_same() {
     let missing = rejects(
         mutate(&asking(json!({})), &snapshot_of([], [])),
         "does not exist, or namespace \"shop\" may not use it",
@@ -33,7 +33,7 @@ fn a_missing_ip_and_one_of_another_namespace_are_told_apart_by_nobody() {
 }
 
 #[test]
-fn a_namespace_that_both_allow_may_use_it() {
+fn a_namespace_that_ip_and_block_allow_can_use_the_ip() {
     let (mut open, mut office) = (partner_a(), block("office", "203.0.113.0/24"));
     open.spec.allowed_namespaces = Some(vec!["shop".to_owned()]);
     office.spec.allowed_namespaces = Some(vec!["bank".to_owned(), "shop".to_owned()]);
@@ -42,14 +42,14 @@ fn a_namespace_that_both_allow_may_use_it() {
 
 /// Found by fuzzing: its patch could not be applied.
 #[test]
-fn a_pod_without_a_spec_is_refused_in_a_sentence() {
+fn a_pod_without_a_spec_is_refused_with_a_reason() {
     let mut bare = asking(json!({}));
     bare.spec = None;
     rejects(mutate(&bare, &office()), "pod shop/web has no spec");
 }
 
 #[test]
-fn an_ip_on_its_way_out_is_not_given() {
+fn an_ip_that_is_being_deleted_is_not_assigned() {
     let mut deleting = partner_a();
     deleting.metadata.deletion_timestamp = Some(read(json!("2026-01-01T00:00:00Z")));
     let snapshot = snapshot_of([deleting], [block("office", "203.0.113.0/24")]);
@@ -60,7 +60,7 @@ fn an_ip_on_its_way_out_is_not_given() {
 }
 
 #[test]
-fn a_pod_on_every_node_cannot_have_it() {
+fn daemon_set_and_static_pods_are_refused() {
     let owned = |kind: &str, version: &str| {
         let mut pod = asking(json!({}));
         let owner = json!([{"apiVersion": version, "kind": kind, "name": "x", "uid": "u", "controller": true}]);
@@ -85,7 +85,7 @@ fn a_pod_on_every_node_cannot_have_it() {
 }
 
 #[test]
-fn a_node_chosen_beforehand_must_be_one_of_the_block() {
+fn a_preset_node_must_belong_to_the_block() {
     let bound = asking(json!({"nodeName": "node-1"}));
     let seen = |labels: Value| office().with_node(NodeSeen::Labelled(read(labels)));
     rejects(
@@ -104,7 +104,7 @@ fn a_node_chosen_beforehand_must_be_one_of_the_block() {
 }
 
 #[test]
-fn before_the_first_look_at_the_block_a_chosen_node_is_left_to_the_controller() {
+fn a_preset_node_passes_before_the_first_inventory() {
     let mut unseen: IpBlock = block("office", "203.0.113.0/24");
     unseen.status = None;
     let snapshot =
@@ -156,7 +156,7 @@ fn a_placement_that_contradicts_the_block_is_refused() {
 }
 
 #[test]
-fn a_handover_that_is_not_known_is_refused() {
+fn an_unknown_handover_value_is_refused() {
     let with = |handover: &str| {
         pod(
             json!({"ip.wgtwo.com/ip": "partner-a", "ip.wgtwo.com/handover": handover}),

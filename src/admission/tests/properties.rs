@@ -241,7 +241,7 @@ fn hopeless(pod: &Pod) -> Vec<bool> {
 
 proptest! {
     #[test]
-    fn a_pod_is_given_what_it_needs_and_nothing_else(before in pods(), snapshot in snapshots()) {
+    fn a_pod_gets_exactly_the_mutations_it_needs(before in pods(), snapshot in snapshots()) {
         let settings = Settings::default();
         let pod: Pod = read(before.clone());
         let Ok(allowed) = mutate_pod(&pod, "shop", &snapshot, settings) else { return Ok(()) };
@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn every_refusal_of_a_pod_says_what_to_do_next(pod in pods(), snapshot in snapshots()) {
+    fn every_refusal_of_a_pod_has_a_next_step(pod in pods(), snapshot in snapshots()) {
         let pod: Pod = read(pod);
         let change = Change::Create(pod.clone());
         for verdict in [

@@ -143,12 +143,12 @@ fn every_kind_of_unreadable_spec_is_denied() {
 
 proptest! {
     #[test]
-    fn every_ip_that_is_granted_can_be_read(spec in ip_specs()) {
+    fn every_allowed_ip_can_be_read(spec in ip_specs()) {
         prop_assert!(ip_is_read(&spec) || !ip_is_granted(&spec), "{spec}");
     }
 
     #[test]
-    fn every_block_that_is_granted_can_be_read(spec in block_specs()) {
+    fn every_allowed_block_can_be_read(spec in block_specs()) {
         prop_assert!(block_is_read(&spec) || !block_is_granted(&spec), "{spec}");
     }
 }

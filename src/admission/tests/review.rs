@@ -20,7 +20,7 @@ fn says(body: &[u8], uid: &str, part: &str) {
 }
 
 #[test]
-fn a_body_that_cannot_be_read_is_answered_with_its_id() {
+fn an_unreadable_body_is_answered_with_its_uid() {
     says(b"no json", "", "cannot be read as JSON");
     says(b"[]", "", "has no request");
     says(&body(Value::Null), "", "has no request");
@@ -44,7 +44,7 @@ fn a_body_that_cannot_be_read_is_answered_with_its_id() {
 }
 
 #[test]
-fn a_request_is_read_with_both_its_objects() {
+fn a_request_is_read_with_object_and_old_object() {
     let pod = |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}});
     let update = json!({
         "uid": "one", "operation": "UPDATE", "namespace": "shop", "dryRun": true,
@@ -65,7 +65,7 @@ fn a_request_is_read_with_both_its_objects() {
 }
 
 #[test]
-fn of_a_pod_only_that_is_read_which_is_decided_from() {
+fn only_the_needed_fields_of_a_pod_are_read() {
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
         "spec": {"volumes": [{}, {}], "containers": [{}], "nodeName": "n", "nodeSelector": {"a": "b"},
             "affinity": {"nodeAffinity": {}, "podAffinity": {}}, "readinessGates": [{"conditionType": "x"}],
@@ -82,7 +82,7 @@ fn of_a_pod_only_that_is_read_which_is_decided_from() {
 }
 
 #[test]
-fn a_list_is_not_taken_for_an_object() {
+fn a_list_is_not_read_as_an_object() {
     let wrong = [
         json!(["v1", "Pod", {}, null]),
         json!({"apiVersion": "v1", "kind": "Pod", "spec": [null]}),
@@ -125,7 +125,7 @@ fn a_refusal_has_code_reason_and_message() {
 }
 
 #[test]
-fn a_pass_has_its_warnings_and_no_patch_where_nothing_changes() {
+fn an_allowed_review_has_warnings_and_no_empty_patch() {
     let response = response(&Ok(Allowed::silently().warning(["careful".to_owned()])));
     assert_eq!(
         (&response["allowed"], &response["warnings"]),
@@ -138,7 +138,7 @@ fn a_pass_has_its_warnings_and_no_patch_where_nothing_changes() {
 }
 
 #[test]
-fn the_audit_log_has_who_was_granted_which_address() {
+fn the_audit_log_names_the_pod_and_its_address() {
     let granted = Allowed::silently().granting("IP partner-a to pod shop/web".to_owned());
     let answered = response(&Ok(granted));
     assert_eq!(

@@ -22,7 +22,7 @@ use crate::admission::{ClusterReader, Dependencies, End, Right, Rights, Snapshot
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Objects that are read only once the test says so.
+/// Objects that are read only after the test releases the read.
 #[derive(Clone, Default)]
 pub struct Held {
     pub asked: Arc<Notify>,
@@ -127,7 +127,7 @@ async fn answer(stream: &mut TlsStream<TcpStream>) -> String {
 }
 
 #[tokio::test]
-async fn a_client_that_says_nothing_keeps_nobody_waiting() {
+async fn a_silent_client_does_not_delay_others() {
     let served = served().await;
     let _silent = TcpStream::connect(served.address).await.unwrap();
     served.objects.released.notify_one();
@@ -141,7 +141,7 @@ async fn a_client_that_says_nothing_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_come_to_a_handshake_is_not_waited_for() {
+async fn a_client_without_a_handshake_is_disconnected() {
     let served = served().await;
     let mut silent = TcpStream::connect(served.address).await.unwrap();
     let mut said = Vec::new();
@@ -151,7 +151,7 @@ async fn a_client_that_does_not_come_to_a_handshake_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_the_end_is_answered() {
+async fn requests_before_the_shutdown_are_answered() {
     let served = served().await;
     let mut stream = served.connect().await;
     stream.write_all(request().as_bytes()).await.unwrap();
@@ -180,7 +180,7 @@ pub async fn expect_ended(stream: &mut TlsStream<TcpStream>) {
 }
 
 #[tokio::test]
-async fn a_head_that_comes_a_byte_at_a_time_is_not_waited_for() {
+async fn a_slow_request_head_times_out() {
     let served = served().await;
     let mut slow = served.connect().await;
     let begun = Instant::now();
@@ -198,7 +198,7 @@ async fn a_head_that_comes_a_byte_at_a_time_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_connection_is_good_for_later_also_if_nothing_was_asked_yet() {
+async fn a_connection_without_a_request_yet_stays_usable() {
     let served = served().await;
     let mut early = served.connect().await;
     tokio::time::sleep(Duration::from_secs(6)).await;
@@ -222,7 +222,7 @@ async fn a_head_that_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn a_crowd_that_sits_there_takes_nothing_from_who_asks() {
+async fn idle_connections_do_not_block_other_reviews() {
     let served = served_at_most(4).await;
     let mut asking = served.connect().await;
     asking.write_all(request().as_bytes()).await.unwrap();
@@ -239,7 +239,7 @@ async fn a_crowd_that_sits_there_takes_nothing_from_who_asks() {
 }
 
 #[tokio::test]
-async fn a_body_that_never_comes_makes_room_for_who_asks() {
+async fn incomplete_bodies_do_not_block_other_reviews() {
     let served = served_at_most(2).await;
     let head = "POST /mutate/pod HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n";
     let mut slow = Vec::new();

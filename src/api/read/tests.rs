@@ -69,14 +69,14 @@ fn an_ip_is_read() {
 }
 
 #[test]
-fn a_claim_without_a_place_is_being_detached() {
+fn a_claim_without_a_place_is_detaching() {
     let status = json!({"claimed": true, "pod": "shop/web-0", "podUID": "p-1", "assigned": false});
     let read = ip(&an_ip(&json!({"block": "public"}), &status)).unwrap();
     assert_eq!(read.status.claim.unwrap().phase, ClaimPhase::Detaching);
 }
 
 #[test]
-fn a_spec_that_cannot_be_read_is_a_sentence_and_the_status_stands() {
+fn an_unreadable_spec_is_a_message_and_the_status_is_read() {
     for spec in [
         json!({"address": "203.0.113.007"}),
         json!({"address": "2001:db8::7"}),
@@ -93,7 +93,7 @@ fn a_spec_that_cannot_be_read_is_a_sentence_and_the_status_stands() {
 }
 
 #[test]
-fn a_status_that_does_not_say_where_the_address_is_makes_the_ip_unreadable() {
+fn a_status_without_the_place_of_the_address_makes_the_ip_unreadable() {
     for status in [
         json!({"address": "nowhere", "claimed": false}),
         json!({"claimed": true, "pod": "shop/web-0"}),
@@ -120,7 +120,7 @@ fn a_version_that_is_no_number_is_refused() {
 }
 
 #[test]
-fn a_condition_with_a_word_that_is_not_ours_is_read_as_absent() {
+fn a_condition_with_an_unknown_reason_is_read_as_absent() {
     let condition = |kind: &str, status: &str, reason: &str| {
         json!({"type": kind, "status": status, "reason": reason, "message": "m",
             "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 2})
@@ -139,7 +139,7 @@ fn a_condition_with_a_word_that_is_not_ours_is_read_as_absent() {
 }
 
 #[test]
-fn what_other_versions_put_into_a_status_is_left_alone_and_times_are_kept() {
+fn status_fields_of_other_versions_and_times_are_kept() {
     let condition = |kind: &str| Condition {
         type_: kind.to_owned(),
         status: "True".to_owned(),
@@ -163,7 +163,7 @@ fn what_other_versions_put_into_a_status_is_left_alone_and_times_are_kept() {
 }
 
 #[test]
-fn what_is_no_more_is_written_as_null() {
+fn removed_fields_are_written_as_null() {
     let patch = ip_status_patch(
         &mooring_plan::objects::IpStatus::default(),
         &IpStatus::default(),

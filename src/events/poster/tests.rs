@@ -84,7 +84,7 @@ impl Pod {
 }
 
 #[tokio::test]
-async fn a_second_cause_is_an_event_of_its_own() {
+async fn another_cause_is_another_event() {
     let mut pod = Pod::new();
     pod.post(0, "CertificateRefused", "no such file").await;
     pod.post(1, "CertificateRefused", "not PEM").await;
@@ -101,7 +101,7 @@ async fn an_equal_event_is_counted_until_six_minutes_have_passed() {
 }
 
 #[tokio::test]
-async fn an_event_of_a_namespace_that_ends_is_no_failure_and_another_refusal_is() {
+async fn only_a_refusal_by_a_terminating_namespace_is_no_failure() {
     let refused = |cause: &'static str| {
         let causes = json!([{"reason": cause, "field": "metadata.namespace",
             "message": "namespace gone is being terminated"}]);
@@ -117,7 +117,7 @@ async fn an_event_of_a_namespace_that_ends_is_no_failure_and_another_refusal_is(
 }
 
 #[test]
-fn a_note_never_exceeds_what_the_api_server_takes() {
+fn a_note_never_exceeds_the_limit_of_the_api_server() {
     assert_eq!(shortened("short"), "short");
     for length in 300..=1200 {
         assert!(shortened(&"ä€".repeat(length)).len() <= NOTE_BYTES);

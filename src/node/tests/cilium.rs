@@ -32,7 +32,7 @@ fn endpoints(desired: &Desired) -> Vec<Endpoint> {
 }
 
 #[test]
-fn only_host_network_is_programmed_beside_cilium() {
+fn only_host_network_is_programmed_with_cilium() {
     let desired = desired(&two_pods(), &with_cilium(), &Settings::default());
     assert_eq!(state(&desired, "ip-1"), State::Unsupported);
     assert_eq!(state(&desired, "ip-2"), State::Programmed);
@@ -50,14 +50,14 @@ fn only_host_network_is_programmed_beside_cilium() {
 }
 
 #[test]
-fn the_guard_closes_the_pod_also_beside_cilium() {
+fn the_guard_closes_the_pod_with_cilium_too() {
     let desired = desired(&two_pods(), &with_cilium(), &Settings::default());
     let closed: Vec<_> = desired.closed.keys().copied().collect();
     assert_eq!(closed, [Ipv4Addr::new(10, 77, 9, 1)]);
 }
 
 #[test]
-fn it_is_reported_before_what_can_still_come() {
+fn unsupported_is_reported_before_transient_reasons() {
     let mut objects = two_pods();
     objects.pods.get_mut("uid-1").unwrap().address = None;
     let claim = objects.ips.get_mut("ip-1").unwrap().claim.as_mut();
@@ -67,7 +67,7 @@ fn it_is_reported_before_what_can_still_come() {
 }
 
 #[test]
-fn both_are_programmed_without_cilium_and_with_its_legacy_routing() {
+fn pod_and_host_are_programmed_without_cilium_or_with_legacy_routing() {
     let both = [Endpoint::Pod(Ipv4Addr::new(10, 77, 9, 1)), Endpoint::Host];
     let legacy = Settings::default().with_cilium_legacy_routing(true);
     for (kernel, settings) in [(kernel(), Settings::default()), (with_cilium(), legacy)] {

@@ -30,7 +30,7 @@ fn parts(kernel: &KernelState) -> (usize, usize, usize) {
 }
 
 #[test]
-fn without_a_probe_nothing_is_different_and_with_one_only_pods_need_anything() {
+fn a_probe_changes_only_the_state_of_pods() {
     let plain = settled(&with(objects(), 1, 1, false));
     assert!(!plain.table.as_ref().unwrap().sets.contains_key("probed"));
     let of_node = settled(&with_probe(with(objects(), 1, 1, true)));
@@ -40,7 +40,7 @@ fn without_a_probe_nothing_is_different_and_with_one_only_pods_need_anything() {
 }
 
 #[test]
-fn what_the_probe_needs_does_not_grow_with_the_addresses() {
+fn the_state_for_the_probe_does_not_grow_with_the_addresses() {
     let one = with(objects(), 1, 1, false);
     let two = with(one.clone(), 2, 1, false);
     let additional = |objects: &Objects| {
@@ -53,7 +53,7 @@ fn what_the_probe_needs_does_not_grow_with_the_addresses() {
 }
 
 #[test]
-fn addresses_that_are_programmed_are_probed_by_the_way_of_the_pod() {
+fn programmed_addresses_are_probed_on_the_path_of_the_pod() {
     let settings = Settings::default();
     let probed = |objects: &Objects| {
         let kernel = kernel();
@@ -105,7 +105,7 @@ fn connections_of_the_probe_are_kept_and_others_from_the_address_are_forgotten()
 }
 
 #[test]
-fn a_probe_that_cannot_be_read_takes_nothing_from_the_block() {
+fn an_unreadable_probe_does_not_affect_the_block() {
     let read = |target: &str| {
         let block = serde_json::json!({
             "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": { "name": "partners" },

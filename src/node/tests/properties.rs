@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_left_when_nothing_is_desired(history in proptest::collection::vec(any_objects(2), 1..4)) {
+    fn an_empty_desired_state_leaves_nothing(history in proptest::collection::vec(any_objects(2), 1..4)) {
         let mut kernel = kernel();
         let before = kernel.clone();
         for objects in &history {
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn every_step_can_be_the_last_and_lets_no_packet_leave_wrongly(
+    fn an_interruption_after_any_step_lets_no_packet_out_with_a_wrong_source(
         before in any_objects(2), after in any_objects(2), end in 0..20_usize,
     ) {
         let mut kernel = kernel();

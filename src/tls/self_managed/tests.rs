@@ -197,7 +197,7 @@ fn spoiled_next(now: i64, life: Duration) -> BTreeMap<String, ByteString> {
 }
 
 #[tokio::test]
-async fn a_secret_of_whatever_type_is_made_anew() {
+async fn a_secret_of_any_type_is_replaced() {
     let objects = Objects::new();
     for kind in ["Opaque", "kubernetes.io/tls"] {
         objects.put_secret(kind, &BTreeMap::new());
@@ -208,7 +208,7 @@ async fn a_secret_of_whatever_type_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_taken_is_replaced_by_one_of_our_own() {
+async fn an_untrusted_certificate_is_replaced_by_our_own() {
     let objects = Objects::new();
     objects.put_secret("kubernetes.io/tls", &signed_by_another());
     let mut replica = objects.replica();
@@ -217,7 +217,7 @@ async fn a_certificate_that_is_not_taken_is_replaced_by_one_of_our_own() {
 }
 
 #[tokio::test]
-async fn a_late_replica_is_trusted_whatever_was_put_into_the_secret() {
+async fn a_late_replica_is_trusted_after_any_change_of_the_secret() {
     let objects = Objects::new();
     let (mut early, mut late) = (objects.replica(), objects.replica());
     early.looks().await;

@@ -133,7 +133,7 @@ impl Cluster {
         self.audit_since(0).0
     }
 
-    /// What was recorded from a byte offset on, and the offset to go on from. Begin a scene with
+    /// What was recorded from a byte offset on, and the offset for the next call. Begin a scene with
     /// `let (_, mark) = cluster.audit_since(u64::MAX)`.
     pub fn audit_since(&self, offset: u64) -> (Vec<AuditEvent>, u64) {
         self.audit_naming("", offset)

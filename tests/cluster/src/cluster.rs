@@ -16,7 +16,7 @@ use crate::topology::Subnet;
 /// How a cluster is started.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// How long a node's kubelet may be silent before the node counts as dead (`--node-monitor-grace-period`),
+    /// How long a node's kubelet can be silent before the node counts as failed (`--node-monitor-grace-period`),
     /// and how long its Lease lasts; renewed four times within it. Kubernetes' own default is 50 s.
     pub node_grace: Duration,
     /// Apply `config/crd`, `config/rbac`, `config/policies`, `config/flow-control` and `config/users`. Without: a bare cluster.
@@ -226,7 +226,7 @@ fn new_folder() -> PathBuf {
     }
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder = all.join(format!("{}-{number}", std::process::id()));
-    // A process id comes again after a restart of the machine.
+    // A process id is reused after a restart of the machine.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(folder.join("logs")).expect("the target folder can be written");
     folder

@@ -61,7 +61,7 @@ impl Cluster {
         command
             .args(arguments.into_iter().map(Into::into))
             .env("KUBECONFIG", self.kubeconfig())
-            // A discovery cache in HOME would be another cluster's, as ports come again.
+            // A discovery cache in HOME could be of another cluster, because ports are reused.
             .env("KUBECACHEDIR", self.folder().join("kubectl"))
             .current_dir(crate::paths::repository())
             .stdin(Stdio::piped())

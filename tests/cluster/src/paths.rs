@@ -31,7 +31,7 @@ pub fn control_plane_binary(module: &str, binary: &str) -> PathBuf {
     path
 }
 
-/// A binary of this workspace; `variable` names the environment variable that overrides where it lies.
+/// A binary of this workspace; `variable` names the environment variable that overrides its path.
 pub(crate) fn workspace_binary(name: &str, variable: &str) -> PathBuf {
     let path =
         std::env::var_os(variable).map_or_else(|| target().join("debug").join(name), PathBuf::from);

@@ -28,7 +28,7 @@ struct Program {
 
 type Order = (Command, Sender<std::io::Result<Child>>);
 
-/// Starts a command on a thread that lives as long as this process: the kernel's parent-death signal is sent
+/// Starts a command on a thread that runs as long as this process: the kernel's parent-death signal is sent
 /// when the *thread* that started the child ends, and a test's thread ends before the cluster that others share.
 /// There is one such thread for each network namespace, which the child inherits.
 fn spawn(command: Command) -> std::io::Result<Child> {
@@ -198,7 +198,7 @@ impl Process {
         self.end(limit).await
     }
 
-    /// Waits until it is gone, after it was told to end: a second signal would end Mooring at once.
+    /// Waits until it is gone, after the first signal: a second one would end Mooring at once.
     ///
     /// # Panics
     /// When it is not gone within `limit`.

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 /// Runs a future on a runtime that exists until the process ends.
 ///
-/// A `kube::Client` dies with the runtime it was made on, so tests that share a cluster share the runtime too:
+/// A `kube::Client` ends with the runtime it was made on, so tests that share a cluster share the runtime too:
 ///
 /// ```no_run
 /// # use mooring_cluster::run;

@@ -39,7 +39,7 @@ pub enum Toxic {
 #[derive(Debug)]
 pub struct Toxiproxy {
     process: Process,
-    door: String,
+    control_url: String,
 }
 
 impl Toxiproxy {
@@ -62,9 +62,9 @@ impl Toxiproxy {
             &[("LOG_LEVEL".to_owned(), "info".to_owned())],
             &cluster.folder().join("logs"),
         );
-        let door = format!("http://127.0.0.1:{port}");
+        let control_url = format!("http://127.0.0.1:{port}");
         let begin = Instant::now();
-        while http_get(&format!("{door}/version")).await.is_err() {
+        while http_get(&format!("{control_url}/version")).await.is_err() {
             process.assert_runs();
             assert!(
                 begin.elapsed() < Duration::from_secs(10),
@@ -73,7 +73,10 @@ impl Toxiproxy {
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        Self { process, door }
+        Self {
+            process,
+            control_url,
+        }
     }
 
     /// A link to the API server of this cluster: its URL, for [`MooringOptions::api_server`]. TLS goes through it.
@@ -138,7 +141,7 @@ impl Toxiproxy {
     }
 
     async fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
-        let url = format!("{}{path}", self.door);
+        let url = format!("{}{path}", self.control_url);
         let text = if body.is_null() {
             String::new()
         } else {

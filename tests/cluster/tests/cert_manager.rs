@@ -37,7 +37,7 @@ webhooks:
 ";
 
 #[test]
-fn a_certificate_is_issued_and_its_authority_injected() {
+fn a_certificate_is_issued_and_its_ca_injected() {
     run(async {
         let cluster = Cluster::start(ClusterOptions {
             manifests: false,

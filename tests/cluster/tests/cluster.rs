@@ -80,7 +80,7 @@ async fn has(pods: &Api<Pod>, name: &str, wanted: &[&str]) -> Result<(), Vec<Str
 }
 
 #[test]
-fn ready_waits_for_the_readiness_gate_and_nobody_else_sets_it() {
+fn ready_waits_for_the_readiness_gate_and_kubernetes_does_not_set_it() {
     run(async {
         let cluster = cluster().await;
         cluster.add_namespace("gates").await;
@@ -130,7 +130,7 @@ fn ready_waits_for_the_readiness_gate_and_nobody_else_sets_it() {
 }
 
 #[test]
-fn a_pod_without_a_gate_is_ready_and_ends_when_told() {
+fn a_pod_without_a_gate_is_ready_and_ends_after_its_deletion() {
     run(async {
         let cluster = cluster().await;
         cluster.add_namespace("plain").await;
@@ -182,7 +182,7 @@ fn a_pod_without_a_gate_is_ready_and_ends_when_told() {
 }
 
 #[test]
-fn annotations_say_whether_containers_become_ready() {
+fn annotations_control_the_readiness_of_containers() {
     run(async {
         let cluster = cluster().await;
         cluster.add_namespace("moods").await;
@@ -258,7 +258,7 @@ fn annotations_say_whether_containers_become_ready() {
 }
 
 #[test]
-fn a_node_whose_kubelet_falls_silent_is_unreachable_and_its_pods_are_deleted() {
+fn a_node_with_a_silent_kubelet_is_unreachable_and_its_pods_are_deleted() {
     run(async {
         let cluster = cluster().await;
         cluster.add_namespace("failing").await;
@@ -346,7 +346,7 @@ fn a_node_whose_kubelet_falls_silent_is_unreachable_and_its_pods_are_deleted() {
         let dead = pods.get(&first).await.unwrap();
         assert!(
             dead.metadata.deletion_timestamp.is_some(),
-            "nobody confirms the end of the pod on the dead node"
+            "no kubelet confirms the end of the pod on the failed node"
         );
 
         cluster.restore_node(&home).await;
@@ -428,7 +428,7 @@ fn a_node_is_an_instance_with_its_interfaces() {
 }
 
 #[test]
-fn a_history_goes_on_where_it_was_left() {
+fn a_history_continues_at_its_mark() {
     run(async {
         let cluster = cluster().await;
         let (_, mark) = cluster.audit_since(u64::MAX);
@@ -447,12 +447,12 @@ fn a_history_goes_on_where_it_was_left() {
         );
         assert_eq!(event.request["metadata"]["name"], "once");
         let (later, _) = cluster.audit_since(mark);
-        assert!(!later.iter().any(made), "an event is told once");
+        assert!(!later.iter().any(made), "an event is returned once");
     });
 }
 
 #[test]
-fn an_api_server_that_restarts_has_lost_nothing() {
+fn a_restart_of_the_api_server_loses_nothing() {
     run(async {
         // One of its own: the other promises would not like to lose theirs.
         let cluster = Cluster::start(ClusterOptions {
@@ -472,13 +472,13 @@ fn an_api_server_that_restarts_has_lost_nothing() {
 }
 
 #[test]
-fn a_kubelet_can_say_that_its_node_is_not_ready() {
+fn a_kubelet_can_report_that_its_node_is_not_ready() {
     run(async {
         let cluster = cluster().await;
         cluster
             .add_node(NodeSpec::new("moody").label("pool", "moody"))
             .await;
-        cluster.node_says_not_ready("moody", true).await;
+        cluster.report_node_not_ready("moody", true).await;
         let nodes: Api<Node> = Api::all(cluster.client().await);
         cluster
             .eventually("the node is not ready", LIMIT, || async {
@@ -489,7 +489,7 @@ fn a_kubelet_can_say_that_its_node_is_not_ready() {
                     .any(|condition| condition.type_ == "Ready" && condition.status == "False")
             })
             .await;
-        cluster.node_says_not_ready("moody", false).await;
+        cluster.report_node_not_ready("moody", false).await;
         cluster.wait_until_ready("moody").await;
     });
 }

@@ -1,4 +1,4 @@
-//! `mooring-dev up`, again, starts what has ended since, and says so.
+//! A second `mooring-dev up` starts the processes that have ended since, and names them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn is_gone(pid: u32) -> bool {
 }
 
 #[test]
-fn what_has_ended_is_started_again_and_named_and_the_rest_stays() {
+fn ended_processes_are_restarted_and_named_and_the_others_stay() {
     let dev = Dev::new();
     dev.says("up");
     let supervisor = dev.supervisor();

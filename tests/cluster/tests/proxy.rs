@@ -44,7 +44,7 @@ fn object(name: &str) -> ConfigMap {
     object
 }
 
-/// Creates an object on a task of its own, as somebody does who may have to wait.
+/// Creates an object in its own task, because the request can block.
 fn create(
     objects: &Api<ConfigMap>,
     name: &str,
@@ -98,7 +98,7 @@ fn reads_writes_and_watches_go_through_and_only_writes_are_recorded() {
 }
 
 #[test]
-fn who_asks_is_who_asks_without_it() {
+fn the_identity_of_the_client_is_unchanged() {
     run(async {
         let cluster = cluster().await;
         let proxy = Proxy::start(cluster).await;
@@ -111,7 +111,7 @@ fn who_asks_is_who_asks_without_it() {
 }
 
 #[test]
-fn a_write_held_before_is_carried_out_only_when_it_is_released() {
+fn a_write_held_before_its_execution_is_executed_on_release() {
     run(async {
         let cluster = cluster().await;
         let proxy = Proxy::start(cluster).await;
@@ -143,7 +143,7 @@ fn a_write_held_before_is_carried_out_only_when_it_is_released() {
 }
 
 #[test]
-fn a_write_held_before_is_carried_out_also_when_nobody_waits_for_it_any_more() {
+fn a_held_write_is_executed_even_without_its_client() {
     run(async {
         let cluster = cluster().await;
         let proxy = Proxy::start(cluster).await;
@@ -161,7 +161,7 @@ fn a_write_held_before_is_carried_out_also_when_nobody_waits_for_it_any_more() {
 }
 
 #[test]
-fn a_write_held_after_is_carried_out_before_it_is_answered() {
+fn a_write_held_after_its_execution_is_executed_before_its_answer() {
     run(async {
         let cluster = cluster().await;
         let proxy = Proxy::start(cluster).await;
@@ -171,14 +171,14 @@ fn a_write_held_after_is_carried_out_before_it_is_answered() {
         let held = eventually("it is held", LIMIT, || async { proxy.struck(rule) }).await;
         assert_eq!(held.answers, [201]);
         assert!(objects.get("held-after").await.is_ok());
-        assert!(!waits.is_finished(), "nobody has answered");
+        assert!(!waits.is_finished(), "there is no answer yet");
         proxy.drop_held(rule);
         assert_eq!(code(waits.await.unwrap()), 0);
     });
 }
 
 #[test]
-fn an_answer_is_lost_or_late_or_a_refusal() {
+fn an_answer_can_be_lost_late_or_refused() {
     run(async {
         let cluster = cluster().await;
         let proxy = Proxy::start(cluster).await;
@@ -201,7 +201,7 @@ fn an_answer_is_lost_or_late_or_a_refusal() {
 }
 
 #[test]
-fn a_write_done_twice_is_answered_as_its_first_or_its_second_time() {
+fn a_doubled_write_returns_its_first_or_its_second_answer() {
     run(async {
         let cluster = cluster().await;
         let proxy = Proxy::start(cluster).await;
@@ -217,7 +217,7 @@ fn a_write_done_twice_is_answered_as_its_first_or_its_second_time() {
 }
 
 #[test]
-fn a_rule_lets_so_many_pass_and_strikes_once_or_until_it_is_ended() {
+fn a_rule_skips_a_number_of_writes_and_applies_once_or_until_its_end() {
     run(async {
         let cluster = cluster().await;
         let proxy = Proxy::start(cluster).await;

@@ -8,7 +8,7 @@ use kube::Api;
 use mooring_cluster::{Cluster, ClusterOptions, run};
 
 #[test]
-fn each_replica_is_asked_about_the_objects_that_choose_it() {
+fn each_replica_gets_the_reviews_of_its_objects() {
     run(async {
         let cluster = Cluster::start(ClusterOptions::default()).await;
         let client = cluster.client().await;

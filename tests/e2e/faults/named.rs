@@ -90,7 +90,7 @@ impl Test {
         }
     }
 
-    /// Is this the name in the test binary? A module within the file may stand before the function.
+    /// Is this the name in the test binary? A module within the file can precede the function.
     pub fn is_called(&self, name: &str) -> bool {
         let rest = if self.modules.is_empty() {
             Some(name)

@@ -105,7 +105,7 @@ impl Scene {
     pub async fn block_unready(&self, name: &str, subnet: &Subnet, spec: &Value) -> String {
         let name = self.named(name);
         self.blocks.lock().unwrap().push(name.clone());
-        // Only the pods of a dead node must be evicted: on a busy machine a kubelet can be late, and its node is then
+        // Only the pods of a failed node must be evicted: on a busy machine a kubelet can be late, and its node is then
         // unreachable for some seconds.
         let base = json!({"cidr": subnet.cidr, "subnetID": subnet.id, "failoverAfter": "10s",
             "allowedNamespaces": ["*"]});

@@ -182,7 +182,7 @@ static TIMES: Mutex<Vec<(Duration, &str)>> = Mutex::new(Vec::new());
 const LONGEST: usize = 20;
 
 fn took(name: &'static str, time: Duration) {
-    let mut times = TIMES.lock().expect("nobody panics with it");
+    let mut times = TIMES.lock().expect("no panic while locked");
     times.push((time, name));
 }
 
@@ -191,19 +191,20 @@ static FAILURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 const FAILED: &str = "failed: ";
 
 fn failed(name: &str, text: &str) {
-    let line: String = text.replace('\n', " | ").chars().take(800).collect();
-    let mut failures = FAILURES.lock().expect("nobody panics with it");
+    let line: String = text.replace('
+', " | ").chars().take(800).collect();
+    let mut failures = FAILURES.lock().expect("no panic while locked");
     failures.push(format!("{name}: {line}"));
 }
 
 /// Prints the times of the longest scenes and the failures at the end of the output.
 pub fn report() {
-    let mut times = TIMES.lock().expect("nobody panics with it").clone();
+    let mut times = TIMES.lock().expect("no panic while locked").clone();
     times.sort_unstable_by(|a, b| b.cmp(a));
     for (time, name) in times.iter().take(LONGEST) {
         println!("time: {:6.1} s {name}", time.as_secs_f64());
     }
-    for failure in FAILURES.lock().expect("nobody panics with it").iter() {
+    for failure in FAILURES.lock().expect("no panic while locked").iter() {
         eprintln!("{FAILED}{failure}");
     }
 }

@@ -14,7 +14,7 @@ use crate::harness::clusters::TestCluster;
 
 /// The time limit of an expectation that needs only a few calls; many scenes share two cores.
 pub const SOON: Duration = Duration::from_secs(30);
-/// The time limit of an expectation that needs Kubernetes to detect a dead node (20 s here) or a deleted node (its
+/// The time limit of an expectation that needs Kubernetes to detect a failed node (20 s here) or a deleted node (its
 /// garbage collector runs every 20 s, and waits for 40 s in between).
 pub const AFTER_NODE_DEATH: Duration = Duration::from_secs(150);
 

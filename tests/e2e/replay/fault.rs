@@ -22,7 +22,7 @@ pub enum Fault {
     AnswerLost,
     /// Carried out; watches and inventories tell of it before the answer does.
     AnswerSlow,
-    /// Carried out; answered when nobody waits for the answer any more.
+    /// Executed; answered after the timeout of the client.
     AnswerLate,
     /// Carried out twice, answered as the first time was.
     DoneTwice,
@@ -46,7 +46,7 @@ impl Fault {
     }
 
     /// Whether it can be had at this point.
-    pub const fn befalls(self, point: &Point) -> bool {
+    pub const fn applies_to(self, point: &Point) -> bool {
         !matches!(
             (self, &point.write),
             (Self::DoneTwiceAnsweredLast, Write::Call { .. })
@@ -67,13 +67,13 @@ const LATE_LOOKS: u64 = 4;
 pub struct Placed<'a> {
     lot: &'a Lot<'a>,
     fault: Fault,
-    door: Door,
+    interceptor: Interceptor,
     /// Everything else that the replay writes, once the fault has struck: Mooring goes no further.
     frozen: Option<(RuleId, Arc<AtomicBool>)>,
 }
 
-/// Where it waits.
-enum Door {
+/// What applies the fault.
+enum Interceptor {
     Proxy(RuleId),
     Ec2(FaultId),
 }
@@ -81,7 +81,7 @@ enum Door {
 /// Orders the fault for the replay's next write of this kind.
 pub async fn place<'a>(lot: &'a Lot<'a>, point: &Point, fault: Fault) -> Placed<'a> {
     let struck = Arc::new(AtomicBool::new(false));
-    let door = match &point.write {
+    let interceptor = match &point.write {
         Write::Object { .. } => {
             let matches = exactly(lot.names.clone(), point.clone(), Arc::clone(&struck));
             let rule = match fault {
@@ -93,7 +93,7 @@ pub async fn place<'a>(lot: &'a Lot<'a>, point: &Point, fault: Fault) -> Placed<
                 Fault::DoneTwice => Rule::twice(matches),
                 Fault::DoneTwiceAnsweredLast => Rule::twice_answered_last(matches),
             };
-            Door::Proxy(lot.site.proxy.order(rule))
+            Interceptor::Proxy(lot.site.proxy.order(rule))
         }
         Write::Call { action, role } => {
             let mut addresses = lot.names.addresses.iter();
@@ -107,7 +107,7 @@ pub async fn place<'a>(lot: &'a Lot<'a>, point: &Point, fault: Fault) -> Placed<
             };
             let before = u64::try_from(point.before).expect("a few");
             let order = order.of(action).address(address).skip(before);
-            Door::Ec2(lot.scene().ec2().fault(order).await)
+            Interceptor::Ec2(lot.scene().ec2().fault(order).await)
         }
     };
     let frozen = fault.kills().then(|| {
@@ -121,7 +121,7 @@ pub async fn place<'a>(lot: &'a Lot<'a>, point: &Point, fault: Fault) -> Placed<
     Placed {
         lot,
         fault,
-        door,
+        interceptor,
         frozen,
     }
 }
@@ -144,18 +144,18 @@ fn exactly(
 }
 
 impl Placed<'_> {
-    /// Waits until it has struck, and lets what goes on go on.
+    /// Waits until the fault was applied, and releases what it holds.
     pub async fn strike(&self) {
         let (scene, proxy) = (self.lot.scene(), &self.lot.site.proxy);
-        match self.door {
-            Door::Proxy(rule) => {
+        match self.interceptor {
+            Interceptor::Proxy(rule) => {
                 scene
                     .eventually("the fault has taken effect", LONG, async || {
                         proxy.struck(rule).ok_or_else(|| self.came())
                     })
                     .await;
             }
-            Door::Ec2(_) if self.fault == Fault::DoneTwice => {
+            Interceptor::Ec2(_) if self.fault == Fault::DoneTwice => {
                 let addresses = &self.lot.names.addresses;
                 scene
                     .eventually("the call was executed twice", LONG, async || {
@@ -167,7 +167,7 @@ impl Placed<'_> {
                     })
                     .await;
             }
-            Door::Ec2(fault) => {
+            Interceptor::Ec2(fault) => {
                 scene
                     .eventually("the call is held", LONG, async || {
                         let held = scene.ec2().held().await;
@@ -203,7 +203,7 @@ impl Placed<'_> {
         }
     }
 
-    /// So many inventories later.
+    /// Waits for this number of inventories.
     async fn looks(&self, count: u64) {
         let scene = self.lot.scene();
         let looked = async || scene.ec2().calls().await.of("DescribeNetworkInterfaces");
@@ -216,13 +216,13 @@ impl Placed<'_> {
     }
 
     /// After the process was killed: what was held is dropped, what was not carried out never is, and nothing
-    /// stands in the way of the next process. Whether it had the effect that it should have had.
+    /// blocks the next process. Returns whether it had the expected effect.
     pub fn settle(&self) -> Result<(), String> {
         let proxy = &self.lot.site.proxy;
         if let Some((rest, _)) = &self.frozen {
             proxy.drop_held(*rest);
         }
-        let Door::Proxy(rule) = self.door else {
+        let Interceptor::Proxy(rule) = self.interceptor else {
             return Ok(());
         };
         proxy.drop_held(rule);

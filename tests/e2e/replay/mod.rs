@@ -82,7 +82,7 @@ async fn play(scene: &Scene, stories: &[Story], always_all: bool) {
         let points: Vec<String> = points.iter().map(ToString::to_string).collect();
         eprintln!("replay: {story:?} writes: {}", points.join("; "));
     }
-    let everything = always_all || plays_everything();
+    let everything = always_all || all_replays_are_requested();
     let replays = chosen(&runs, everything);
     let (killing, others): (Vec<Replay>, Vec<Replay>) = replays
         .iter()
@@ -113,7 +113,7 @@ fn none_failed(failed: &[String]) {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-fn plays_everything() -> bool {
+fn all_replays_are_requested() -> bool {
     std::env::var("MOORING_REPLAY").is_ok_and(|which| which == "all")
 }
 
@@ -123,8 +123,8 @@ fn chosen(runs: &[(Story, Vec<Point>)], everything: bool) -> Vec<Replay> {
     for (number, (story, points)) in runs.iter().enumerate() {
         let all = points.iter().flat_map(|point| {
             let faults = Fault::ALL.into_iter();
-            let befalling = faults.filter(|fault| fault.befalls(point));
-            befalling.map(|fault| Replay {
+            let applicable = faults.filter(|fault| fault.applies_to(point));
+            applicable.map(|fault| Replay {
                 story: *story,
                 point: point.clone(),
                 fault,
@@ -169,7 +169,7 @@ impl Totals {
     }
 }
 
-/// What was played, for whoever keeps records.
+/// What was run, for the records.
 pub fn report() {
     let totals = TOTALS.lock().unwrap();
     let Totals {

@@ -18,7 +18,7 @@ pub enum Write {
         resource: String,
         /// Which of the replay's objects.
         role: String,
-        /// What is said in it.
+        /// Its content.
         what: String,
     },
     /// To EC2.
@@ -33,7 +33,7 @@ pub enum Write {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     pub write: Write,
-    /// So many equal ones come before.
+    /// The number of equal ones before it.
     pub before: usize,
 }
 

@@ -83,7 +83,7 @@ impl Site<'_> {
         failed
     }
 
-    /// Replays that kill: one process dies for all of them. What has failed.
+    /// Replays that kill: one process is killed for all of them. Returns the failures.
     pub async fn killing_round(&self, replays: &[Replay]) -> Vec<String> {
         let lots: Vec<Lot<'_>> = replays
             .iter()
@@ -119,7 +119,7 @@ impl Site<'_> {
         failed
     }
 
-    /// The calls of the dead process that EC2 has not executed never are; no fault is left.
+    /// The calls of the killed process that EC2 has not executed are dropped; no fault is left.
     async fn drop_calls(&self) {
         let ec2 = self.scene.ec2();
         ec2.clear_faults().await;

@@ -22,13 +22,13 @@ pub enum Story {
     Edit,
     /// The pod no longer asks.
     AnnotationRemoved,
-    /// The pod goes, and nobody follows.
+    /// The pod is deleted, and has no successor.
     PodDeleted,
     /// The IP goes, and the pod stays.
     IpDeleted,
-    /// Somebody allows an address to be taken from a foreign interface.
+    /// A person allows to take an address from a foreign interface.
     TakeFrom,
-    /// Somebody strips the reservation of what says whose it is.
+    /// A foreign client removes label and owner from the reservation.
     ReservationStripped,
     /// A block comes.
     BlockMade,
@@ -155,11 +155,11 @@ impl Story {
                 expect_free(lot, &ip.address).await;
             }
             Self::AnnotationRemoved => {
-                expect_nobody(lot, &ip).await;
-                expect_let_go(lot).await;
+                expect_unheld(lot, &ip).await;
+                expect_released(lot).await;
             }
             Self::PodDeleted => {
-                expect_nobody(lot, &ip).await;
+                expect_unheld(lot, &ip).await;
                 scene
                     .expect_condition("IP", &ip.name, "Reserved", "True")
                     .await;
@@ -182,7 +182,7 @@ impl Story {
             }
             Self::ReservationStripped => {
                 scene
-                    .eventually("the reservation says whose it is", LONG, async || {
+                    .eventually("the reservation has its owner", LONG, async || {
                         let object = scene.get("IPAddress", &ip.address).await?;
                         let meta = &object["metadata"];
                         let mended = meta["labels"]["ip.wgtwo.com/ip-uid"].is_string()
@@ -198,7 +198,7 @@ impl Story {
     }
 }
 
-/// After a crash, a look that shows nothing is believed after 10 s, and a release that nobody saw the reason of
+/// After a crash, an inventory without the address counts after 10 s, and a release without a seen reason
 /// is made after a minute.
 pub const LONG: std::time::Duration = std::time::Duration::from_mins(2);
 
@@ -257,10 +257,10 @@ async fn expect_rolled_out(lot: &Lot<'_>, ip: &Ip, interface: &str) {
     lot.scene().expect_pod_gone(old).await;
 }
 
-/// Nobody holds the IP, and EC2 has its address nowhere.
-async fn expect_nobody(lot: &Lot<'_>, ip: &Ip) {
+/// The IP has no holder, and EC2 has its address nowhere.
+async fn expect_unheld(lot: &Lot<'_>, ip: &Ip) {
     let scene = lot.scene();
-    let sentence = format!("{} is let go", ip.address);
+    let sentence = format!("{} is released", ip.address);
     scene
         .eventually(&sentence, LONG, async || {
             let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
@@ -290,11 +290,11 @@ async fn expect_free(lot: &Lot<'_>, address: &str) {
         .await;
 }
 
-/// The pod asks for nothing any more, and is not held up by its gate.
-async fn expect_let_go(lot: &Lot<'_>) {
+/// The pod does not ask for an IP, and its gate does not block it.
+async fn expect_released(lot: &Lot<'_>) {
     let (scene, app) = (lot.scene(), &lot.names.app);
     scene
-        .eventually("the pod is let go", LONG, async || {
+        .eventually("the pod is released", LONG, async || {
             let pod = scene.get("Pod", app).await.ok_or("no pod")?;
             let labelled = !pod["metadata"]["labels"][IP].is_null()
                 || !pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_null();

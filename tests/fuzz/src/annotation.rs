@@ -117,7 +117,7 @@ fn lengths(text: &str) {
     }
 }
 
-/// A pod on which the text stands wherever a user can write one.
+/// A pod with the text everywhere where a user can write one.
 fn pods(text: &str) {
     let object = json!({
         "apiVersion": "v1", "kind": "Pod",

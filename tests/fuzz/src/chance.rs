@@ -26,7 +26,7 @@ impl Chance {
         usize::try_from(self.number() % limit).unwrap_or_default()
     }
 
-    /// Once in so many times.
+    /// True once in this number of times on average.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub struct Input {
     /// Its file.
     pub file: PathBuf,
-    /// What stands in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 

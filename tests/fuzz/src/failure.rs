@@ -87,7 +87,7 @@ fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
     if !is_known(&error.code) {
         assert_eq!(outcome, Outcome::Unknown, "{said}");
     }
-    // What decides has to stand in the answer.
+    // The deciding text must be in the answer.
     let text = String::from_utf8_lossy(body);
     if outcome != Outcome::Unknown && !text.contains('&') && !text.contains("<!") {
         assert!(text.contains(&error.code), "{outcome}: {said}\n{text}");

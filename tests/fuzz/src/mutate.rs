@@ -154,7 +154,7 @@ impl Mutator {
     }
 }
 
-/// Puts something else there: a value nobody expects, a part of `other`, or the same with one thing less
+/// Puts something else there: an unexpected value, a part of `other`, or the same with one thing less
 /// or more.
 fn change_value(value: &mut Value, mut other: Value, chance: &mut Chance) {
     match (chance.below(6), &mut *value) {

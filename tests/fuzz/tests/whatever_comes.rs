@@ -39,7 +39,7 @@ fn number(variable: &str) -> Option<u64> {
     )
 }
 
-/// Where an input goes that breaks a promise: `target/fuzz`, beside the profile's folder of this binary.
+/// Where an input is saved that violates a property: `target/fuzz`, beside the profile's folder of this binary.
 fn broken(body: Body, bytes: &[u8]) -> PathBuf {
     let binary = std::env::current_exe().unwrap();
     let target = binary.ancestors().nth(3).unwrap();
@@ -68,7 +68,7 @@ fn replay(name: &str) {
         let file = input.file.display();
         assert!(
             holds(body, &input.bytes),
-            "{file} breaks a promise of {name}: the panic above says which"
+            "{file} violates a property of {name}: see the panic above"
         );
     }
 }
@@ -97,28 +97,28 @@ fn random(body: Body, seed: u64, time: Duration) {
 }
 
 #[test]
-fn every_review_is_answered_and_a_pod_is_given_what_it_needs_and_nothing_else() {
+fn every_review_is_answered_and_a_pod_gets_exactly_what_it_needs() {
     replay("review");
 }
 
 #[test]
-fn no_object_leads_to_a_call_without_a_claim_and_no_place_is_forgotten() {
+fn no_object_causes_a_call_without_a_claim_or_a_lost_place() {
     replay("objects");
 }
 
 #[test]
-fn an_answer_of_ec2_that_nobody_foresaw_is_unknown() {
+fn an_unexpected_answer_of_ec2_is_unknown() {
     replay("failure");
 }
 
 #[test]
-fn every_text_that_is_read_is_written_back_as_it_was() {
+fn every_parsed_text_survives_a_round_trip() {
     replay("annotation");
 }
 
 /// A corpus that leads nowhere would break no promise either.
 #[test]
-fn the_corpus_leads_everywhere() {
+fn the_corpus_reaches_every_outcome() {
     let all = |body| inputs(body).into_iter().map(|input| input.bytes);
     let steps: BTreeSet<String> = all("objects").flat_map(|bytes| steps(&bytes)).collect();
     let wanted = [
@@ -161,7 +161,7 @@ fn the_corpus_leads_everywhere() {
 }
 
 #[test]
-fn random_input_breaks_none_of_it() {
+fn random_input_violates_no_property() {
     let seconds = number("MOORING_FUZZ_SECONDS").unwrap_or(10);
     let time = Duration::from_secs(seconds) / u32::try_from(BODIES.len()).unwrap();
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -188,7 +188,7 @@ fn one_input() {
 }
 
 #[test]
-fn one_seed_makes_one_sequence() {
+fn equal_seeds_give_equal_sequences() {
     for body in BODIES {
         let mutator = Mutator::of(body.name);
         let (mut one, mut other) = (Chance::new(7), Chance::new(7));

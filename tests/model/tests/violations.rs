@@ -23,7 +23,7 @@ fn configuration(name: &str) -> Configuration {
 }
 
 #[test]
-fn a_configuration_without_faults_is_explored_to_its_end_and_nothing_is_wrong_in_it() {
+fn a_configuration_without_faults_is_explored_completely_without_violations() {
     let mut attach = configuration("attach");
     attach.initial.faults = 0;
     let explored = explore(&attach, 1);
@@ -45,7 +45,7 @@ fn a_milestone_that_is_never_reached_is_reported() {
 }
 
 #[test]
-fn two_pods_that_say_they_have_one_address_break_the_first_rule() {
+fn two_pods_with_a_true_gate_for_one_address_violate_s1() {
     let mut state = configuration("rollout-broken").initial;
     invariants(&state).unwrap();
     state.kube.change(|kube| {
@@ -61,7 +61,7 @@ fn two_pods_that_say_they_have_one_address_break_the_first_rule() {
 }
 
 #[test]
-fn an_address_that_no_status_names_is_found() {
+fn an_address_without_a_status_is_found() {
     let mut state = configuration("move").initial;
     state.kube.change(|kube| {
         for ip in kube.ips.values_mut() {
@@ -96,7 +96,7 @@ fn a_world_without_controllers_does_not_reach_its_goal() {
 #[test]
 fn a_violation_ends_the_exploration_and_its_path_is_reported() {
     let mut wrong = configuration("move");
-    // The address of the wish is not reserved, and without controllers it never will be.
+    // The address of the spec is not reserved, and without controllers it never will be.
     wrong.initial.kube.change(|kube| kube.reservations.clear());
     wrong.liveness = Arc::new(Liveness::new());
     wrong.initial.controllers.clear();

@@ -161,7 +161,7 @@ impl Replicas {
             return;
         };
         self.log
-            .fault(format!("process  {} is told to end", user(index)));
+            .fault(format!("process  {} gets SIGTERM", user(index)));
         process.stop.cancel();
     }
 

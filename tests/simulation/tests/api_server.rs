@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Nothing happens here, so that the clock goes on.
+/// Nothing happens here, so that the clock advances.
 async fn seconds(count: u32) {
     sleep(SECOND * count).await;
 }
@@ -57,7 +57,7 @@ fn server_with(fate: Fate) -> ApiServer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_is_refused_or_lost_before_it_is_done_or_after() {
+async fn a_request_is_refused_or_lost_before_or_after_its_execution() {
     for (fate, done, code) in [
         (Fate::Serve, true, Some(201)),
         (Fate::Fail(503), false, Some(503)),
@@ -84,7 +84,7 @@ async fn a_request_is_refused_or_lost_before_it_is_done_or_after() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_request_lands_although_its_sender_has_given_up() {
+async fn a_late_request_is_executed_after_the_timeout_of_its_client() {
     let server = server_with(Fate::ServeAfter(SECOND * 7));
     let (ips, new) = (ips(&server), ip("late"));
     let params = PostParams::default();
@@ -96,7 +96,7 @@ async fn a_late_request_lands_although_its_sender_has_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_answer_tells_of_what_was_done_at_once() {
+async fn a_late_answer_describes_the_immediate_execution() {
     let server = server_with(Fate::AnswerAfter(SECOND * 3));
     make(&server, "a");
     let (ips, begun) = (ips(&server), Instant::now());
@@ -112,7 +112,7 @@ async fn a_late_answer_tells_of_what_was_done_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_tells_requests_apart() {
+async fn a_gate_distinguishes_requests() {
     let server = ApiServer::new();
     server.set_gate(Box::new(|request| {
         let ours = request.verb == Verb::Create && request.body["metadata"]["name"] == "b";
@@ -174,7 +174,7 @@ async fn watches_that_end_miss_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_of_a_forgotten_version_begins_anew() {
+async fn a_watch_of_a_compacted_version_starts_again() {
     let server = ApiServer::new();
     let mut watch = shown(&server);
     seconds(1).await;
@@ -187,7 +187,7 @@ async fn a_watch_of_a_forgotten_version_begins_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_watch_shows_nothing_until_its_client_gives_it_up() {
+async fn a_hanging_watch_shows_nothing_until_its_client_times_out() {
     let server = ApiServer::new();
     let mut watch = shown(&server);
     seconds(1).await;
@@ -213,7 +213,7 @@ async fn a_silent_watch_shows_nothing_until_its_client_gives_it_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn news_may_come_late_and_comes_in_order() {
+async fn watch_events_can_be_late_and_stay_in_order() {
     let server = ApiServer::new();
     let mut watch = shown(&server);
     seconds(1).await;
@@ -232,7 +232,7 @@ async fn news_may_come_late_and_comes_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_who_takes_any_version_is_shown_an_old_one() {
+async fn only_a_request_for_any_version_gets_an_old_one() {
     let server = ApiServer::new();
     make(&server, "a");
     make(&server, "b");
@@ -248,7 +248,7 @@ async fn only_who_takes_any_version_is_shown_an_old_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_backup_brings_back_objects_and_versions_but_no_uid() {
+async fn a_backup_restores_objects_and_versions_and_uids_stay_unique() {
     let server = ApiServer::new();
     let first = make(&server, "a");
     let backup = server.snapshot();
@@ -266,7 +266,7 @@ async fn a_backup_brings_back_objects_and_versions_but_no_uid() {
     );
     assert_ne!(meta(&again, "uid"), meta(&second, "uid"));
 
-    // Who goes on from a version of before hears nothing until versions are there again.
+    // A watch from an earlier version receives nothing until that version exists again.
     let params = WatchParams::default().timeout(30);
     let watch = ips(&server)
         .watch(&params, &ahead.to_string())
@@ -282,7 +282,7 @@ async fn a_backup_brings_back_objects_and_versions_but_no_uid() {
 }
 
 #[test]
-fn the_same_is_said_each_time() {
+fn equal_runs_give_equal_answers() {
     let history = || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()

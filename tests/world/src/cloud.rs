@@ -29,7 +29,7 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// With one subnet for addresses, and so many addresses at most on each interface.
+    /// With one subnet for addresses, and this limit of addresses on each interface.
     pub fn with_limit(limit: u32) -> Self {
         let mut cloud = Self {
             ec2: Ec2::default(),
@@ -43,7 +43,7 @@ impl Cloud {
         cloud
     }
 
-    /// From now on so many addresses at most on each interface.
+    /// From now on this is the limit of addresses of each interface.
     pub fn limit_addresses(&mut self, limit: u32) {
         self.limit = limit;
         self.ec2.limit_addresses(limit as usize);

@@ -1,4 +1,4 @@
-//! What the engine is told that concerns neither objects nor addresses.
+//! Inputs of the engine that concern neither objects nor addresses.
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::engine::Event;

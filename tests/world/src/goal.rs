@@ -110,7 +110,7 @@ impl AtRest<'_> {
         let lost = holder.deleting.is_some() && self.away(holder);
         require(
             next.is_none() || !lost || foreign,
-            "a pod on a dead node keeps the address",
+            "a pod on a failed node keeps the address",
         )?;
         let newer = pods.values().find(|pod| {
             self.could_hold(pod, ip) && pod.ready_to_take_over() && self.kube.is_newer(pod, holder)

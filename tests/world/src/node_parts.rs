@@ -31,7 +31,7 @@ impl Kube {
         self.node_parts.kernels.entry(node.clone()).or_default();
     }
 
-    /// The node part of this node programs nothing more, until it goes on.
+    /// The node part of this node programs nothing until it is resumed.
     pub fn pause_node_part(&mut self, node: &NodeName, paused: bool) {
         if paused {
             self.node_parts.paused.insert(node.clone());

@@ -11,7 +11,7 @@ use mooring_plan::step::Step;
 use mooring_world::objects::reservation_of_others;
 use proptest::prelude::*;
 
-use super::{mind, name, status, steps, world};
+use super::{name, settle_block, status, steps, world};
 use crate::sim::{INTERVAL, Sim, address, interface_of};
 
 fn by_state(sim: &Sim) -> BTreeMap<&'static str, u64> {
@@ -30,7 +30,7 @@ fn narrowed(sim: &mut Sim, cidr: &str) {
 }
 
 #[test]
-fn every_address_that_can_be_reserved_is_in_one_state() {
+fn every_reservable_address_is_in_one_state() {
     let mut sim = world();
     sim.ip("coming", "203.0.113.30");
     sim.ip("going", "203.0.113.40");
@@ -56,21 +56,21 @@ fn every_address_that_can_be_reserved_is_in_one_state() {
 }
 
 #[test]
-fn a_block_in_which_nothing_lies_is_counted_too() {
+fn an_empty_block_is_counted_too() {
     let mut sim = Sim::new();
     sim.settle();
-    mind(&mut sim);
+    settle_block(&mut sim);
     let counts = by_state(&sim);
     assert_eq!((counts["free"], counts.values().sum()), (251, 251u64));
 }
 
 #[test]
-fn what_is_on_an_interface_is_not_free_and_what_an_ip_reserves_is_not_foreign() {
+fn assigned_addresses_are_not_free_and_reserved_ones_not_foreign() {
     let mut sim = world();
-    // Beside two primary addresses: a stranger's, and one that an IP reserves and somebody else has.
+    // Besides two primary addresses: a foreign one, and one that an IP reserves and a foreign client has.
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.found_on("203.0.113.20", Some("eni-n2"));
-    // Never to be reserved, whoever has it.
+    // It can never be reserved.
     sim.found_on("203.0.113.2", Some("eni-n2"));
     sim.wait(INTERVAL);
     let status = status(&mut sim);
@@ -84,7 +84,7 @@ fn what_is_on_an_interface_is_not_free_and_what_an_ip_reserves_is_not_foreign() 
 }
 
 #[test]
-fn what_lies_in_a_delegated_prefix_is_not_free() {
+fn addresses_of_a_delegated_prefix_are_not_free() {
     let mut sim = world();
     let interface = sim.ec2.interface_mut(&interface_of("n2"));
     interface.prefixes = ["203.0.113.16/28".parse().unwrap()].into();
@@ -96,7 +96,7 @@ fn what_lies_in_a_delegated_prefix_is_not_free() {
 }
 
 #[test]
-fn what_is_reserved_and_by_no_ip_that_is_known_is_not_free() {
+fn addresses_reserved_by_an_unknown_ip_are_not_free() {
     let mut sim = world();
     let left = sim.kube.reservations[&address("203.0.113.20")].clone();
     let left = Reservation {
@@ -114,7 +114,7 @@ fn what_is_reserved_and_by_no_ip_that_is_known_is_not_free() {
 }
 
 #[test]
-fn numbers_stay_until_ec2_has_answered_a_process_that_has_just_begun() {
+fn counts_stay_until_ec2_answers_a_new_process() {
     let mut sim = world();
     let before = status(&mut sim);
     sim.restart(0);
@@ -133,7 +133,7 @@ fn numbers_stay_until_ec2_has_answered_a_process_that_has_just_begun() {
 }
 
 #[test]
-fn an_address_that_another_manager_reserves_is_not_free() {
+fn an_address_reserved_by_another_manager_is_not_free() {
     let mut sim = Sim::new();
     narrowed(&mut sim, "203.0.113.8/31");
     let service = Reservation {
@@ -172,7 +172,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_block_is_exhausted_when_nothing_is_free_and_only_then(
+    fn a_block_is_exhausted_exactly_when_no_address_is_free(
         nodes in 0usize..5,
         strangers in prop::collection::btree_set(0u8..16, 0..12),
         given in prop::collection::btree_set(0u8..16, 0..5),
@@ -182,7 +182,7 @@ proptest! {
         for node in 0..=nodes {
             sim.node(&format!("n{node}"));
         }
-        // 203.0.113.240 to .255: primary addresses, strangers' and AWS's last one among them.
+        // 203.0.113.240 to .255: with primary addresses, foreign ones and the last one, of AWS.
         narrowed(&mut sim, "203.0.113.240/28");
         for last in strangers {
             let stranger = address(&format!("203.0.113.{}", 240 + u16::from(last)));

@@ -6,7 +6,7 @@ use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{Millis, NodeName, SubnetId};
 
-use super::{LABEL, labels_of, mind, steps, world};
+use super::{LABEL, labels_of, settle_block, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, instance_of, interface_of};
 
 fn labelled(sim: &Sim, node: &str) -> bool {
@@ -15,12 +15,12 @@ fn labelled(sim: &Sim, node: &str) -> bool {
 }
 
 #[test]
-fn nodes_that_can_carry_its_addresses_get_its_label_and_others_do_not() {
+fn only_usable_nodes_get_the_label_of_a_block() {
     let mut sim = world();
     sim.node("far");
     sim.ec2.delete_interface(&interface_of("far"));
     sim.wait(INTERVAL);
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert!(labelled(&sim, "n1") && labelled(&sim, "n2"));
     assert!(!labelled(&sim, "far"));
     sim.change_node("far", |node| node.instance = None);
@@ -32,9 +32,9 @@ fn nodes_that_can_carry_its_addresses_get_its_label_and_others_do_not() {
 }
 
 #[test]
-fn one_inventory_without_the_interface_takes_no_label_off_but_two_do() {
+fn a_label_is_removed_after_two_inventories_without_the_interface() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.ec2.shows = |interface| interface.id != interface_of("n2");
     let begun = sim.counts.inventories;
     while sim.counts.inventories == begun {
@@ -47,14 +47,14 @@ fn one_inventory_without_the_interface_takes_no_label_off_but_two_do() {
         [("n2", false)],
         "after another"
     );
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.ec2.shows = |_| true;
     sim.wait(INTERVAL);
     assert_eq!(labels_of(&steps(&mut sim)), [("n2", true)]);
 }
 
 #[test]
-fn before_the_first_inventory_no_label_is_touched() {
+fn before_the_first_inventory_no_label_is_changed() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.change_node("n1", |node| {
@@ -73,7 +73,7 @@ fn before_the_first_inventory_no_label_is_touched() {
 }
 
 #[test]
-fn an_administrator_s_labels_are_never_touched() {
+fn labels_of_an_administrator_are_never_changed() {
     let mut sim = world();
     let own = BTreeMap::from([("role".to_owned(), "edge".to_owned())]);
     sim.change_block("block", |block| {
@@ -85,9 +85,9 @@ fn an_administrator_s_labels_are_never_touched() {
 }
 
 #[test]
-fn a_node_that_names_the_instance_of_an_older_one_gets_none_and_loses_it_at_once() {
+fn a_node_with_the_instance_of_an_older_one_has_no_label() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.node("forged");
     sim.change_node("forged", |node| {
         node.created += 1;

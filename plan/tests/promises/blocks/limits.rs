@@ -70,7 +70,7 @@ fn ask(sim: &mut Sim, unknown: &[&str]) -> (usize, BTreeSet<InstanceType>) {
 }
 
 #[test]
-fn types_are_asked_for_together_and_never_again_once_known() {
+fn types_are_requested_together_and_only_once() {
     let mut sim = nodes_of(&["m5.large", "c5.large", "m5.large"]);
     assert_eq!(asked(&mut sim), of(&["c5.large", "m5.large"]));
     assert_eq!(ask(&mut sim, &[]).0, 1);
@@ -79,7 +79,7 @@ fn types_are_asked_for_together_and_never_again_once_known() {
 }
 
 #[test]
-fn only_types_of_nodes_that_can_carry_an_address_are_asked_for() {
+fn only_types_of_usable_nodes_are_requested() {
     let mut sim = nodes_of(&["m5.large", "fargate"]);
     sim.ec2.delete_interface(&interface_of("n1"));
     look(&mut sim);
@@ -87,14 +87,14 @@ fn only_types_of_nodes_that_can_carry_an_address_are_asked_for() {
 }
 
 #[test]
-fn before_an_inventory_nothing_is_asked() {
+fn before_an_inventory_no_type_is_requested() {
     let mut sim = Sim::new();
     sim.node("n1");
     assert_eq!(asked(&mut sim), of(&[]));
 }
 
 #[test]
-fn a_question_that_failed_is_asked_again_after_a_minute() {
+fn a_failed_request_is_repeated_after_a_minute() {
     for outcome in [Outcome::Unknown, Outcome::Denied, Outcome::Throttled] {
         let mut sim = nodes_of(&["m5.large", "c5.large"]);
         let types = asked(&mut sim);
@@ -108,7 +108,7 @@ fn a_question_that_failed_is_asked_again_after_a_minute() {
 }
 
 #[test]
-fn one_type_that_ec2_does_not_know_hides_no_other() {
+fn an_unknown_type_hides_no_other() {
     let known = ["a1", "a2", "a3", "a4", "a6", "a7", "a8", "a9"];
     let mut all = known.to_vec();
     all.push("a5-odd");
@@ -133,7 +133,7 @@ fn one_type_that_ec2_does_not_know_hides_no_other() {
 }
 
 #[test]
-fn a_type_that_ec2_does_not_know_is_asked_for_again_alone_and_seldom() {
+fn an_unknown_type_is_requested_again_alone_and_rarely() {
     let mut sim = nodes_of(&["a1", "a2", "odd"]);
     ask(&mut sim, &["odd"]);
     let began = sim.now;
@@ -154,7 +154,7 @@ fn a_type_that_ec2_does_not_know_is_asked_for_again_alone_and_seldom() {
 }
 
 #[test]
-fn several_types_that_ec2_does_not_know_hide_no_other() {
+fn several_unknown_types_hide_no_other() {
     let names: Vec<String> = (0..40).map(|number| format!("t{number:02}")).collect();
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut sim = nodes_of(&all);
@@ -164,7 +164,7 @@ fn several_types_that_ec2_does_not_know_hide_no_other() {
 }
 
 #[test]
-fn no_question_is_longer_than_ec2_takes() {
+fn no_request_exceeds_the_limit_of_ec2() {
     let names: Vec<String> = (0..130).map(|number| format!("t{number:03}")).collect();
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut sim = nodes_of(&all);

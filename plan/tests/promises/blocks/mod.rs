@@ -34,7 +34,7 @@ fn steps(sim: &mut Sim) -> Vec<BlockStep> {
 }
 
 /// Does what is to be done for the block, until nothing is.
-fn mind(sim: &mut Sim) {
+fn settle_block(sim: &mut Sim) {
     for _ in 0..5 {
         let steps = steps(sim);
         if steps.is_empty() {
@@ -76,7 +76,7 @@ fn carry_out(sim: &mut Sim, step: BlockStep) {
 }
 
 fn status(sim: &mut Sim) -> BlockStatus {
-    mind(sim);
+    settle_block(sim);
     sim.kube.blocks[&name()].status.clone()
 }
 
@@ -88,7 +88,7 @@ fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
     labels.collect()
 }
 
-/// Two nodes, one IP that a pod of the first holds, and one that nobody asks for.
+/// Two nodes, one IP that a pod of the first holds, and one without a pod.
 fn world() -> Sim {
     let mut sim = Sim::new();
     sim.node("n1");
@@ -113,20 +113,20 @@ fn the_finalizer_comes_first() {
 }
 
 #[test]
-fn a_block_that_is_as_it_should_be_is_left_alone() {
+fn a_block_in_its_desired_state_is_not_changed() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert_eq!(steps(&mut sim), []);
 }
 
 #[test]
-fn a_block_goes_only_when_nothing_lies_in_it_and_its_labels_are_off() {
+fn a_block_is_deleted_only_when_empty_and_without_labels() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.change_block("block", |block| block.deleting = true);
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert!(sim.kube.blocks[&name()].finalizer, "an IP lies in it");
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.delete_ip("spare");
     sim.settle();
@@ -145,7 +145,7 @@ fn a_block_goes_only_when_nothing_lies_in_it_and_its_labels_are_off() {
 }
 
 #[test]
-fn another_s_finalizer_is_not_ours_to_wait_for() {
+fn a_foreign_finalizer_is_not_awaited() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.settle();
@@ -163,7 +163,7 @@ fn another_s_finalizer_is_not_ours_to_wait_for() {
 }
 
 #[test]
-fn a_subnet_that_is_not_known_is_asked_for_again_after_its_wait_and_never_once_known() {
+fn an_unknown_subnet_is_polled_until_it_is_known() {
     let mut sim = Sim::new();
     let asks = |sim: &mut Sim| {
         let asking = BlockStep::ReadSubnet(SubnetId::from(SUBNET));

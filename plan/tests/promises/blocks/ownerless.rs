@@ -5,7 +5,7 @@ use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use mooring_plan::step::{BlockStep, Read};
 
-use super::{carry_out, mind, steps, world};
+use super::{carry_out, settle_block, steps, world};
 use crate::sim::{INTERVAL, Sim, address};
 
 const LATE: &str = "203.0.113.77";
@@ -33,7 +33,7 @@ fn about_it(sim: &mut Sim) -> Vec<BlockStep> {
 fn in_time(sim: &mut Sim) {
     for _ in 0..4 {
         sim.wait(INTERVAL);
-        mind(sim);
+        settle_block(sim);
     }
 }
 
@@ -42,9 +42,9 @@ fn reserved(sim: &Sim) -> bool {
 }
 
 #[test]
-fn a_reservation_that_came_after_its_ip_had_gone_is_let_go_and_its_address_given_again() {
+fn a_reservation_after_the_deletion_of_its_ip_is_released() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     assert_eq!(about_it(&mut sim), [], "no inventory was begun since");
     sim.wait(INTERVAL);
@@ -67,9 +67,9 @@ fn a_reservation_that_came_after_its_ip_had_gone_is_let_go_and_its_address_given
 }
 
 #[test]
-fn an_answer_that_its_ip_is_gone_is_not_believed_for_long() {
+fn a_not_found_for_its_ip_expires_soon() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);
@@ -77,11 +77,11 @@ fn an_answer_that_its_ip_is_gone_is_not_believed_for_long() {
     let asking = about_it(&mut sim);
     carry_out(&mut sim, asking[0].clone());
     sim.now = sim.now.plus(mooring_plan::names::Millis(5_001));
-    assert_eq!(about_it(&mut sim), asking, "asked anew");
+    assert_eq!(about_it(&mut sim), asking, "asked again");
 }
 
 #[test]
-fn an_address_that_is_on_an_interface_stays_reserved() {
+fn an_assigned_address_stays_reserved() {
     let mut sim = world();
     reserved_late(&mut sim);
     sim.found_on(LATE, Some("eni-n2"));
@@ -94,7 +94,7 @@ fn an_address_that_is_on_an_interface_stays_reserved() {
 }
 
 #[test]
-fn one_look_that_does_not_show_the_address_lets_nothing_go() {
+fn one_inventory_without_the_address_releases_nothing() {
     let mut sim = world();
     reserved_late(&mut sim);
     sim.found_on(LATE, Some("eni-n2"));
@@ -108,7 +108,7 @@ fn one_look_that_does_not_show_the_address_lets_nothing_go() {
 }
 
 #[test]
-fn an_ip_that_the_watch_does_not_show_yet_keeps_what_is_reserved_for_it() {
+fn an_ip_unknown_to_the_watch_keeps_its_reservation() {
     let mut sim = world();
     sim.controllers[0].stuck.insert(Kind::Ip);
     sim.ip("slow", LATE);
@@ -119,9 +119,9 @@ fn an_ip_that_the_watch_does_not_show_yet_keeps_what_is_reserved_for_it() {
 }
 
 #[test]
-fn an_ip_that_cannot_be_read_is_not_gone_and_is_asked_for_after_two_more_inventories() {
+fn an_unreadable_ip_is_read_again_after_two_inventories() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);
@@ -137,7 +137,7 @@ fn an_ip_that_cannot_be_read_is_not_gone_and_is_asked_for_after_two_more_invento
 }
 
 #[test]
-fn what_is_another_s_or_may_be_of_an_ip_that_lives_is_left_alone() {
+fn reservations_of_others_or_of_existing_ips_are_kept() {
     type Change = fn(&mut Reservation);
     let changes: [(&str, Change); 5] = [
         ("not managed by us", |held| held.managed = false),
@@ -155,7 +155,7 @@ fn what_is_another_s_or_may_be_of_an_ip_that_lives_is_left_alone() {
     ];
     for (what, changed) in changes {
         let mut sim = world();
-        mind(&mut sim);
+        settle_block(&mut sim);
         reserved_late(&mut sim);
         let spare = sim.the_ip("spare").uid.clone();
         change(&mut sim, |held| {
@@ -174,7 +174,7 @@ fn what_is_another_s_or_may_be_of_an_ip_that_lives_is_left_alone() {
 }
 
 #[test]
-fn another_ip_of_the_same_name_keeps_nothing_that_it_does_not_have() {
+fn another_ip_of_the_same_name_does_not_keep_the_reservation() {
     let mut sim = world();
     reserved_late(&mut sim);
     sim.ip("gone", "203.0.113.78");
@@ -185,9 +185,9 @@ fn another_ip_of_the_same_name_keeps_nothing_that_it_does_not_have() {
 }
 
 #[test]
-fn what_was_changed_since_is_not_let_go() {
+fn a_changed_reservation_is_not_released() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);
@@ -204,9 +204,9 @@ fn what_was_changed_since_is_not_let_go() {
 }
 
 #[test]
-fn one_that_was_made_again_is_looked_at_anew() {
+fn a_recreated_reservation_is_checked_again() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     reserved_late(&mut sim);
     for _ in 0..3 {
         sim.wait(INTERVAL);

@@ -9,7 +9,7 @@ use mooring_plan::objects::{BlockStatus, Condition};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice, Step, Write};
 
-use super::{look, mind, name, status, steps, world};
+use super::{look, name, settle_block, status, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
 
 fn condition(sim: &mut Sim, kind: &str) -> Condition {
@@ -17,7 +17,7 @@ fn condition(sim: &mut Sim, kind: &str) -> Condition {
 }
 
 #[test]
-fn a_spec_that_cannot_be_read_is_said_and_what_was_counted_stays() {
+fn an_unreadable_spec_is_reported_and_the_counts_stay() {
     let mut sim = world();
     let before = status(&mut sim);
     sim.change_block("block", |block| {
@@ -41,7 +41,7 @@ fn a_spec_that_cannot_be_read_is_said_and_what_was_counted_stays() {
 }
 
 #[test]
-fn the_status_counts_what_is_reserved_attached_and_free() {
+fn the_status_counts_reserved_attached_and_free_addresses() {
     let mut sim = world();
     sim.interface("eni-far", "n3");
     sim.block("other", "203.0.113.128/25");
@@ -73,7 +73,7 @@ fn the_status_counts_what_is_reserved_attached_and_free() {
 }
 
 #[test]
-fn a_block_waits_for_its_subnet_and_then_lies_in_it_or_not() {
+fn a_block_waits_for_its_subnet_and_is_compared_with_it() {
     let mut sim = world();
     let subnet = |sim: &mut Sim, cidr: &str| {
         let cidrs = vec![cidr.parse().unwrap()];
@@ -102,7 +102,7 @@ fn a_block_waits_for_its_subnet_and_then_lies_in_it_or_not() {
 }
 
 #[test]
-fn an_address_that_no_ip_explains_is_said_with_a_way_out() {
+fn an_orphan_is_reported_with_a_remedy() {
     let mut sim = world();
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.wait(INTERVAL);
@@ -122,10 +122,10 @@ fn an_address_that_no_ip_explains_is_said_with_a_way_out() {
 }
 
 #[test]
-fn an_address_that_was_taken_off_and_let_go_is_not_said_to_be_left_behind() {
+fn a_released_address_is_not_reported_as_an_orphan() {
     let mut sim = world();
-    mind(&mut sim);
-    sim.pod_goes("a");
+    settle_block(&mut sim);
+    sim.remove_pod("a");
     sim.delete_ip("partner");
     // The last inventory was begun before it was taken off, and shows it.
     let mut gone = false;
@@ -153,12 +153,12 @@ fn orphaned(sim: &mut Sim) -> bool {
 }
 
 #[test]
-fn what_inventories_showed_while_an_ip_explained_it_is_no_orphan_once_it_is_gone() {
+fn inventories_before_the_deletion_of_an_ip_show_no_orphan() {
     let mut sim = world();
     sim.wait(INTERVAL);
-    mind(&mut sim);
-    // Another process detaches it and lets it go: this one hears only that.
-    sim.pod_goes("a");
+    settle_block(&mut sim);
+    // Another process detaches and releases it: this one receives only the release.
+    sim.remove_pod("a");
     sim.kube.ips.remove(&IpName::from("partner"));
     sim.kube.bump();
     assert!(!orphaned(&mut sim), "both inventories are of its time");
@@ -169,7 +169,7 @@ fn what_inventories_showed_while_an_ip_explained_it_is_no_orphan_once_it_is_gone
 }
 
 #[test]
-fn what_lies_outside_the_block_is_no_orphan_of_it() {
+fn an_address_outside_the_block_is_no_orphan() {
     let mut sim = world();
     sim.change_block("block", |block| {
         if let Ok(spec) = &mut block.spec {
@@ -184,7 +184,7 @@ fn what_lies_outside_the_block_is_no_orphan_of_it() {
 }
 
 #[test]
-fn a_sentence_names_five_and_counts_the_rest() {
+fn a_message_of_a_block_names_five_and_counts_the_rest() {
     let mut sim = world();
     for last in 71..=75 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
@@ -205,7 +205,7 @@ fn a_sentence_names_five_and_counts_the_rest() {
 }
 
 #[test]
-fn an_interface_that_the_cni_manages_is_said_with_the_nodes_that_have_it() {
+fn an_interface_of_the_cni_is_reported_with_its_nodes() {
     let mut sim = world();
     let interface = sim.ec2.interface_mut(&interface_of("n2"));
     interface.tags.clear();
@@ -217,7 +217,7 @@ fn an_interface_that_the_cni_manages_is_said_with_the_nodes_that_have_it() {
 }
 
 #[test]
-fn the_brake_is_said_with_how_to_let_it_go() {
+fn the_brake_is_reported_with_a_remedy() {
     let mut sim = world();
     for n in 1..=3 {
         sim.ip(&format!("ip{n}"), &format!("203.0.113.{}", 100 + n));
@@ -241,13 +241,13 @@ fn the_brake_is_said_with_how_to_let_it_go() {
     sim.settle();
     sim.expect_free("partner");
     assert!(dropped(&mut sim), "none waits");
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert!(!sim.kube.blocks[&name()].release_brake);
     assert!(!dropped(&mut sim), "once");
 }
 
 #[test]
-fn a_restored_api_server_alone_brakes_nothing_while_nobody_is_missed() {
+fn a_restored_api_server_without_missing_holders_engages_no_brake() {
     let mut sim = world();
     let (now, old) = (sim.now, ResourceVersion(1));
     let facts = sim.controllers[0].facts_mut();
@@ -256,7 +256,7 @@ fn a_restored_api_server_alone_brakes_nothing_while_nobody_is_missed() {
 }
 
 #[test]
-fn a_subnet_that_the_cni_leaves_alone_has_no_shared_interface() {
+fn a_subnet_without_interfaces_of_the_cni_has_no_shared_interface() {
     let mut sim = world();
     let interface = sim.ec2.interface_mut(&interface_of("n2"));
     interface.tags.clear();

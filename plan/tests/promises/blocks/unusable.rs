@@ -8,7 +8,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice};
 
-use super::{LABEL, labels_of, look, mind, name, steps, world};
+use super::{LABEL, labels_of, look, name, settle_block, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim};
 
 /// What Ready says now, or would, and what of it is an Event.
@@ -49,7 +49,7 @@ fn inventory_done(sim: &mut Sim) {
 }
 
 #[test]
-fn a_subnet_that_ec2_does_not_know_is_said_as_such_with_an_event() {
+fn an_unknown_subnet_is_reported_with_an_event() {
     let mut sim = Sim::new();
     sim.tell(0);
     subnet_failed(&mut sim, Outcome::SubnetNotFound);
@@ -71,7 +71,7 @@ fn a_subnet_that_ec2_does_not_know_is_said_as_such_with_an_event() {
 }
 
 #[test]
-fn a_block_of_which_ec2_does_not_permit_to_look_says_which_permission_is_missing() {
+fn a_block_with_denied_inventories_names_the_missing_permission() {
     let mut sim = Sim::new();
     sim.tell(0);
     subnet_failed(&mut sim, Outcome::Denied);
@@ -99,20 +99,20 @@ fn a_block_of_which_ec2_does_not_permit_to_look_says_which_permission_is_missing
 }
 
 #[test]
-fn a_permission_that_is_withdrawn_makes_a_block_unready() {
+fn a_revoked_permission_makes_a_block_unready() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     inventory_failed(&mut sim, Outcome::Denied);
     assert_eq!(ready(&mut sim).0.reason, Reason::AccessDenied);
     // An EC2 that is merely away says nothing of the block.
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     inventory_failed(&mut sim, Outcome::Unknown);
     assert!(ready(&mut sim).0.status);
 }
 
 #[test]
-fn before_ec2_has_answered_a_block_waits_and_says_what_to_check() {
+fn before_an_answer_of_ec2_a_block_waits_with_a_hint() {
     let mut sim = Sim::new();
     let (said, notices) = ready(&mut sim);
     assert_eq!((said.status, said.reason), (false, Reason::Waiting));
@@ -132,16 +132,16 @@ fn before_ec2_has_answered_a_block_waits_and_says_what_to_check() {
 }
 
 #[test]
-fn a_process_that_has_just_begun_leaves_a_block_ready_until_ec2_says_otherwise() {
+fn a_new_process_keeps_a_block_ready_until_ec2_answers() {
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.restart(0);
     assert!(ready(&mut sim).0.status, "nothing was asked yet");
     subnet_failed(&mut sim, Outcome::Unknown);
-    assert_eq!(ready(&mut sim).0.reason, Reason::Waiting, "asked in vain");
+    assert_eq!(ready(&mut sim).0.reason, Reason::Waiting, "no answer");
     // What was said of another spec is no word on this one.
     let mut sim = world();
-    mind(&mut sim);
+    settle_block(&mut sim);
     sim.change_block("block", |block| block.generation = 2);
     sim.restart(0);
     assert_eq!(ready(&mut sim).0.reason, Reason::Waiting);
@@ -157,7 +157,7 @@ fn unlabelled() -> Sim {
 }
 
 #[test]
-fn no_node_gets_the_label_of_a_block_that_is_not_ready() {
+fn no_node_gets_the_label_of_an_unready_block() {
     let mut sim = unlabelled();
     subnet_is(&mut sim, "198.51.100.0/24");
     assert_eq!(ready(&mut sim).0.reason, Reason::SubnetMismatch);
@@ -171,11 +171,11 @@ fn no_node_gets_the_label_of_a_block_that_is_not_ready() {
 }
 
 #[test]
-fn a_label_stays_while_a_block_is_not_ready_and_goes_with_the_interface() {
+fn a_label_stays_on_an_unready_block_until_the_interface_is_gone() {
     let mut sim = unlabelled();
-    mind(&mut sim);
+    settle_block(&mut sim);
     inventory_failed(&mut sim, Outcome::Denied);
-    mind(&mut sim);
+    settle_block(&mut sim);
     let labelled = |sim: &Sim| {
         let nodes = sim.kube.nodes.values();
         nodes.filter(|node| node.labels.contains_key(LABEL)).count()
@@ -185,7 +185,7 @@ fn a_label_stays_while_a_block_is_not_ready_and_goes_with_the_interface() {
     sim.ec2.delete_interface(&crate::sim::interface_of("n2"));
     inventory_done(&mut sim);
     inventory_done(&mut sim);
-    mind(&mut sim);
+    settle_block(&mut sim);
     assert_eq!(labelled(&sim), 1);
     assert!(
         !sim.kube.nodes[&NodeName::from("n2")]

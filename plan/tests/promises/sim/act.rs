@@ -32,7 +32,7 @@ impl Sim {
         let begun = self.now;
         let engine = &mut self.controllers[controller].engine;
         let reconciled = engine.reconcile(name, begun);
-        // A process that was paused has a step in its hands that it would not begin now.
+        // A process that was paused has a pending step that it would not start now.
         let paused = !begins(&reconciled, step);
         let fact = match step.clone() {
             Step::Read(read) => self.read(name, read),

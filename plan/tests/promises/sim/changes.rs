@@ -49,7 +49,7 @@ impl Sim {
         self.containers_ready(pod);
     }
 
-    /// "partner" is edited to 203.0.113.20 while pod "a" has its address on n1, and so many steps of that
+    /// "partner" is edited to 203.0.113.20 while pod "a" has its address on n1, and this number of steps of that
     /// are done.
     pub fn edited_while_attached(steps: usize) -> Self {
         let mut sim = Self::attached(&["n1"]);
@@ -182,7 +182,7 @@ impl Sim {
     }
 
     /// The Node's object is deleted.
-    pub fn node_goes(&mut self, name: &str) {
+    pub fn remove_node(&mut self, name: &str) {
         self.note(format!("node {name} goes"));
         self.rules.node_changed(name, self.now);
         self.kube.bump();
@@ -208,7 +208,7 @@ impl Sim {
         });
     }
 
-    /// The node dies under the pod, which is evicted: nobody ends it there.
+    /// The node of the pod fails, and the pod is evicted: no kubelet ends it there.
     pub fn node_dies_under(&mut self, pod: &str, node: &str) {
         self.node_unreachable(node);
         self.delete_pod(pod);
@@ -231,9 +231,9 @@ impl Sim {
         self.rules.sets_changed(self.now);
     }
 
-    /// Somebody puts the address there by hand.
+    /// A foreign client puts the address there.
     pub fn found_on(&mut self, text: &str, interface: Option<&str>) {
-        self.note(format!("somebody puts {text} on {interface:?}"));
+        self.note(format!("a foreign client puts {text} on {interface:?}"));
         self.rules.put_by_hand(address(text), self.now);
         let on = interface.map(InterfaceId::from);
         self.ec2.remember(self.now);

@@ -1,4 +1,4 @@
-//! EC2 with what befalls its callers: faults, and a Describe that lags.
+//! EC2 with faults for its clients, and with a Describe that lags.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -10,10 +10,10 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::step::Call;
 use mooring_world::cloud::Cloud;
 
-/// What befalls a call.
+/// The fault of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing befalls it.
+    /// No fault.
     None,
     /// Not permitted.
     Denied,
@@ -33,13 +33,13 @@ pub struct Ec2 {
     cloud: Cloud,
     /// For each of the next calls.
     pub faults: VecDeque<Fault>,
-    /// What befalls the calls after these, where not nothing.
-    pub befalls: Option<fn(&Call) -> Fault>,
+    /// The fault of the calls after these, if any.
+    pub default_fault: Option<fn(&Call) -> Fault>,
     /// `DescribeNetworkInterfaces` shows what was so this long ago.
     pub lag: Millis,
     /// How a Describe shows an interface; false: not at all.
     pub shows: fn(&mut Interface) -> bool,
-    /// How many calls were refused for want of a permission: EC2's sentence is another each time.
+    /// How many calls were refused without a permission: the message of EC2 differs each time.
     denied: u32,
     past: Vec<(Millis, Vec<Interface>)>,
 }
@@ -71,7 +71,7 @@ impl Ec2 {
         Self {
             cloud: Cloud::with_limit(limit),
             faults: VecDeque::new(),
-            befalls: None,
+            default_fault: None,
             lag: Millis(0),
             shows: |_| true,
             denied: 0,
@@ -81,7 +81,7 @@ impl Ec2 {
 
     /// Answers a call, with the fault that is its turn.
     pub fn answer(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
-        let always = self.befalls.map_or(Fault::None, |befalls| befalls(call));
+        let always = self.default_fault.map_or(Fault::None, |fault| fault(call));
         match self.faults.pop_front().unwrap_or(always) {
             Fault::None => self.execute(call, now),
             Fault::Denied => {
@@ -108,7 +108,7 @@ impl Ec2 {
         }
     }
 
-    /// Executes a call, as EC2 does whoever sent it and whenever.
+    /// Executes a call, from any client and at any time.
     pub fn execute(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
         self.remember(now);
         self.cloud.execute(call)

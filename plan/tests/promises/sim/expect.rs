@@ -16,7 +16,7 @@ fn said(ip: &Ip, reason: Reason) -> bool {
 }
 
 impl Sim {
-    /// At rest, what is has to be what is wished.
+    /// At rest, the state must equal the specs.
     pub fn expect_the_wish(&self) {
         let by_hand: Vec<Ipv4Addr> = self.rules.ever_by_hand().collect();
         let goal = AtRest {
@@ -29,7 +29,7 @@ impl Sim {
         }
     }
 
-    /// The address is on the pod's node, recorded, and the pod alone says so.
+    /// The address is on the pod's node, recorded, and only this pod has a true gate.
     pub fn expect_attached(&self, ip: &str, pod: &str) {
         let story = || self.story();
         let ip = self.the_ip(ip);
@@ -37,7 +37,7 @@ impl Sim {
             .status
             .claim
             .as_ref()
-            .unwrap_or_else(|| panic!("nobody holds it\n{}", story()));
+            .unwrap_or_else(|| panic!("there is no holder\n{}", story()));
         let holder = self.the_pod(pod);
         assert_eq!(claim.uid, holder.uid, "another holds it\n{}", story());
         let ClaimPhase::Recorded(target) = &claim.phase else {
@@ -56,12 +56,12 @@ impl Sim {
         assert!(said(ip, Reason::Attached), "{}", story());
     }
 
-    /// Reserved, on no interface, held by nobody, and no pod says otherwise.
+    /// Reserved, on no interface, without a holder, and no gate of a pod is true.
     pub fn expect_free(&self, name: &str) {
         let ip = self.the_ip(name);
         assert!(
             ip.status.claim.is_none(),
-            "somebody holds it\n{}",
+            "there is a holder\n{}",
             self.story()
         );
         assert_eq!(self.saying_attached(ip).count(), 0, "{}", self.story());
@@ -141,8 +141,8 @@ impl Sim {
         );
     }
 
-    /// A pod that asks for nothing is told so, and no label holds it.
-    pub fn expect_let_go(&self, pod: &str) {
+    /// A pod without the annotation has the reason for that, and no label.
+    pub fn expect_released(&self, pod: &str) {
         let pod = self.the_pod(pod);
         let gate = pod.gate.as_ref();
         let told =

@@ -1,4 +1,4 @@
-//! Who has the address loses it in few cases, and never unread.
+//! A holder loses the address in few cases, and never without a read.
 
 use mooring_plan::names::Millis;
 use mooring_plan::objects::{Claim, ClaimPhase, Ip, IpStatus, Pod};
@@ -10,7 +10,7 @@ use super::Sim;
 /// How old a quorum read may be for a destructive step.
 const READ_FRESH: Millis = Millis::seconds(5);
 
-fn lately(since: Option<&Millis>, now: Millis) -> bool {
+fn recently(since: Option<&Millis>, now: Millis) -> bool {
     since.is_some_and(|since| now.since(*since) <= READ_FRESH)
 }
 
@@ -26,7 +26,7 @@ impl Sim {
         if keeps || claim.phase == ClaimPhase::Detaching || before.deleting {
             return;
         }
-        // EC2 refused it: nobody had it there.
+        // EC2 refused it: no client had it there.
         if what == StatusWrite::Revert || after.refused != before.status.refused {
             return;
         }
@@ -38,7 +38,7 @@ impl Sim {
         };
         let Some(next) = after.claim.as_ref().filter(|next| next.uid != claim.uid) else {
             panic!(
-                "{} lives and loses it to nobody\n{}",
+                "{} runs and loses it without a successor\n{}",
                 claim.pod,
                 self.story()
             );
@@ -48,7 +48,7 @@ impl Sim {
             return;
         }
         // A winner that went, or a revision that changed, after it was read.
-        let outrun = winner.is_none() || lately(self.rules.sets.as_ref(), self.now);
+        let outrun = winner.is_none() || recently(self.rules.sets.as_ref(), self.now);
         if living.deleting.is_some() && self.away(claim) && !outrun {
             self.expect_read(controller, before, claim);
             return;
@@ -61,11 +61,11 @@ impl Sim {
         );
     }
 
-    /// The holder was read since the last write, and lately.
+    /// The holder was read since the last write, and recently.
     fn expect_read(&self, controller: usize, ip: &Ip, claim: &Claim) {
         let read = self.rules.reads.get(&(controller, claim.pod.clone()));
         let written = self.rules.written.get(&(controller, ip.name.clone()));
-        let fresh = lately(read, self.now) && written.is_none_or(|written| read >= Some(written));
+        let fresh = recently(read, self.now) && written.is_none_or(|written| read >= Some(written));
         assert!(fresh, "{} loses it unread\n{}", claim.pod, self.story());
     }
 
@@ -83,6 +83,6 @@ impl Sim {
             let same = node.instance.as_ref() == Some(&target.place.instance);
             same && is_well(node)
         });
-        !here || lately(self.rules.nodes.get(&target.node), self.now)
+        !here || recently(self.rules.nodes.get(&target.node), self.now)
     }
 }

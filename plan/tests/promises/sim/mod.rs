@@ -32,7 +32,7 @@ use watch::Shown;
 /// How often the world's controllers list interfaces.
 pub const INTERVAL: Millis = Millis::seconds(60);
 
-/// One process: what it was told, and what its watches showed it.
+/// One process: its facts, and what its watches showed it.
 #[derive(Clone)]
 pub struct Controller {
     pub engine: Engine,
@@ -189,7 +189,7 @@ impl Sim {
         }
     }
 
-    /// Its watches are begun anew: what went in between is not shown going.
+    /// Its watches start again: deletions in between have no event.
     pub fn relist(&mut self, controller: usize) {
         self.note("relist");
         let told = &mut self.controllers[controller];

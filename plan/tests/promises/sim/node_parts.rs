@@ -8,7 +8,7 @@ use super::Sim;
 impl Sim {
     /// The node part of a node, of that version, has programmed "partner" for its present claim, with a change: so its
     /// `IPNode` says.
-    pub fn node_part_says(
+    pub fn node_part_reports(
         &mut self,
         node: &str,
         version: &str,

@@ -63,7 +63,7 @@ impl Sim {
     }
 
     /// Its object goes.
-    pub fn pod_goes(&mut self, name: &str) {
+    pub fn remove_pod(&mut self, name: &str) {
         self.note(format!("pod {name} goes"));
         self.kube.bump();
         self.kube.pods.remove(&key(name));

@@ -96,7 +96,7 @@ impl Sim {
                 }
             }
             Step::Write(Write::Release(seen)) => {
-                // A Release of an object that is there no more does nothing: it is guarded by the UID.
+                // A Release of a deleted object does nothing: it is guarded by the UID.
                 let there = self.kube.reservations.get(&seen.address);
                 let there = there.is_some_and(|there| there.uid == seen.uid);
                 if let Some(ip) = self.kube.ips.get(name).filter(|_| there) {
@@ -104,8 +104,8 @@ impl Sim {
                     let assigned = self.ec2.assigned().into_iter();
                     let on = assigned.filter(|(address, _)| *address == seen.address);
                     let on = on.map(|(_, on)| on).next();
-                    // What somebody put there by hand since the last inventory, or a moment ago, cannot be
-                    // known: Describe lags, and for a while our own write lies over what it shows. It is
+                    // What a foreign client put there since the last inventory, or a moment ago, cannot be
+                    // known: Describe lags, and for a while our own write overrides what it shows. It is
                     // reported as an orphan later.
                     let by_hand = self.rules.by_hand.get(&seen.address);
                     let looked = self.rules.inventories.get(&controller);
@@ -237,7 +237,7 @@ impl Sim {
             .insert((controller, name.clone()), self.now);
         let mut saying: BTreeMap<&IpUid, Vec<&PodUid>> = BTreeMap::new();
         for pod in self.kube.pods.values().filter(|pod| pod.says_attached()) {
-            let ip = pod.ip.as_ref().expect("only a pod that asks is told True");
+            let ip = pod.ip.as_ref().expect("only an annotated pod gets True");
             saying.entry(ip).or_default().push(&pod.uid);
         }
         for (ip, pods) in saying {

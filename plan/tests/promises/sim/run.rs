@@ -5,7 +5,7 @@ use mooring_plan::step::{Decision, Step};
 
 use super::{INTERVAL, Sim};
 
-/// So long without a write or call, and the world is at rest.
+/// After this time without a write or call, the world is at rest.
 const QUIET: Millis = Millis(INTERVAL.0 * 5);
 
 impl Sim {
@@ -120,7 +120,7 @@ impl Sim {
         panic!("it was never done\n{}", self.story());
     }
 
-    /// So many writes and calls, and the reads between them; false if it came to rest before.
+    /// Runs this number of writes and calls, and the reads between them; false if it came to rest before.
     pub fn changes(&mut self, count: usize) -> bool {
         let quiet = self.now.plus(QUIET);
         let mut done = 0;
@@ -140,7 +140,7 @@ impl Sim {
         true
     }
 
-    /// What a controller would do next, in its hands and not done: it is paused there.
+    /// The next step of a controller, pending and not executed: it is paused there.
     pub fn in_hand(&mut self, controller: usize) -> Option<(IpName, Step)> {
         self.tell(controller);
         self.block_steps(controller);

@@ -1,4 +1,4 @@
-//! A fact that changes what is to be done for an IP says so: the driver looks at no other.
+//! A fact returns the IPs whose next step it can change: the driver decides for no other.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use mooring_plan::step::{Decision, Notice, Step, Write};
 use super::Controller;
 
 impl Controller {
-    /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or that nobody asked for.
+    /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or without a request.
     pub fn receive(&mut self, fact: Fact, asked: Option<&IpName>, begun: Millis, now: Millis) {
         let event = match asked.filter(|name| self.engine.is_in_flight(name)) {
             Some(name) => Event::Completed(Work::Ip(name.clone()), fact.into()),
@@ -116,12 +116,12 @@ impl Controller {
     }
 }
 
-/// Who waits for whom in a circle is looked at again this often, whatever happens to the pods of the others: to
-/// touch all that wait whenever one of them changes would cost a look at each of thousands.
+/// Cycles of waiting pods are checked again in this interval, whatever happens to the pods of the others: to
+/// decide for all that wait whenever one of them changes would cost a decision for each of thousands.
 const CYCLES: Millis = Millis::seconds(5);
 
-/// What a pod is told that waits behind another, in a circle or not; and what an IP says that waits to call while
-/// EC2 throttles: that it begins to is heard when the IP would call.
+/// The reasons of a pod that waits for another, in a cycle or not; and the reason of an IP that waits to call while
+/// EC2 throttles: the start of the throttling is noticed when the IP would call.
 fn is_of_waiting(reason: Reason) -> bool {
     matches!(
         reason,

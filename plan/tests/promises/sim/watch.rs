@@ -16,7 +16,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// What brings a controller up to date. With `relist`, what went in between was seen by nobody.
+    /// The events that bring a controller up to date. With `relist`, there is no event for deletions in between.
     pub fn events(&mut self, kube: &Kube, kinds: &BTreeSet<Kind>, relist: bool) -> Vec<Fact> {
         if self.upto == Some(kube.newest()) && !relist {
             return Vec::new();

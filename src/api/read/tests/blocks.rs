@@ -9,7 +9,7 @@ use super::object;
 use crate::api::read::{block, parent, reservation};
 
 #[test]
-fn a_reservation_names_who_has_the_address() {
+fn a_reservation_names_the_owner_of_the_address() {
     let read = |metadata: Value, parent: Value| {
         let mut metadata = metadata;
         metadata["name"] = json!("203.0.113.7");
@@ -60,7 +60,7 @@ fn a_block(spec: &Value) -> DynamicObject {
 }
 
 #[test]
-fn a_block_is_read_even_with_a_status_that_is_not() {
+fn a_block_is_read_even_if_its_status_is_unreadable() {
     let read = block(&a_block(&json!({
         "cidr": "203.0.113.0/24", "subnetID": "subnet-1", "excluded": ["203.0.113.9"], "failoverAfter": "1m30s",
     })))
@@ -73,7 +73,7 @@ fn a_block_is_read_even_with_a_status_that_is_not() {
 }
 
 #[test]
-fn a_block_s_spec_that_cannot_be_read_is_a_sentence() {
+fn an_unreadable_spec_of_a_block_is_a_message() {
     for spec in [
         json!({"cidr": "203.0.113.5/24", "subnetID": "subnet-1"}),
         json!({"cidr": "203.0.113.0/24", "subnetID": "subnet-1", "failoverAfter": "soon"}),

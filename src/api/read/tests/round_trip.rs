@@ -206,7 +206,7 @@ fn merged(mut object: Value, patch: Value) -> Value {
 
 proptest! {
     #[test]
-    fn an_ip_s_status_comes_back_as_it_was_written_over_any_other(before in ip_status(), status in ip_status()) {
+    fn the_status_of_an_ip_survives_a_round_trip_over_any_other(before in ip_status(), status in ip_status()) {
         let before = write(&before, &api::IpStatus::default(), Moved::Yes, &at(1));
         let patch = ip_status_patch(&status, &before, Moved::No, &at(2)).unwrap();
         let after = merged(serde_json::to_value(&before).unwrap(), patch);
@@ -216,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn a_block_s_status_comes_back_as_it_was_written_over_any_other(before in block_status(), status in block_status()) {
+    fn the_status_of_a_block_survives_a_round_trip_over_any_other(before in block_status(), status in block_status()) {
         let before = serde_json::from_value(
             block_status_patch(&before, &api::IpBlockStatus::default(), &at(1)).map(|patch| merged(json!({}), patch)).unwrap(),
         ).unwrap();
@@ -226,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn every_field_of_the_status_is_in_the_list_that_nulls_are_made_from(status in ip_status()) {
+    fn every_field_of_the_status_is_in_the_list_for_nulls(status in ip_status()) {
         let written = serde_json::to_value(write(&status, &api::IpStatus::default(), Moved::Yes, &at(1))).unwrap();
         for field in written.as_object().unwrap().keys() {
             prop_assert!(FIELDS.contains(&field.as_str()), "{}", field);

@@ -12,7 +12,7 @@ fn with(status: &Value) -> kube::core::DynamicObject {
 }
 
 #[test]
-fn it_says_so_beside_what_others_say_and_leaves_the_rest_to_be_mended() {
+fn an_unreadable_ip_gets_a_condition_and_the_rest_is_kept() {
     let theirs = json!({"type": "Theirs", "status": "True", "reason": "Fine", "message": "",
         "lastTransitionTime": "1970-01-01T00:00:01Z"});
     let status = json!({"address": "garbage", "claimed": true, "conditions": [theirs, "nonsense"]});
@@ -31,7 +31,7 @@ fn it_says_so_beside_what_others_say_and_leaves_the_rest_to_be_mended() {
         "observedGeneration": 3, "lastTransitionTime": "1970-01-01T00:00:07Z"});
     assert_eq!(patch, json!({"status": {"conditions": [theirs, said]}}));
 
-    // As it is then, and what is said again changes nothing.
+    // The state after it; an equal report changes nothing.
     let after = with(&json!({"address": "garbage", "conditions": [theirs, said]}));
     let known = unreadable_ip(&after, String::new()).unwrap();
     assert_eq!(
@@ -42,7 +42,7 @@ fn it_says_so_beside_what_others_say_and_leaves_the_rest_to_be_mended() {
 }
 
 #[test]
-fn a_status_that_is_no_object_is_left_as_it_is() {
+fn a_status_that_is_not_an_object_is_kept() {
     let broken = with(&json!("a text"));
     assert!(ip(&broken).is_err());
     assert_eq!(

@@ -73,7 +73,7 @@ fn a_pod_is_read() {
 }
 
 #[test]
-fn a_pod_that_is_being_deleted_says_how_long_it_may_take() {
+fn a_deleted_pod_is_read_with_its_grace_period() {
     let mut value = a_pod();
     value["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:01:00Z");
     value["metadata"]["deletionGracePeriodSeconds"] = json!(45);
@@ -120,7 +120,7 @@ fn a_node_is_read() {
 }
 
 #[test]
-fn a_replica_set_is_read_with_what_finds_its_siblings() {
+fn a_replica_set_is_read_with_its_selector() {
     let value = object(json!({
         "apiVersion": "apps/v1", "kind": "ReplicaSet",
         "metadata": {"name": "web-abc", "uid": "r-1",
@@ -139,7 +139,7 @@ fn a_replica_set_is_read_with_what_finds_its_siblings() {
 }
 
 #[test]
-fn expressions_find_a_replica_set_s_siblings_too() {
+fn a_replica_set_is_read_with_its_match_expressions() {
     let of = |selector: serde_json::Value| {
         let value = object(json!({
             "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-abc", "uid": "r-1"},

@@ -2,7 +2,7 @@
 
 use super::{Action, Outcome, classify, code};
 
-/// The table of the EC2 reference, and what lies around it.
+/// The table of the EC2 reference, and related codes.
 const TABLE: &[(Action, &str, &str, Outcome)] = &[
     (
         Action::Assign,
@@ -98,7 +98,7 @@ const TABLE: &[(Action, &str, &str, Outcome)] = &[
 ];
 
 #[test]
-fn every_refusal_of_the_reference_is_told_apart() {
+fn every_refusal_of_the_reference_is_classified() {
     for (action, code, message, outcome) in TABLE {
         assert_eq!(
             classify(*action, code, message),
@@ -163,7 +163,7 @@ fn a_call_that_may_have_been_executed_is_unknown() {
 }
 
 #[test]
-fn a_message_that_nobody_foresaw_is_neither_success_nor_a_move() {
+fn an_unknown_message_is_neither_success_nor_a_move() {
     for action in Action::ALL {
         for message in ["", "é", "move", "Value (x) for parameter is invalid."] {
             let outcome = classify(action, "InvalidParameterValue", message);
@@ -173,7 +173,7 @@ fn a_message_that_nobody_foresaw_is_neither_success_nor_a_move() {
 }
 
 #[test]
-fn an_address_that_is_not_there_is_done_only_when_it_was_to_be_taken_off() {
+fn an_absent_address_is_success_only_for_an_unassign() {
     let message = "Some of [203.0.113.7] are not assigned to interface eni-1";
     for action in Action::ALL {
         let done = classify(action, "InvalidParameterValue", message) == Outcome::Done;
@@ -182,7 +182,7 @@ fn an_address_that_is_not_there_is_done_only_when_it_was_to_be_taken_off() {
 }
 
 #[test]
-fn the_sentences_are_matched_in_whatever_case() {
+fn messages_are_matched_in_any_case() {
     let message = "[203.0.113.7] ASSIGNED, but Move Is Not Allowed";
     assert_eq!(
         classify(Action::Assign, "InvalidParameterValue", message),
@@ -192,7 +192,7 @@ fn the_sentences_are_matched_in_whatever_case() {
 
 /// Each sentence alone, in EC2's spelling and in another: one word that carries it is enough.
 #[test]
-fn a_refusal_is_known_by_any_of_the_words_that_carry_it() {
+fn a_refusal_is_classified_by_any_of_its_messages() {
     use Action::{Assign, Unassign};
     for (action, sentence, outcome) in [
         (Assign, "Invalid secondary-addresses", Outcome::Primary),
@@ -233,7 +233,7 @@ fn a_refusal_is_known_by_any_of_the_words_that_carry_it() {
 }
 
 #[test]
-fn an_address_that_is_elsewhere_is_a_refusal_of_an_assignment_only() {
+fn an_address_elsewhere_is_a_refusal_only_for_an_assign() {
     for code in ["Resource.AlreadyAssigned", "InvalidIPAddress.InUse"] {
         let meant = |action| classify(action, code, "");
         assert_eq!(meant(Action::Assign), Outcome::AssignedElsewhere, "{code}");
@@ -242,7 +242,7 @@ fn an_address_that_is_elsewhere_is_a_refusal_of_an_assignment_only() {
 }
 
 #[test]
-fn a_refusal_without_a_name_here_is_known_by_how_its_code_begins() {
+fn an_unknown_refusal_is_classified_by_the_prefix_of_its_code() {
     for code in ["InvalidSomethingNew", "MissingParameter", "IncorrectState"] {
         assert_eq!(classify(Action::Assign, code, ""), Outcome::Invalid);
     }

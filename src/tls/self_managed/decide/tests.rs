@@ -34,7 +34,7 @@ fn expect(known: &Known, now: i64, step: Step) {
 }
 
 #[test]
-fn the_next_certificate_is_made_at_two_thirds_of_the_life_of_the_one_before() {
+fn the_next_certificate_is_made_after_two_thirds_of_the_lifetime() {
     expect(&at_rest(), DUE - 1, Step::Serve);
     expect(&at_rest(), DUE, Step::Prepare);
 }
@@ -56,7 +56,7 @@ fn a_certificate_that_is_not_accepted_is_replaced_at_once() {
 }
 
 #[test]
-fn nothing_is_served_that_is_not_published() {
+fn only_published_certificates_are_served() {
     for (serves_other, next_fits) in [(false, None), (true, None), (false, Some(true))] {
         let known = Known {
             published: None,
@@ -70,7 +70,7 @@ fn nothing_is_served_that_is_not_published() {
 }
 
 #[test]
-fn the_next_certificate_is_published_for_a_while_before_and_the_old_one_for_a_while_after() {
+fn old_and_next_certificate_are_published_together_for_a_while() {
     let mut known = at_rest();
     expect(&known, DUE, Step::Prepare);
     known.next_fits = Some(true);
@@ -95,7 +95,7 @@ fn the_next_certificate_is_published_for_a_while_before_and_the_old_one_for_a_wh
 }
 
 #[test]
-fn a_next_certificate_that_is_not_accepted_is_made_anew() {
+fn a_next_certificate_that_is_not_accepted_is_replaced() {
     let known = Known {
         next_fits: Some(false),
         ..at_rest()
@@ -104,7 +104,7 @@ fn a_next_certificate_that_is_not_accepted_is_made_anew() {
 }
 
 #[test]
-fn a_trusted_certificate_is_served_until_that_in_the_secret_has_been_published_for_a_while() {
+fn a_trusted_certificate_is_served_until_the_one_in_the_secret_is_published() {
     let mut known = Known {
         published: Some(5),
         others: true,
@@ -118,7 +118,7 @@ fn a_trusted_certificate_is_served_until_that_in_the_secret_has_been_published_f
 }
 
 #[test]
-fn nothing_is_removed_that_is_served_or_may_be_by_a_replica_that_is_late() {
+fn no_certificate_that_a_late_replica_can_serve_is_removed() {
     let now = DAY;
     let mut known = Known {
         others: true,
@@ -214,7 +214,7 @@ fn left_behind(now: i64) -> Vec<Stored> {
 }
 
 #[test]
-fn whatever_was_left_behind_a_few_steps_lead_to_a_certificate_that_is_taken() {
+fn any_state_leads_to_an_accepted_certificate_in_a_few_steps() {
     let now = 1000 * DAY;
     for left in left_behind(now) {
         let mut stored = left;

@@ -192,14 +192,14 @@ async fn work(seed: u64, minutes: i64, secrets: bool) {
 }
 
 #[tokio::test]
-async fn what_replicas_serve_is_trusted_while_it_is_renewed() {
+async fn served_certificates_are_trusted_during_a_renewal() {
     for seed in 0..4 {
         work(seed, 90, false).await;
     }
 }
 
 #[tokio::test]
-async fn what_replicas_serve_is_trusted_while_the_secret_is_replaced() {
+async fn served_certificates_are_trusted_during_a_replacement_of_the_secret() {
     for seed in 0..8 {
         work(seed, 60, true).await;
     }

@@ -67,8 +67,8 @@ impl Started {
                     format!("{}s", options.node_grace.as_secs()),
                 ),
                 flag("node-monitor-period", "2s"),
-                // Scenes side by side share a zone: one's dead nodes shall neither keep another's pods waiting,
-                // ten seconds a node, nor pass for the loss of the zone, of which nobody is evicted.
+                // Parallel scenes share a zone: failed nodes of one must not delay the pods of another,
+                // ten seconds a node, nor count as the loss of the zone, which evicts no pod.
                 flag("node-eviction-rate", 10),
                 flag("unhealthy-zone-threshold", 1),
             ],
@@ -95,7 +95,7 @@ impl Started {
                 config(KWOK, &format!("{KWOK}-token")).display(),
             ),
             "--manage-all-nodes".to_owned(),
-            // KWOK plays a kubelet until its lease has run out; the node is dead only after that.
+            // KWOK plays a kubelet until its lease has run out; the node counts as failed only after that.
             flag(
                 "node-lease-duration-seconds",
                 (options.node_grace.as_secs() / 2).max(1),

@@ -219,7 +219,7 @@ async fn annotation_removed(screen: &mut Screen, cluster: &Cluster) -> Result<()
         })
         .await?;
     screen
-        .until("the IP is nobody's", LIMIT, || async {
+        .until("the IP has no holder", LIMIT, || async {
             let ip = get(cluster, &format!("ip {NAME}")).await?;
             if ip.pointer("/status/claimed") == Some(&Value::Bool(true)) {
                 Err(ip.to_string())
@@ -281,7 +281,7 @@ async fn cleaned_up(screen: &mut Screen, cluster: &Cluster) -> Result<(), String
     Ok(())
 }
 
-/// Who has the address.
+/// The holder of the address.
 struct Holder {
     pod: String,
     node: String,

@@ -38,7 +38,7 @@ impl Packets {
         interfaces: &[String],
         address: &'static str,
     ) -> Result<Self, String> {
-        // It lives as long as the demo.
+        // It runs as long as the demo.
         let network: &'static Network = Box::leak(Box::new(Network::new(Backend::Nft)));
         network.whitelist(address);
         network.serve("partner", PARTNER);

@@ -41,7 +41,7 @@ impl Fault {
             .with("when", "after")
     }
 
-    /// Takes so much longer before it is executed.
+    /// Delays the execution by this time.
     pub fn delay(time: Duration) -> Self {
         Self::kind("delay").with("ms", u64::try_from(time.as_millis()).unwrap())
     }

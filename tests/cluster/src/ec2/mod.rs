@@ -1,6 +1,6 @@
 //! The EC2 emulator: the API of EC2 (the Query protocol), and the control API of the emulator.
 
-mod door;
+mod control_api;
 mod fault;
 mod records;
 
@@ -37,7 +37,7 @@ impl Ec2 {
         let stdout = process.take_stdout().expect("stdout is piped");
         let line = tokio::task::spawn_blocking(move || {
             let mut line = String::new();
-            // An emulator that dies closes its end: an empty line.
+            // An emulator that ends closes its end: an empty line.
             let _ = BufReader::new(stdout).read_line(&mut line);
             line
         })

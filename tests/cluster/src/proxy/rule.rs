@@ -20,7 +20,7 @@ pub(super) enum Fault {
     HoldAfter,
     /// Carried out; the connection is closed without an answer.
     LoseAnswer,
-    /// Carried out at once, answered so much later.
+    /// Executed at once, answered after this time.
     DelayAnswer(Duration),
     /// Carried out twice; answered as one of the two was.
     Twice(Copy),
@@ -77,7 +77,7 @@ impl Rule {
         Self::new(Fault::LoseAnswer, matches)
     }
 
-    /// Is carried out at once, and answered so much later.
+    /// Is executed at once, and answered after this time.
     pub fn delay_answer(
         time: Duration,
         matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static,

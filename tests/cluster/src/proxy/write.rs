@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_says_what_is_written() {
+    fn a_path_names_the_written_object() {
         for (method, path, body, expected) in [
             (
                 "PATCH",

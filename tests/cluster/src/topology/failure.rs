@@ -16,7 +16,7 @@ use crate::ec2::Ec2;
 const LEASE: Duration = Duration::from_secs(30);
 
 impl Cluster {
-    /// The node's kubelet falls silent; its pods go on running, unseen. After the grace period the node is
+    /// The kubelet of the node stops reporting; its pods still run, unseen. After the grace period the node is
     /// `Ready=Unknown` and has the unreachable taints.
     pub async fn fail_node(&self, name: &str) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
@@ -44,7 +44,7 @@ impl Cluster {
     }
 
     /// The kubelet reports that its node is not ready (`true`), or ready again.
-    pub async fn node_says_not_ready(&self, name: &str, not_ready: bool) {
+    pub async fn report_node_not_ready(&self, name: &str, not_ready: bool) {
         let value = not_ready.then_some("true");
         let patch = json!({"metadata": {"annotations": {"test.mooring/not-ready": value}}});
         let nodes = self.nodes().await;

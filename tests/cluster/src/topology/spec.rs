@@ -7,7 +7,7 @@ use super::Subnet;
 /// The tag that keeps the VPC CNI away from an interface.
 const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
-/// An interface that a node gets beside its primary one.
+/// An interface that a node gets besides its primary one.
 #[derive(Clone, Debug)]
 pub struct InterfaceSpec {
     /// In which subnet.
@@ -50,7 +50,7 @@ pub struct NodeSpec {
     pub instance_type: String,
     /// The subnet of the primary interface; by default a subnet without a block.
     pub primary_subnet: Option<Subnet>,
-    /// Interfaces beside the primary one, from device index 1 on.
+    /// Interfaces besides the primary one, from device index 1 on.
     pub interfaces: Vec<InterfaceSpec>,
     /// More labels.
     pub labels: BTreeMap<String, String>,

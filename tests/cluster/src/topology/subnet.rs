@@ -49,7 +49,7 @@ impl Cluster {
         }
     }
 
-    /// The subnet of the primary interfaces, in which no block lies.
+    /// The subnet of the primary interfaces, which has no block.
     pub(super) async fn node_subnet(&self) -> Subnet {
         let mut subnet = self.node_subnet.lock().await;
         if let Some(subnet) = subnet.as_ref() {

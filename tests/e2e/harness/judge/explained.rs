@@ -38,7 +38,7 @@ pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]
             continue;
         };
         assert!(
-            explains(taken) || came_lately(address, taken, mutation, history),
+            explains(taken) || assigned_recently(address, taken, mutation, history),
             "S4: {address} was taken from {taken}, which no status named: {mutation:?}; present: {:?}",
             of(address, &statuses),
         );
@@ -97,7 +97,12 @@ fn of<'a>(address: &str, statuses: &[&'a Value]) -> Vec<&'a Value> {
 }
 
 /// With `reassign: true` the last inventory is used: it did not show the address on this interface yet.
-fn came_lately(address: &str, interface: &str, taken: &Mutation, history: &[Mutation]) -> bool {
+fn assigned_recently(
+    address: &str,
+    interface: &str,
+    taken: &Mutation,
+    history: &[Mutation],
+) -> bool {
     let came = history.iter().rfind(|mutation| {
         mutation.sequence < taken.sequence
             && mutation.action.starts_with("Assign")
@@ -118,7 +123,7 @@ pub fn scenes() -> Vec<Trial> {
         explained(&takes(5, "eni-1"), &[], &audit);
         explained(
             &takes(5, "eni-9"),
-            &[by_somebody(3, "eni-9")],
+            &[by_other(3, "eni-9")],
             &[claim(1), moved(2)],
         );
         may_steal(&takes(5, "eni-1"), &[reassigning(moved(2))]);
@@ -141,7 +146,7 @@ pub fn scenes() -> Vec<Trial> {
         broken(
             "harness::judge::explained::an_address_taken_from_an_old_foreign_place_is_found",
             || {
-                let long_ago = [by_somebody(3, "eni-9")];
+                let long_ago = [by_other(3, "eni-9")];
                 explained(&takes(60, "eni-9"), &long_ago, &[claim(1), moved(2)]);
             },
         ),
@@ -150,7 +155,7 @@ pub fn scenes() -> Vec<Trial> {
             || {
                 let mut taken = takes(5, "eni-9");
                 taken.allow_reassignment = Some(false);
-                explained(&taken, &[by_somebody(3, "eni-9")], &[claim(1), moved(2)]);
+                explained(&taken, &[by_other(3, "eni-9")], &[claim(1), moved(2)]);
             },
         ),
         broken(
@@ -219,7 +224,7 @@ fn takes(second: u64, from: &str) -> Mutation {
     mutation
 }
 
-fn by_somebody(second: u64, interface: &str) -> Mutation {
+fn by_other(second: u64, interface: &str) -> Mutation {
     let mut mutation = assign(second);
     mutation.sequence = second;
     mutation.network_interface_id = Some(interface.to_owned());

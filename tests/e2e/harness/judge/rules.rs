@@ -181,7 +181,7 @@ pub fn not_empty(mutations: &[Mutation], audit: &[AuditEvent]) {
 /// Histories that violate a rule.
 pub fn scenes() -> Vec<Trial> {
     let histories: [(&str, fn()); 7] = [
-        ("two_pods_that_say_true_at_once_are_found", || {
+        ("two_pods_with_a_true_gate_are_found", || {
             one_holder(&[claim(0), gate(1, "one"), gate(2, "two")], "scene");
         }),
         ("a_call_without_a_claim_is_found", || {

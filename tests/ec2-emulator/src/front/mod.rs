@@ -3,8 +3,8 @@
 
 pub mod buckets;
 mod call;
+pub mod control_api;
 pub mod counters;
-pub mod door;
 pub mod faults;
 pub mod history;
 pub mod lag;

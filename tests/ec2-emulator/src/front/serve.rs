@@ -17,7 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
 use super::call::Answer;
-use super::{Emulator, door};
+use super::{Emulator, control_api};
 
 /// How long to wait when no connection can be taken (no file descriptor is left, say).
 const PAUSE: Duration = Duration::from_millis(50);
@@ -35,7 +35,7 @@ struct Closed;
 pub async fn serve(listener: TcpListener, emulator: Emulator) -> Infallible {
     let router = Router::new()
         .route("/", post(query))
-        .merge(door::routes())
+        .merge(control_api::routes())
         .with_state(emulator);
     loop {
         match listener.accept().await {

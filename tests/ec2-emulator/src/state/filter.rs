@@ -188,7 +188,7 @@ mod tests {
     use super::glob;
 
     #[test]
-    fn a_star_and_a_question_mark_stand_for_what_is_left_open() {
+    fn a_star_and_a_question_mark_are_wildcards() {
         assert!(glob("eni-*", "eni-00000000000000001"));
         assert!(glob("a?c*", "abc"));
         assert!(glob("10.0.0.5", "10.0.0.5"));

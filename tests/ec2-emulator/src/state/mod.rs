@@ -34,7 +34,7 @@ pub struct Ec2 {
     interfaces: BTreeMap<NetworkInterfaceId, NetworkInterface>,
     /// The number of ids of all kinds.
     named: u64,
-    /// Addresses on an interface at most, where it is not the instance type that says so.
+    /// The limit of addresses on an interface, if it does not come from the instance type.
     limit: Option<usize>,
 }
 
@@ -155,7 +155,7 @@ impl Ec2 {
         self.instances.values()
     }
 
-    /// From now on an interface may have so many addresses, whatever its instance type.
+    /// From now on this is the limit of addresses of each interface, whatever its instance type.
     pub fn limit_addresses(&mut self, limit: usize) {
         self.limit = Some(limit);
     }

@@ -124,7 +124,7 @@ impl NetworkInterface {
         std::iter::once(self.primary).chain(self.secondary.iter().copied())
     }
 
-    /// Whether the address lies in a prefix of it.
+    /// Whether the address is in a prefix of it.
     #[must_use]
     pub fn has_in_prefix(&self, address: Ipv4Addr) -> bool {
         self.prefixes.iter().any(|prefix| prefix.contains(&address))

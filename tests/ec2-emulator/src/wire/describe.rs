@@ -115,7 +115,7 @@ pub fn reservation(xml: &mut Xml, ec2: &Ec2, instances: &[Instance]) {
     });
 }
 
-/// A terminated instance has no interfaces, and is in no subnet any more.
+/// A terminated instance has no interfaces and no subnet.
 fn instance(xml: &mut Xml, ec2: &Ec2, instance: &Instance) {
     xml.leaf("instanceId", instance.id);
     xml.leaf("imageId", "ami-00000000000000001");

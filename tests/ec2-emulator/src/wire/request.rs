@@ -145,7 +145,7 @@ fn change(action: Action, form: &Form) -> Result<Change, Refusal> {
     })
 }
 
-/// The subnet and the primary address stand either at the top or in the interface of device index 0.
+/// The subnet and the primary address are either at the top level or in the interface of device index 0.
 /// One that is not known, and the whole question is refused.
 fn instance_types(form: &Form) -> Result<BTreeSet<InstanceType>, Refusal> {
     let (mut known, mut unknown) = (BTreeSet::new(), Vec::new());

@@ -15,7 +15,7 @@ fn assign_meanwhile(server: &Server) -> tokio::task::JoinHandle<Option<(u16, Str
 }
 
 #[tokio::test]
-async fn before_its_execution_it_shows_and_has_done_nothing() {
+async fn a_call_held_before_its_execution_is_shown_and_has_no_effect() {
     let server = server().await;
     let fault = hold(&server, "before").await;
     let call = assign_meanwhile(&server);
@@ -37,7 +37,7 @@ async fn before_its_execution_it_shows_and_has_done_nothing() {
 }
 
 #[tokio::test]
-async fn after_its_execution_only_the_answer_waits() {
+async fn a_call_held_after_its_execution_only_delays_the_answer() {
     let server = server().await;
     let fault = hold(&server, "after").await;
     let call = assign_meanwhile(&server);
@@ -49,7 +49,7 @@ async fn after_its_execution_only_the_answer_waits() {
 }
 
 #[tokio::test]
-async fn it_lands_late_even_when_its_client_has_gone() {
+async fn a_held_call_is_executed_late_even_without_its_client() {
     let server = server().await;
     hold(&server, "before").await;
     let call = assign_meanwhile(&server);
@@ -69,7 +69,7 @@ async fn it_lands_late_even_when_its_client_has_gone() {
 }
 
 #[tokio::test]
-async fn dropped_it_never_lands() {
+async fn a_dropped_call_is_never_executed() {
     let server = server().await;
     hold(&server, "before").await;
     let call = assign_meanwhile(&server);
@@ -83,7 +83,7 @@ async fn dropped_it_never_lands() {
 }
 
 #[tokio::test]
-async fn clearing_faults_does_not_let_a_held_call_go() {
+async fn clearing_faults_does_not_release_a_held_call() {
     let server = server().await;
     hold(&server, "before").await;
     let call = assign_meanwhile(&server);
@@ -95,7 +95,7 @@ async fn clearing_faults_does_not_let_a_held_call_go() {
 }
 
 #[tokio::test]
-async fn releasing_what_is_not_held_is_a_mistake() {
+async fn releasing_an_unknown_call_is_an_error() {
     let server = server().await;
     assert_eq!(
         server.try_post("release", &json!({ "hold": 7 })).await.0,

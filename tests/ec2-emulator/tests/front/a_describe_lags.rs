@@ -37,7 +37,7 @@ fn by_exactly_the_lag() {
 }
 
 #[test]
-fn a_lag_that_is_raised_does_not_forget_what_was_seen() {
+fn a_higher_lag_keeps_what_was_seen() {
     let ms = Duration::from_millis;
     let mut snapshots = Snapshots::default();
     snapshots.record(ms(1000), ms(0), &with_vpcs(1));

@@ -9,7 +9,7 @@ async fn fault(server: &Server, fault: Value) -> u64 {
 }
 
 #[tokio::test]
-async fn dropped_before_nothing_was_done() {
+async fn a_call_dropped_before_its_execution_has_no_effect() {
     let server = server().await;
     fault(&server, json!({ "action": ASSIGN, "kind": "drop_before" })).await;
     assert_eq!(server.assign(&server.a, ADDRESS).await, None);
@@ -20,7 +20,7 @@ async fn dropped_before_nothing_was_done() {
 }
 
 #[tokio::test]
-async fn dropped_after_its_execution_the_client_gets_no_answer() {
+async fn a_call_dropped_after_its_execution_has_no_answer() {
     let server = server().await;
     fault(&server, json!({ "action": ASSIGN, "kind": "drop_after" })).await;
     assert_eq!(server.assign(&server.a, ADDRESS).await, None);
@@ -29,7 +29,7 @@ async fn dropped_after_its_execution_the_client_gets_no_answer() {
 }
 
 #[tokio::test]
-async fn an_error_has_the_status_and_the_code_that_were_asked_for() {
+async fn an_error_has_the_requested_status_and_code() {
     let server = server().await;
     for (order, status, code) in [
         (
@@ -90,7 +90,7 @@ async fn a_dry_run_is_refused_where_the_call_would_be() {
 }
 
 #[tokio::test]
-async fn twice_is_twice_in_the_history_and_once_in_the_counters() {
+async fn a_doubled_call_is_twice_in_the_history_and_once_in_the_counters() {
     let server = server().await;
     let before = server.get("history").await.as_array().unwrap().len();
     fault(&server, json!({ "action": ASSIGN, "kind": "twice" })).await;
@@ -107,7 +107,7 @@ async fn twice_is_twice_in_the_history_and_once_in_the_counters() {
 }
 
 #[tokio::test]
-async fn other_actions_interfaces_and_addresses_pass() {
+async fn other_actions_interfaces_and_addresses_are_not_affected() {
     let server = server().await;
     let order = json!({
         "action": ASSIGN,
@@ -157,7 +157,7 @@ async fn other_actions_interfaces_and_addresses_pass() {
 }
 
 #[tokio::test]
-async fn a_fault_for_ever_lasts_until_it_is_cleared() {
+async fn a_permanent_fault_lasts_until_it_is_cleared() {
     let server = server().await;
     let id = fault(&server, json!({ "kind": "throttle", "forever": true })).await;
     for _ in 0..3 {
@@ -169,7 +169,7 @@ async fn a_fault_for_ever_lasts_until_it_is_cleared() {
 }
 
 #[tokio::test]
-async fn an_order_that_cannot_be_meant_is_refused() {
+async fn an_invalid_fault_is_refused() {
     let server = server().await;
     for order in [
         json!({ "kind": "delay" }),

@@ -96,7 +96,7 @@ impl Server {
         .await
     }
 
-    /// A GET at the tests' own door.
+    /// A GET to the control API.
     pub async fn get(&self, path: &str) -> Value {
         let answer = self
             .send(&format!("GET /_emulator/{path}"), "text/plain", "")
@@ -106,7 +106,7 @@ impl Server {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// A POST at the tests' own door, with the status.
+    /// A POST to the control API, with the status.
     pub async fn try_post(&self, path: &str, body: &Value) -> (u16, String) {
         let head = format!("POST /_emulator/{path}");
         self.send(&head, "application/json", &body.to_string())
@@ -114,7 +114,7 @@ impl Server {
             .unwrap()
     }
 
-    /// A POST at the tests' own door that must be obeyed.
+    /// A POST to the control API that must succeed.
     pub async fn post(&self, path: &str, body: &Value) -> Value {
         let (status, answer) = self.try_post(path, body).await;
         assert_eq!(status, 200, "{answer}");

@@ -64,7 +64,7 @@ fn of_its_own() {
 }
 
 #[test]
-fn asking_often_does_not_lose_what_trickles_in() {
+fn frequent_requests_do_not_stop_the_refill() {
     let mut buckets = TokenBuckets::default();
     let bucket = narrowed(Action::AssignPrivateIpAddresses);
     drain(&mut buckets, bucket, Duration::ZERO);
@@ -77,7 +77,7 @@ fn asking_often_does_not_lose_what_trickles_in() {
 }
 
 #[tokio::test]
-async fn empty_it_answers_503_and_nothing_is_done() {
+async fn an_empty_bucket_answers_503_and_executes_nothing() {
     let server = server().await;
     let sizes = json!({ "AssignPrivateIpAddresses": Size { size: 2, refill_per_second: 0 } });
     server

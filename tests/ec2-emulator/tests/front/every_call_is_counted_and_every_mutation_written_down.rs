@@ -20,7 +20,7 @@ async fn by_action_and_outcome() {
 }
 
 #[tokio::test]
-async fn with_what_was_asked_what_came_of_it_and_who_had_it() {
+async fn with_request_result_and_former_holder() {
     let server = server().await;
     let since = server.get("history").await.as_array().unwrap().len();
     server.assign(&server.a, ADDRESS).await;

@@ -41,7 +41,7 @@ fn a_batch_that_would_exceed_the_limit_takes_nothing_from_its_holders() {
 }
 
 #[test]
-fn an_unassign_of_two_of_which_one_is_elsewhere_takes_neither() {
+fn an_unassign_with_one_address_elsewhere_removes_none() {
     let mut world = world();
     let mine = world.loose();
     world.assign(mine, &["203.0.113.50"]).unwrap();

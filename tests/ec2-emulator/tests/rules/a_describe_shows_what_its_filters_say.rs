@@ -75,7 +75,7 @@ fn each_filter_narrows_and_all_must_match() {
 }
 
 #[test]
-fn a_name_that_is_not_there_is_an_error_and_not_an_empty_answer() {
+fn an_unknown_id_is_an_error_and_not_an_empty_answer() {
     let world = world();
     let missing = world.ec2.read(&Read::NetworkInterfaces {
         ids: BTreeSet::from([NetworkInterfaceId(77)]),

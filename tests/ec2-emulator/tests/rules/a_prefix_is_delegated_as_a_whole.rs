@@ -39,7 +39,7 @@ fn take_off(
 }
 
 #[test]
-fn no_address_of_it_can_be_assigned_until_it_is_taken_off() {
+fn no_address_of_a_prefix_can_be_assigned_until_its_removal() {
     let mut world = world();
     let (mine, other) = (world.loose(), world.loose());
     delegate(&mut world, mine, "203.0.113.32/28").unwrap();
@@ -63,7 +63,7 @@ fn no_address_of_it_can_be_assigned_until_it_is_taken_off() {
 }
 
 #[test]
-fn it_is_a_28_of_the_subnet_in_which_nothing_is_in_use() {
+fn a_prefix_is_an_unused_28_of_the_subnet() {
     let mut world = world();
     let (mine, other) = (world.loose(), world.loose());
     world.assign(other, &["203.0.113.70"]).unwrap();
@@ -80,7 +80,7 @@ fn it_is_a_28_of_the_subnet_in_which_nothing_is_in_use() {
 }
 
 #[test]
-fn it_takes_one_slot_and_its_addresses_are_not_free() {
+fn a_prefix_takes_one_slot_and_its_addresses_are_not_free() {
     let mut world = world();
     let (_, interface) = world.instance(InstanceType::T3Micro);
     let free = |world: &World| {

@@ -8,7 +8,7 @@ use crate::world::{ip, refused, world};
 const INVALID: &str = "InvalidParameterValue";
 
 #[test]
-fn on_another_interface_and_reassignment_is_not_allowed() {
+fn an_address_on_another_interface_without_reassignment() {
     let mut world = world();
     let (a, b) = (world.loose(), world.loose());
     world.assign(a, &["203.0.113.50"]).unwrap();
@@ -22,7 +22,7 @@ fn on_another_interface_and_reassignment_is_not_allowed() {
 }
 
 #[test]
-fn another_interfaces_primary_is_never_taken() {
+fn the_primary_address_of_another_interface_is_never_moved() {
     let mut world = world();
     let (a, b) = (world.loose(), world.loose());
     let primary = world.ec2.interface(a).unwrap().primary.to_string();
@@ -48,7 +48,7 @@ fn outside_the_subnet() {
 }
 
 #[test]
-fn the_first_four_and_the_last_of_the_subnet_are_awss_own() {
+fn the_first_four_and_the_last_address_of_a_subnet_are_reserved() {
     let mut world = world();
     let a = world.loose();
     for own in [
@@ -64,7 +64,7 @@ fn the_first_four_and_the_last_of_the_subnet_are_awss_own() {
 }
 
 #[test]
-fn the_interface_has_no_room() {
+fn the_interface_is_full() {
     let mut world = world();
     let (_, interface) = world.instance(InstanceType::T3Micro);
     world.assign(interface, &["203.0.113.50"]).unwrap();
@@ -76,7 +76,7 @@ fn the_interface_has_no_room() {
 }
 
 #[test]
-fn the_interface_is_gone() {
+fn the_interface_does_not_exist() {
     let mut world = world();
     let gone = NetworkInterfaceId(0xdead);
     let code = "InvalidNetworkInterfaceID.NotFound";
@@ -93,7 +93,7 @@ fn the_interface_is_gone() {
 }
 
 #[test]
-fn unassigning_what_is_not_on_that_interface() {
+fn an_unassign_of_an_address_that_is_not_on_the_interface() {
     let mut world = world();
     let (a, b) = (world.loose(), world.loose());
     world.assign(a, &["203.0.113.50"]).unwrap();
@@ -111,7 +111,7 @@ fn unassigning_what_is_not_on_that_interface() {
 }
 
 #[test]
-fn unassigning_its_primary() {
+fn an_unassign_of_a_primary_address() {
     let mut world = world();
     let a = world.loose();
     let primary = world.ec2.interface(a).unwrap().primary.to_string();

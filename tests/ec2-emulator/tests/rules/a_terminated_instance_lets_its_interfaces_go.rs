@@ -40,7 +40,7 @@ fn a_stopped_instance_keeps_its_addresses() {
 }
 
 #[test]
-fn interfaces_that_go_with_it_go_and_the_others_are_left_alone() {
+fn interfaces_with_delete_on_termination_are_deleted_and_others_stay() {
     let mut world = world();
     let (instance, primary) = world.instance(InstanceType::M5Large);
     let second = world.loose();
@@ -81,7 +81,7 @@ fn interfaces_that_go_with_it_go_and_the_others_are_left_alone() {
 }
 
 #[test]
-fn a_primary_interface_may_outlive_its_instance() {
+fn a_primary_interface_can_outlive_its_instance() {
     let mut world = world();
     let (instance, primary) = world.instance_in(world.subnet, InstanceType::M5Large, false);
     world

@@ -146,7 +146,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_asked(changes in vec(change(small_world().subnet), 1..60)) {
+    fn any_sequence_of_requests_keeps_the_invariants(changes in vec(change(small_world().subnet), 1..60)) {
         let mut ec2 = small_world().ec2;
         for change in changes {
             let before = ec2.clone();

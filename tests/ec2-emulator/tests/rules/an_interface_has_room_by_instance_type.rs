@@ -37,7 +37,7 @@ fn the_primary_address_counts() {
 }
 
 #[test]
-fn the_table_is_aws_table() {
+fn the_limits_are_those_of_aws() {
     for (name, interfaces, addresses) in [
         ("t3.micro", 2, 2),
         ("t3.small", 3, 4),
@@ -55,7 +55,7 @@ fn the_table_is_aws_table() {
 }
 
 #[test]
-fn an_interface_attached_to_nothing_may_have_as_much_as_the_largest_type() {
+fn a_detached_interface_has_the_limit_of_the_largest_type() {
     let mut world = world();
     let loose = world.loose();
     world

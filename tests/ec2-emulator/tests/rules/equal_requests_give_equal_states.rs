@@ -6,7 +6,7 @@ use ec2_emulator::state::request::Request;
 use crate::world::world;
 
 #[test]
-fn two_runs_of_one_story_end_in_one_value() {
+fn two_equal_runs_end_in_equal_states() {
     let story = || {
         let mut world = world();
         let (a, b) = (world.loose(), world.loose());
@@ -19,7 +19,7 @@ fn two_runs_of_one_story_end_in_one_value() {
 }
 
 #[test]
-fn moving_there_and_back_is_the_value_from_before() {
+fn a_move_there_and_back_restores_the_state() {
     let mut world = world();
     let (a, b) = (world.loose(), world.loose());
     world.assign(a, &["203.0.113.50"]).unwrap();
@@ -30,7 +30,7 @@ fn moving_there_and_back_is_the_value_from_before() {
 }
 
 #[test]
-fn it_can_be_held_by_a_model_checker() {
+fn the_state_can_be_used_by_a_model_checker() {
     fn holds<T: Clone + Eq + Ord + std::hash::Hash + std::fmt::Debug + Send + Sync>() {}
     holds::<Ec2>();
     holds::<Request>();

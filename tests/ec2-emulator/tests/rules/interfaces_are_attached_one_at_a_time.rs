@@ -5,7 +5,7 @@ use ec2_emulator::state::request::{Change, Changed};
 use crate::world::{ip, refused, world};
 
 #[test]
-fn an_interface_is_on_one_instance_at_one_place() {
+fn an_interface_is_attached_once() {
     let mut world = world();
     let (a, _) = world.instance(InstanceType::T3Medium);
     let (b, _) = world.instance(InstanceType::T3Medium);
@@ -32,7 +32,7 @@ fn an_interface_is_on_one_instance_at_one_place() {
 }
 
 #[test]
-fn it_is_detached_before_it_is_deleted_and_keeps_its_addresses_in_between() {
+fn a_detached_interface_keeps_its_addresses_until_it_is_deleted() {
     let mut world = world();
     let (instance, primary) = world.instance(InstanceType::T3Medium);
     let interface = world.loose();
@@ -73,7 +73,7 @@ fn it_is_detached_before_it_is_deleted_and_keeps_its_addresses_in_between() {
 }
 
 #[test]
-fn attaching_again_is_another_attachment() {
+fn a_second_attach_is_another_attachment() {
     let mut world = world();
     let (instance, _) = world.instance(InstanceType::T3Medium);
     let interface = world.loose();
@@ -92,7 +92,7 @@ fn attaching_again_is_another_attachment() {
 }
 
 #[test]
-fn an_instance_takes_interfaces_of_its_own_zone_only() {
+fn an_instance_accepts_only_interfaces_of_its_zone() {
     let mut world = world();
     let (instance, _) = world.instance(InstanceType::T3Medium);
     let elsewhere = world.new_subnet("203.0.114.0/24", "eu-north-1b");
@@ -105,7 +105,7 @@ fn an_instance_takes_interfaces_of_its_own_zone_only() {
 }
 
 #[test]
-fn a_new_interface_takes_a_free_address_only() {
+fn a_new_interface_gets_only_a_free_address() {
     let mut world = world();
     let a = world.loose();
     world.assign(a, &["203.0.113.50"]).unwrap();

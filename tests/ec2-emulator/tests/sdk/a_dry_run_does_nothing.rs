@@ -1,7 +1,7 @@
 use crate::client::{emulator, refused};
 
 #[tokio::test]
-async fn allowed_it_says_so_and_nothing_is_there() {
+async fn an_allowed_dry_run_reports_it_and_creates_nothing() {
     let ec2 = emulator().await;
     let vpc = ec2
         .create_vpc()

@@ -39,7 +39,7 @@ async fn interfaces(ec2: &Client, count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_sdks_paginator_sees_each_once() {
+async fn the_paginator_of_the_sdk_returns_each_item_once() {
     let ec2 = emulator().await;
     let ids = interfaces(&ec2, 13).await;
     let mut pages = ec2

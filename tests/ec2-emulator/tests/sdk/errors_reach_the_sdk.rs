@@ -3,7 +3,7 @@ use aws_sdk_ec2::error::ProvideErrorMetadata;
 use crate::client::emulator;
 
 #[tokio::test]
-async fn code_and_sentence_arrive_as_they_were_sent() {
+async fn code_and_message_arrive_unchanged() {
     let ec2 = emulator().await;
     let vpc = ec2
         .create_vpc()

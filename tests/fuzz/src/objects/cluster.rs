@@ -26,7 +26,7 @@ pub struct Cluster {
     pub reservations: BTreeMap<Ipv4Addr, Reservation>,
     pub replica_sets: Vec<ReplicaSet>,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
-    /// Those that take no more, although nothing shows it.
+    /// Those that are full, although no inventory shows it.
     pub full: BTreeSet<InterfaceId>,
 }
 
@@ -189,7 +189,7 @@ impl Cluster {
     }
 }
 
-/// The API server lets no other names pass, whoever writes them.
+/// The API server accepts no other names.
 fn is_named(object: &DynamicObject) -> bool {
     let meta = &object.metadata;
     let mut names = [&meta.name, &meta.namespace].into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Objects of Kubernetes, read into facts, decided upon and carried out for a while: a claim stands in the
-//! status before EC2 is told, no place is forgotten, and what is written is what the next decision reads.
+//! Objects of Kubernetes, read into facts, decided upon and executed for a while: a claim is in the
+//! status before EC2 is called, no place is forgotten, and what is written is what the next decision reads.
 
 mod carry_out;
 mod cluster;

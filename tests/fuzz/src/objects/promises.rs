@@ -34,7 +34,7 @@ pub fn written_as_read(object: &DynamicObject, status: &IpStatus) {
     assert_eq!(&read.status, status);
 }
 
-/// EC2 is told nothing that the durable status does not say.
+/// No call is sent that the durable status does not contain.
 pub fn may_call(ip: &Ip, call: &Call) {
     let status = &ip.status;
     let target = status.claim.as_ref().and_then(|claim| claim.target());

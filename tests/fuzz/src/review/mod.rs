@@ -51,7 +51,7 @@ pub fn verdicts(data: &[u8]) -> Vec<(&'static str, String)> {
     }
     let mut verdicts = Vec::new();
     let read: Option<Value> = serde_json::from_slice(data).ok();
-    // Which of two requests is meant, nobody can say.
+    // With two requests it is not defined which one counts.
     let requests = data.windows(9).filter(|it| it == b"\"request\"").count();
     let read = read.filter(|_| requests == 1);
     for path in PATHS {

@@ -59,7 +59,7 @@ pub fn back() -> Configuration {
     let next = world.make_pod("next", "partner", "b", None);
     world.kube.pods.insert(next.key.clone(), next);
     ConfigurationBuilder::new("lead-back", world)
-        .lead_goes_and_comes_back(0)
+        .leadership_moves_and_returns(0)
         .track([Event::PodGone(key("web"))])
         .fault_kinds(1, [FaultKind::CallTimeout])
         .milestones([
@@ -79,7 +79,7 @@ pub fn back_early() -> Configuration {
         .ip("partner", address(10), Reassign::Refuse);
     let pod = world.make_pod("web", "partner", "a", None);
     ConfigurationBuilder::new("lead-back-early", world)
-        .lead_goes_and_comes_back(0)
+        .leadership_moves_and_returns(0)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
         .fault_kinds(1, [FaultKind::CallTimeout])
         .milestones([

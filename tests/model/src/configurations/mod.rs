@@ -120,7 +120,7 @@ impl ConfigurationBuilder {
     }
 
     /// Two processes with one leader at a time: the first leads, then the second, then the first again.
-    fn lead_goes_and_comes_back(mut self, max_lag: usize) -> Self {
+    fn leadership_moves_and_returns(mut self, max_lag: usize) -> Self {
         self = self.two_leaders(max_lag);
         self.one_leads = true;
         self.track([Event::LeadChanges, Event::LeadChanges])

@@ -41,7 +41,7 @@ pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<
                 .map_or(Reassign::Refuse, |desired| desired.reassign);
             let allowed = *reassign == Reassign::Refuse || desired == Reassign::Allow;
             require(allowed, Rule::S4, || {
-                format!("{call:?}, and the wish does not allow it")
+                format!("{call:?}, and the spec does not allow it")
             })?;
         }
         Call::Unassign(interface, _) => {

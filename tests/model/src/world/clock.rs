@@ -11,7 +11,7 @@ use mooring_plan::names::Millis;
 pub const NOW: Millis = Millis(10_000_000);
 
 /// The maximum age in seconds. The longest waits in `plan` that lead to a decision are one minute and two
-/// inventory intervals. (`plan` keeps two memories for 600 s; the model keeps them for ever.)
+/// inventory intervals. (`plan` keeps two memories for 600 s; the model keeps them forever.)
 const LONG_AGO: u64 = 70;
 
 /// The part of a second in milliseconds that is added each time that time passes.

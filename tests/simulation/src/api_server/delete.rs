@@ -1,4 +1,4 @@
-//! Deletes: at once, or when nothing holds the object any more.
+//! Deletes: at once, or when the object has no finalizer left.
 
 use std::sync::Arc;
 

@@ -52,7 +52,7 @@ impl fmt::Display for Verb {
 pub struct RequestInfo {
     /// The sequence number of the request, from 0.
     pub sequence: u64,
-    /// Who asks.
+    /// The client.
     pub user: String,
     /// What for.
     pub verb: Verb,

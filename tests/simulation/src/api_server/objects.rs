@@ -208,7 +208,7 @@ impl Objects {
                 .unwrap_or_default()
                 == 0;
         if ending && finalizers(&after).is_empty() && !finalizers(&before.value).is_empty() {
-            // The last one that held it let go: shown is what was asked for, which never was stored.
+            // The last finalizer was removed: the answer is the requested object, which was never stored.
             self.store.remove(&place.key());
             return Ok(Written::Object(Object::new(after)));
         }

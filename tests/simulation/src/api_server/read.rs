@@ -117,10 +117,10 @@ impl Store {
     }
 }
 
-/// In place of a version, in where a list goes on: whichever is newest.
+/// Instead of a version, in a continue token: the newest one.
 const NEWEST: &str = "newest";
 
-/// Where a list goes on, and at which version; None: at the newest.
+/// Where a list continues, and at which version; None: at the newest.
 fn continued(kind: &Kind, token: &str) -> Result<(Option<u64>, Key), Refusal> {
     let invalid = || Refusal::bad_request("continue key is not valid");
     let mut parts = token.splitn(3, '/');

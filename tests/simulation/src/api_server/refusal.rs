@@ -15,7 +15,7 @@ pub struct Refusal {
     pub message: String,
     /// What it is about.
     pub details: Value,
-    /// Where a list can go on all the same.
+    /// Where a list can continue nevertheless.
     pub(super) next: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Refusal {
         invalid(&kind.full_name(), name, field, why).about(kind.name, kind.group, name)
     }
 
-    /// As it is said before the object is looked at.
+    /// The message before the object is read.
     pub(super) fn invalid_resource(kind: &Kind, name: &str, field: &str, why: &str) -> Self {
         invalid(&kind.resource(), name, field, why).about(kind.plural, kind.group, name)
     }

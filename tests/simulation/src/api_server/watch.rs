@@ -171,7 +171,7 @@ impl Watch {
         Turn::Wait(times.into_iter().flatten().fold(broken, Instant::min))
     }
 
-    /// Shows the changes whose news has arrived; the first whose news has not.
+    /// Shows the changes whose event has arrived; returns the first whose event has not.
     fn catch_up(&mut self, state: &State, now: Instant) -> Option<Change> {
         for change in state.objects.store.changes_after(self.version) {
             if change.at + state.watch_delay > now {

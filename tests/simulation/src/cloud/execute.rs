@@ -1,5 +1,5 @@
-//! The way of a call, from where it is sent to where its answer arrives. Whoever sent it may be gone by
-//! then: what is on its way still lands.
+//! The way of a call, from where it is sent to where its answer arrives. Its sender can be gone by
+//! then: a sent call is still executed.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -260,7 +260,7 @@ impl Cloud {
         {
             entry.answered = Some(moment);
         }
-        let heard = if heard { "" } else { ", and nobody waits" };
+        let heard = if heard { "" } else { ", and no client waits" };
         self.log
             .say(format!("cloud    answered {}: {said}{heard}", call.text));
     }

@@ -25,7 +25,7 @@ fn guard(entry: &Entry) -> Option<&str> {
     Some(text(body, pointer)).filter(|version| !version.is_empty())
 }
 
-/// Who wrote it, and what.
+/// The writer, and what it wrote.
 fn object(entry: &Entry) -> Object<'_> {
     let request = &entry.request;
     (

@@ -1,4 +1,4 @@
-//! S5: who has an address keeps it, who is away does not get it, and nothing is let go that is still somewhere.
+//! S5: a holder keeps its address, a node that is away does not get one, and no assigned address is released.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -17,11 +17,11 @@ use crate::replicas::is_ours;
 
 type Verdict = Result<(), String>;
 
-/// A Node that was away so lately was read while it was: no read is older than five seconds, and no write is on
-/// its way for longer than a process stands still.
+/// A Node that was away this recently was read while it was: no read is older than five seconds, and no write is on
+/// its way for longer than a process is paused.
 const LATELY: Duration = Duration::from_mins(1);
 
-/// What is so for so long is shown by a Describe that lags, and by one that was begun when an edit was seen.
+/// A state of this age is shown by a lagging Describe, and by one that started when an edit was seen.
 const SEEN: Duration = Duration::from_secs(30);
 
 /// The holder and the place in the status of an IP.
@@ -121,7 +121,7 @@ fn left(replay: &Replay<'_>, before: &Value, after: &Value, now: Duration) -> Ve
     ))
 }
 
-/// A holder's address is changed for no other that a stranger has, as long as that can have been seen.
+/// The address of a holder is not changed to one that a foreign client has, if that can have been seen.
 fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verdict {
     let (had, has) = (ClaimPhase::of(before), ClaimPhase::of(after));
     let edited = had.recorded && has.claimed && address(before) != address(after);
@@ -145,7 +145,7 @@ fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verd
     });
     match last {
         Some((at, true)) if case.within_bounds && now > at + SEEN => Err(format!(
-            "S5: IP {} gives {} up for {new}, which somebody has had since {at:?}",
+            "S5: IP {} gives {} up for {new}, which a foreign client has had since {at:?}",
             text(after, "/metadata/name"),
             address(before)
         )),

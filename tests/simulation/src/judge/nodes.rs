@@ -54,7 +54,7 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// Did the Node ever stand for this instance?
+    /// Did the Node ever name this instance?
     pub(super) fn was(&self, name: &str, instance: &str) -> bool {
         self.ever.contains(&(name, instance))
     }

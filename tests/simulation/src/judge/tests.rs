@@ -161,7 +161,7 @@ fn none() -> Value {
 }
 
 #[test]
-fn a_history_that_keeps_the_rules_passes_and_its_move_is_counted() {
+fn a_correct_history_passes_and_its_move_is_counted() {
     let before = json!([{"address": ADDRESS, "networkInterfaceID": "eni-1"}]);
     let history = [
         node(),
@@ -186,7 +186,7 @@ fn a_history_that_keeps_the_rules_passes_and_its_move_is_counted() {
 }
 
 #[test]
-fn a_blocks_label_on_a_node_that_names_the_instance_of_an_older_one_is_found() {
+fn a_block_label_on_a_node_with_the_instance_of_an_older_one_is_found() {
     let node = |version: u64, name: &str, body: Value| {
         let mut answer = node().outcome.unwrap().body.as_ref().clone();
         answer["metadata"]["name"] = json!(name);
@@ -210,7 +210,7 @@ fn an_empty_history_is_no_proof() {
 }
 
 #[test]
-fn two_pods_that_say_true_at_once_are_found() {
+fn two_pods_with_a_true_gate_are_found() {
     let history = [
         claim(1, "two", "eni-1", true, none()),
         claim(2, "one", "eni-1", true, none()),
@@ -221,7 +221,7 @@ fn two_pods_that_say_true_at_once_are_found() {
 }
 
 #[test]
-fn a_call_behind_an_open_gate_is_found() {
+fn a_call_with_an_open_gate_is_found() {
     let history = [
         node(),
         claim(2, "one", "eni-1", true, none()),
@@ -260,7 +260,7 @@ fn a_claim_for_a_pod_that_is_elsewhere_is_found() {
 }
 
 #[test]
-fn a_call_that_no_status_explains_any_more_is_found() {
+fn a_call_without_a_present_explanation_is_found() {
     let history = [
         node(),
         pod(2, "one", false),
@@ -273,7 +273,7 @@ fn a_call_that_no_status_explains_any_more_is_found() {
 }
 
 #[test]
-fn an_address_that_is_taken_from_a_stranger_is_found() {
+fn an_address_that_is_taken_from_a_foreign_interface_is_found() {
     let history = [
         node(),
         pod(2, "one", false),
@@ -283,7 +283,7 @@ fn an_address_that_is_taken_from_a_stranger_is_found() {
 }
 
 #[test]
-fn a_call_that_may_steal_although_its_ip_never_said_so_is_found() {
+fn a_reassigning_call_that_its_ip_does_not_allow_is_found() {
     let mut claim = claim(3, "one", "eni-1", false, none());
     let outcome = claim.outcome.as_mut().unwrap();
     let mut ip = Value::clone(&outcome.body);
@@ -294,7 +294,7 @@ fn a_call_that_may_steal_although_its_ip_never_said_so_is_found() {
 }
 
 #[test]
-fn a_write_that_compares_with_nothing_is_found() {
+fn an_unguarded_write_is_found() {
     let mut claim = claim(3, "one", "eni-1", false, none());
     claim.request.body = Arc::new(json!({"metadata": {"uid": "ip"}}));
     found(&[claim], &[], "S3");
@@ -305,7 +305,7 @@ fn a_write_that_compares_with_nothing_is_found() {
 }
 
 #[test]
-fn a_write_that_is_guarded_by_another_version_than_it_was_decided_from_is_found() {
+fn a_write_guarded_by_another_version_than_its_decision_is_found() {
     let history = [
         node(),
         claim(3, "one", "eni-1", false, none()),
@@ -328,7 +328,7 @@ fn a_write_that_is_guarded_by_another_version_than_it_was_decided_from_is_found(
 }
 
 #[test]
-fn the_second_write_of_a_step_is_guarded_by_what_the_first_left() {
+fn the_second_write_of_a_step_is_guarded_by_the_result_of_the_first() {
     let reservation = |version, guard: &str| {
         let answer = json!({"metadata": {"name": ADDRESS, "uid": "r", "resourceVersion": "7"}});
         let body = json!({"metadata": {"uid": "r", "resourceVersion": guard}});

@@ -58,7 +58,7 @@ impl Actions {
                 Later::Join(name) => world.join(&name),
                 Later::Wake(name) => world.set_health(&name, |_| Health::Well),
                 Later::Open(name) => world.cordon(&name, false),
-                Later::StrangersLeave => world.strangers_leave(),
+                Later::StrangersLeave => world.foreign_clients_leave(),
                 Later::Empty(block) => world.empty_block(&block),
                 Later::Delete(block) => {
                     world.delete_block(&block);
@@ -271,7 +271,7 @@ impl Actions {
         self.later.retain(|(_, later)| {
             matches!(later, Later::Join(_) | Later::Empty(_) | Later::Delete(_))
         });
-        world.strangers_leave();
+        world.foreign_clients_leave();
         let names: Vec<String> = world.machines.keys().cloned().collect();
         for name in names {
             world.set_health(&name, |_| Health::Well);

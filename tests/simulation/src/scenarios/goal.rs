@@ -215,7 +215,7 @@ fn rolled_out(world: &World) -> Result<(), String> {
         let released = of().any(|pod| pod.revision == newest.number && !pod.ready) && !alone;
         if alone && workload.replicas == 1 && ready == 0 && !released {
             return Err(format!(
-                "{} does not run as template {} says",
+                "{} does not match template {}",
                 workload.name, newest.number
             ));
         }

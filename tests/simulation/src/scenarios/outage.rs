@@ -1,4 +1,4 @@
-//! EC2 is unreachable for half an hour. Holders keep their addresses. New wishes of users wait, and no queue grows.
+//! EC2 is unreachable for half an hour. Holders keep their addresses. New requests of users wait, and no queue grows.
 //! When EC2 is reachable again, the goal is reached as fast as the token bucket allows.
 
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Load {
         }
     }
 
-    /// Fails if the load is higher than `earlier`, with some tolerance. There was no new wish in between.
+    /// Fails if the load is higher than `earlier`, with some tolerance. There was no new request of a user in between.
     fn no_more_than(self, earlier: Self) -> Result<(), String> {
         let grows = self.requests > earlier.requests * 5 / 4 + 20
             || self.waiting > earlier.waiting + 2
@@ -71,8 +71,8 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     let (begun, end) = (simulation.log.now(), simulation.log.now() + AWAY);
     run_until(simulation, begun + Duration::from_mins(3)).await;
     let early = Load::of_a_minute(simulation).await;
-    // Processes and kubelets restart; there is no new wish. A process that starts now has no facts about EC2; the
-    // other one has old facts.
+    // Processes and kubelets restart; there is no new request of a user. A process that starts now has no facts about
+    // EC2; the other one has old facts.
     if simulation.chance.one_in(2) {
         simulation.replicas.kill(0).await;
     }
@@ -87,10 +87,10 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     let changed = changed_since(simulation, sequence, &before);
     if !changed.is_empty() {
         return Err(format!(
-            "claims changed without a new wish: {before:?} became {changed:?}"
+            "claims changed without a new request: {before:?} became {changed:?}"
         ));
     }
-    // New wishes of users must wait.
+    // New requests of users must wait.
     let (rolled, touched) = (["ip-0", "ip-1", "ip-2"], ["ip-3", "ip-4", "ip-5"]);
     for index in 0..rolled.len() {
         simulation.world.roll_out(index, false);

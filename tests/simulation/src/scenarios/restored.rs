@@ -101,7 +101,7 @@ fn check_brake(simulation: &Simulation) -> Result<(), String> {
     if named {
         Ok(())
     } else {
-        Err("the brake is engaged, and no Event says how to release it".to_owned())
+        Err("the brake is engaged, and no Event has the remedy".to_owned())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The wishes of users, and the changes of addresses by foreign clients.
+//! The objects of users, and the changes of addresses by foreign clients.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -72,10 +72,10 @@ impl World {
         self.cluster.delete("ipblocks", "", name, None);
         self.leaving.insert(name.to_owned());
         self.log
-            .fault(format!("world    block {name} is told to go"));
+            .fault(format!("world    block {name} is being deleted"));
     }
 
-    /// Users want nothing of that block any more.
+    /// Users no longer want an address of that block.
     pub fn empty_block(&mut self, block: &str) {
         let of = |desired: &DesiredIp| desired.block == block && !desired.deleting;
         let wishes = self.wishes.iter().filter(|(_, desired)| of(desired));
@@ -134,13 +134,13 @@ impl World {
         self.say(format!("IP {name} has reassign: {reassign}"));
     }
 
-    /// A user does not want an IP any more.
+    /// A user no longer wants an IP.
     pub fn unwant(&mut self, name: &str) {
         self.cluster.delete("ips", "", name, None);
         if let Some(desired) = self.wishes.get_mut(name) {
             desired.deleting = true;
         }
-        self.say(format!("IP {name} is told to go"));
+        self.say(format!("IP {name} is being deleted"));
     }
 
     /// The deleted IPs that are gone and can be created again, because their block exists: name and block.
@@ -202,7 +202,7 @@ impl World {
         let patch = json!({"metadata": {"uid": uid, "annotations": {"ip.wgtwo.com/ip": null}}});
         self.cluster
             .merge("pods", super::NAMESPACE, &pod.name, patch);
-        self.say(format!("pod {} wants no address any more", pod.name));
+        self.say(format!("pod {} wants no address now", pod.name));
     }
 
     /// The label of a running pod is removed, without the webhook.
@@ -214,7 +214,7 @@ impl World {
         self.cluster
             .merge("pods", super::NAMESPACE, &pod.name, patch);
         self.log
-            .fault(format!("world    pod {} has no label any more", pod.name));
+            .fault(format!("world    pod {} lost its label", pod.name));
     }
 
     /// A person deletes a reservation.
@@ -242,7 +242,7 @@ impl World {
         self.put(interface.id, &[address]);
         self.foreign.push((interface.id.to_string(), address));
         self.log.fault(format!(
-            "world    somebody puts {address} on {}",
+            "world    a foreign client puts {address} on {}",
             interface.id
         ));
     }
@@ -300,7 +300,7 @@ impl World {
             .map(|address| (interface.to_string(), address));
         self.foreign.extend(filled);
         self.log.fault(format!(
-            "world    somebody fills {interface} of node {name}"
+            "world    a foreign client fills {interface} of node {name}"
         ));
     }
 
@@ -313,7 +313,7 @@ impl World {
     }
 
     /// Foreign clients remove all their addresses.
-    pub fn strangers_leave(&mut self) {
+    pub fn foreign_clients_leave(&mut self) {
         for (interface, address) in std::mem::take(&mut self.foreign) {
             if let Ok(interface) = interface.parse() {
                 let _ = self.cloud.change(Change::UnassignPrivateIpAddresses {
@@ -328,7 +328,7 @@ impl World {
                 prefixes: [prefix].into(),
             });
         }
-        self.say("strangers leave");
+        self.say("foreign clients leave");
     }
 
     /// The address that an IP has, if it has one.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, PatchKind, Refusal, Target};
 
-/// Who it is.
+/// Its identity.
 const WORLD: &str = "world";
 
 /// The API server.

@@ -1,4 +1,4 @@
-//! The kubelets: pods start, become ready, and end when they are told to. And whoever evicts pods from
+//! The kubelets: pods start, become ready, and end after their deletion. And what evicts pods from
 //! machines that are away.
 
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl World {
             match health {
                 Some(Health::Well) => self.tend(&uid, pod, now),
                 Some(Health::Silent(since) | Health::Stopped(since) | Health::Gone(since)) => {
-                    // Marked after 40 s, and then so much patience as the pod has.
+                    // Marked after 40 s, and evicted after the toleration of the pod.
                     let marked = self
                         .machines
                         .get(&node)
@@ -175,7 +175,7 @@ impl World {
         let takes = self.chance.millis(1000, 12_000);
         let end = self.log.now() + takes;
         self.set(uid, |pod| pod.ending = Some(end));
-        self.say(format!("pod {} is told to go", pod.name));
+        self.say(format!("pod {} is being deleted", pod.name));
     }
 
     /// Removes the object.

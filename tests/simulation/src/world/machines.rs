@@ -1,4 +1,4 @@
-//! Machines: instances, their interfaces, and the Nodes that stand for them.
+//! Machines: instances, their interfaces, and their Nodes.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -59,9 +59,9 @@ pub struct Machine {
     pub marked: bool,
 }
 
-/// The last byte of an address that an interface has from its beginning although it lies in a block.
+/// The last byte of an address that an interface has from its creation although it is in a block.
 pub const KEPT: u8 = 65;
-/// The last bytes of other interfaces' first addresses: none lies in a block.
+/// The last bytes of other interfaces' first addresses: none is in a block.
 const FIRST_ADDRESSES: [RangeInclusive<u8>; 2] = [4..=31, 100..=127];
 
 /// A network with a subnet for the machines, and those for the addresses.

@@ -57,7 +57,7 @@ impl World {
         })
     }
 
-    /// Writes what the kernel does into the `IPNode`, if it says something else.
+    /// Writes what the kernel does into the `IPNode`, if it differs.
     fn report(&self, node: &str) {
         let Some(kernel) = self.kernels.get(node) else {
             return;

@@ -48,7 +48,7 @@ pub struct Workload {
     pub replicas: usize,
     /// Its containers need the address to become ready.
     pub needs_address: bool,
-    /// Its templates, the one that is wished for last.
+    /// Its templates; the desired one is the last.
     pub templates: Vec<Template>,
     /// Not before then is a pod made: the last one was refused.
     pub not_before: Duration,
@@ -122,7 +122,7 @@ impl World {
         self.say(format!("{name} goes back to its template before"));
     }
 
-    /// The template that is wished for is one that works.
+    /// The desired template works.
     pub fn mend(&mut self, index: usize) {
         let broken = self
             .workloads

@@ -5,12 +5,12 @@ use serde_json::json;
 use crate::objects::{
     IPS, LEASES, NODES, RESERVATIONS, SETS, ip, lease, node, replica_set, reservation,
 };
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::{Talk, uid, version};
 
 #[test]
-fn what_nothing_holds_goes_at_once() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn an_object_without_finalizers_is_deleted_at_once() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         for (path, object) in [
             (IPS, ip("unheld")),
             (LEASES, lease("unheld", "a")),
@@ -28,8 +28,8 @@ fn what_nothing_holds_goes_at_once() {
 }
 
 #[test]
-fn a_finalizer_holds_an_object_until_it_is_taken_off() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_finalizer_keeps_an_object_until_its_removal() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         for (path, mut object) in [
             (IPS, ip("held")),
             (NODES, node("held")),
@@ -65,8 +65,8 @@ fn a_finalizer_holds_an_object_until_it_is_taken_off() {
 }
 
 #[test]
-fn a_status_is_still_written_of_what_is_being_deleted() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn the_status_of_a_terminating_object_can_be_written() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{IPS}/going");
         let mut object = ip("going");
         object["metadata"]["finalizers"] = json!(["example.com/a"]);
@@ -87,8 +87,8 @@ fn a_status_is_still_written_of_what_is_being_deleted() {
 }
 
 #[test]
-fn a_delete_may_be_guarded_by_uid_and_version() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_delete_can_be_guarded_by_uid_and_version() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let other = "11111111-2222-3333-4444-555555555555";
         for (path, object) in [
             (IPS, ip("named")),
@@ -112,8 +112,8 @@ fn a_delete_may_be_guarded_by_uid_and_version() {
 }
 
 #[test]
-fn who_deletes_says_what_becomes_of_dependents() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn the_delete_chooses_the_propagation_to_dependents() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         for policy in ["Foreground", "Orphan", "Background"] {
             let name = format!("policy-{}", policy.to_lowercase());
             talk.post(IPS, ip(&name)).await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::objects::{IPS, PODS, ip, lease};
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::{Talk, version};
 
 async fn leases(talk: &mut Talk, namespace: &str) -> (String, Vec<Value>) {
@@ -25,8 +25,8 @@ async fn leases(talk: &mut Talk, namespace: &str) -> (String, Vec<Value>) {
 }
 
 #[test]
-fn a_list_is_chosen_by_labels_and_fields() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_list_is_filtered_by_labels_and_fields() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let (path, _) = leases(talk, "chosen").await;
         for labels in [
             "pool",
@@ -57,7 +57,7 @@ fn a_list_is_chosen_by_labels_and_fields() {
 
 #[test]
 fn an_ip_is_found_by_its_addresses_and_its_node() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let mut object = ip("found");
         object["spec"]["address"] = json!("203.0.113.77");
         talk.post(IPS, object).await;
@@ -78,8 +78,8 @@ fn an_ip_is_found_by_its_addresses_and_its_node() {
 }
 
 #[test]
-fn a_list_comes_in_pages_of_one_version() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn all_pages_of_a_list_have_one_version() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let (path, _) = leases(talk, "paged").await;
         let mut page = talk.get(&format!("{path}?limit=2")).await;
         // The next pages do not show it.
@@ -99,8 +99,8 @@ fn a_list_comes_in_pages_of_one_version() {
 }
 
 #[test]
-fn a_list_may_be_of_an_earlier_version_until_it_is_forgotten() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_list_can_have_an_earlier_version_until_it_is_compacted() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let (path, made) = leases(talk, "earlier").await;
         let then = version(&made[2]);
         let exact = format!("{path}?resourceVersionMatch=Exact&resourceVersion={then}");
@@ -124,8 +124,8 @@ fn a_list_may_be_of_an_earlier_version_until_it_is_forgotten() {
 }
 
 #[test]
-fn a_version_that_is_not_there_yet_is_not_waited_for_for_ever() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_request_for_a_future_version_times_out() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let (path, _) = leases(talk, "later").await;
         talk.get(&format!(
             "{path}?resourceVersionMatch=NotOlderThan&resourceVersion=999999999"

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::Talk;
 
 pub const IPS: &str = "/apis/ip.wgtwo.com/v1alpha1/ips";
@@ -71,8 +71,8 @@ pub fn replica_set(name: &str) -> Value {
 }
 
 #[test]
-fn an_object_is_made_once() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn an_object_is_created_once() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         for (path, object) in [
             (IPS, ip("once")),
             (LEASES, lease("once", "a")),
@@ -91,8 +91,8 @@ fn an_object_is_made_once() {
 }
 
 #[test]
-fn a_new_object_has_what_its_schema_says_and_nothing_else() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_new_object_has_exactly_the_fields_of_its_schema() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let mut object = ip("tidied");
         object["spec"]["unheard"] = json!(1);
         object["spec"]["address"] = Value::Null;
@@ -111,8 +111,8 @@ fn a_new_object_has_what_its_schema_says_and_nothing_else() {
 }
 
 #[test]
-fn a_name_may_be_generated() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_name_can_be_generated() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let mut object = ip("x");
         object["metadata"] = json!({"generateName": "generated-"});
         talk.post(IPS, object.clone()).await;
@@ -122,7 +122,7 @@ fn a_name_may_be_generated() {
 
 #[test]
 fn a_new_object_has_no_version() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let mut object = ip("versioned");
         object["metadata"]["resourceVersion"] = json!("1");
         talk.post(IPS, object).await;
@@ -131,7 +131,7 @@ fn a_new_object_has_no_version() {
 
 #[test]
 fn an_event_is_posted_and_counted_up() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let event = json!({
             "apiVersion": "events.k8s.io/v1", "kind": "Event",
             "metadata": {"name": "said", "namespace": "default"},

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::objects::{IPS, PODS, RESERVATIONS, ip, pod, reservation};
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::{Talk, uid, version};
 
 #[test]
-fn a_merge_sets_and_takes_away() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_merge_patch_sets_and_removes_fields() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{IPS}/merged");
         talk.post(IPS, ip("merged")).await;
         let labels =
@@ -29,7 +29,7 @@ fn a_merge_sets_and_takes_away() {
 
 #[test]
 fn a_patch_that_changes_nothing_makes_no_version() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{IPS}/unchanged");
         talk.post(IPS, ip("unchanged")).await;
         talk.merge(&place, json!({"spec": {"block": "partners"}}))
@@ -40,8 +40,8 @@ fn a_patch_that_changes_nothing_makes_no_version() {
 }
 
 #[test]
-fn a_patch_may_be_guarded_by_version_and_uid() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_patch_can_be_guarded_by_version_and_uid() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let other = "11111111-2222-3333-4444-555555555555";
         for (path, object) in [
             (IPS, ip("guarded")),
@@ -75,8 +75,8 @@ fn a_patch_may_be_guarded_by_version_and_uid() {
 }
 
 #[test]
-fn a_json_patch_is_done_whole_or_not_at_all() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_json_patch_is_atomic() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{IPS}/steps");
         talk.post(IPS, ip("steps")).await;
         let good = json!([
@@ -96,8 +96,8 @@ fn a_json_patch_is_done_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_strategic_patch_is_not_for_custom_kinds() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_strategic_patch_is_refused_for_custom_kinds() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{IPS}/strategic");
         talk.post(IPS, ip("strategic")).await;
         talk.strategic(&place, json!({"metadata": {"labels": {"a": "1"}}}))
@@ -108,7 +108,7 @@ fn a_strategic_patch_is_not_for_custom_kinds() {
 
 #[test]
 fn a_strategic_patch_merges_lists_by_key() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{PODS}/keyed");
         talk.post(PODS, pod("keyed")).await;
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});

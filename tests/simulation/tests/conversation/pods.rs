@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::objects::{PODS, pod};
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::{Talk, version};
 
 async fn bind(talk: &mut Talk, name: &str) {
@@ -16,7 +16,7 @@ async fn bind(talk: &mut Talk, name: &str) {
 
 #[test]
 fn a_pod_is_bound_once() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         talk.post(PODS, pod("bound")).await;
         bind(talk, "bound").await;
         talk.get(&format!("{PODS}/bound")).await;
@@ -30,8 +30,8 @@ fn a_pod_is_bound_once() {
 }
 
 #[test]
-fn an_unbound_pod_goes_at_once() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn an_unbound_pod_is_deleted_at_once() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         talk.post(PODS, pod("unbound")).await;
         talk.delete(&format!("{PODS}/unbound"), json!({})).await;
         talk.get(&format!("{PODS}/unbound")).await;
@@ -39,8 +39,8 @@ fn an_unbound_pod_goes_at_once() {
 }
 
 #[test]
-fn a_bound_pod_goes_when_its_kubelet_says_so() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_bound_pod_is_deleted_when_its_kubelet_confirms() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{PODS}/slow");
         let made = talk.post(PODS, pod("slow")).await;
         bind(talk, "slow").await;
@@ -60,8 +60,8 @@ fn a_bound_pod_goes_when_its_kubelet_says_so() {
 }
 
 #[test]
-fn a_finalizer_holds_a_pod_beyond_its_kubelet() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_finalizer_keeps_a_pod_after_the_confirmation_of_the_kubelet() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{PODS}/held");
         let mut object = pod("held");
         object["metadata"]["finalizers"] = json!(["example.com/a"]);
@@ -99,8 +99,8 @@ fn a_finalizer_holds_a_pod_beyond_its_kubelet() {
 }
 
 #[test]
-fn a_pod_that_has_ended_goes_at_once() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn an_ended_pod_is_deleted_at_once() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         talk.post(PODS, pod("ended")).await;
         bind(talk, "ended").await;
         let place = format!("{PODS}/ended");
@@ -115,8 +115,8 @@ fn a_pod_that_has_ended_goes_at_once() {
 }
 
 #[test]
-fn nobody_moves_a_pod_by_an_update() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn an_update_cannot_move_a_pod() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         talk.post(PODS, pod("moved")).await;
         talk.merge(
             &format!("{PODS}/moved"),

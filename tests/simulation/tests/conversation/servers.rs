@@ -34,7 +34,7 @@ impl Server {
     }
 }
 
-/// A cluster in which nobody but the API server acts: what a controller does would be heard in the
+/// A cluster in which only the API server acts: what a controller does would be visible in the
 /// conversation.
 async fn cluster() -> &'static Cluster {
     static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
@@ -72,11 +72,11 @@ fn etcd(cluster: &Cluster) -> String {
     let url = started
         .split('\0')
         .find_map(|argument| argument.strip_prefix(flag));
-    url.expect("etcd is told where to listen").to_owned()
+    url.expect("etcd has an address to listen on").to_owned()
 }
 
 /// Has the conversation with both, and compares what was said.
-pub fn both_answer_alike(script: &impl AsyncFn(&mut Talk)) {
+pub fn both_give_the_same_answers(script: &impl AsyncFn(&mut Talk)) {
     let real = run(async {
         let cluster = cluster().await;
         let mut talk = Talk::new(client(cluster).await, Server::Real(etcd(cluster)));

@@ -5,12 +5,12 @@ use serde_json::json;
 use crate::objects::{
     IPS, NODES, PODS, RESERVATIONS, SETS, ip, node, pod, replica_set, reservation,
 };
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::{Talk, version};
 
 #[test]
-fn the_status_of_a_custom_kind_is_all_that_its_subresource_writes() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn the_status_subresource_of_a_custom_kind_writes_only_the_status() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{IPS}/apart");
         let made = talk.post(IPS, ip("apart")).await;
         let all = json!({
@@ -46,8 +46,8 @@ fn the_status_of_a_custom_kind_is_all_that_its_subresource_writes() {
 }
 
 #[test]
-fn a_pods_status_takes_labels_with_it_and_no_spec() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn the_status_subresource_of_a_pod_writes_labels_but_no_spec() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{PODS}/apart");
         talk.post(PODS, pod("apart")).await;
         let all = json!({
@@ -65,7 +65,7 @@ fn a_pods_status_takes_labels_with_it_and_no_spec() {
 
 #[test]
 fn nodes_and_replica_sets_have_a_status_and_reservations_have_none() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let mut object = node("apart");
         object["status"] =
             json!({"conditions": [{"type": "Ready", "status": "False", "reason": "New"}]});

@@ -80,7 +80,7 @@ impl Talk {
         self.forget(1);
     }
 
-    /// Watches until so many events have come.
+    /// Watches until this number of events has arrived.
     pub async fn watch(&mut self, path: &str, events: usize) -> Vec<Value> {
         self.watching(path, "", Some(events)).await
     }
@@ -90,7 +90,7 @@ impl Talk {
         self.watching(path, "", None).await
     }
 
-    /// Watches the metadata alone until so many events have come.
+    /// Watches only the metadata until this number of events has arrived.
     pub async fn watch_metadata(&mut self, path: &str, events: usize) -> Vec<Value> {
         let accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
         self.watching(path, accept, Some(events)).await

@@ -122,7 +122,7 @@ impl Names {
     }
 }
 
-/// What only the real one keeps or fills in, and nobody here asks for.
+/// Fields that only the real one keeps or fills in, and that are not needed here.
 fn trim(fields: &mut Map<String, Value>) {
     for name in ["managedFields", "causes", "deprecatedSource"] {
         fields.remove(name);

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::objects::{IPS, LEASES, NODES, RESERVATIONS, ip, lease, node, reservation};
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::{Talk, version};
 
 #[test]
-fn an_update_of_an_old_version_is_refused() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn an_update_of_an_old_version_has_a_conflict() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         for (path, object) in [
             (IPS, ip("raced")),
             (LEASES, lease("raced", "a")),
@@ -33,7 +33,7 @@ fn an_update_of_an_old_version_is_refused() {
 
 #[test]
 fn an_update_that_changes_nothing_makes_no_version() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let made = talk.post(IPS, ip("same")).await;
         talk.put(&format!("{IPS}/same"), made).await;
         let made = talk.post(LEASES, lease("same", "a")).await;
@@ -44,7 +44,7 @@ fn an_update_that_changes_nothing_makes_no_version() {
 
 #[test]
 fn the_generation_counts_changes_of_the_spec() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let mut object = talk.post(IPS, ip("counted")).await;
         let place = format!("{IPS}/counted");
         object["metadata"]["annotations"] = json!({"example.com/a": "b"});
@@ -58,7 +58,7 @@ fn the_generation_counts_changes_of_the_spec() {
 
 #[test]
 fn an_object_of_another_uid_is_another() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let other = "11111111-2222-3333-4444-555555555555";
         let mut object = talk.post(IPS, ip("other")).await;
         object["metadata"]["uid"] = json!(other);
@@ -70,8 +70,8 @@ fn an_object_of_another_uid_is_another() {
 }
 
 #[test]
-fn what_is_not_there_is_not_updated_but_a_lease_is_made() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_missing_object_is_not_updated_but_a_lease_is_created() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let mut object = ip("absent");
         talk.put(&format!("{IPS}/absent"), object.clone()).await;
         object["metadata"]["resourceVersion"] = json!("5");
@@ -81,7 +81,7 @@ fn what_is_not_there_is_not_updated_but_a_lease_is_made() {
             .await;
         version(&made);
         talk.delete(&format!("{LEASES}/absent"), json!({})).await;
-        // As its holder renews it after somebody has deleted it.
+        // As its holder renews it after a deletion.
         talk.put(&format!("{LEASES}/absent"), made).await;
         let mut versioned = lease("absent", "a");
         versioned["metadata"]["resourceVersion"] = json!("5");

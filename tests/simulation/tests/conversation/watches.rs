@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::objects::{IPS, PODS, ip, lease, pod};
-use crate::servers::both_answer_alike;
+use crate::servers::both_give_the_same_answers;
 use crate::talk::{Talk, version};
 
 #[test]
 fn a_watch_shows_each_change_after_its_version() {
-    both_answer_alike(&async |talk: &mut Talk| {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let first = talk.post(IPS, ip("seen-1")).await;
         talk.post(IPS, ip("seen-2")).await;
         let changed = talk
@@ -39,8 +39,8 @@ fn a_watch_shows_each_change_after_its_version() {
 }
 
 #[test]
-fn a_watch_without_a_version_begins_with_what_is_there() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_watch_without_a_version_starts_with_the_existing_objects() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         for name in ["there-1", "there-2"] {
             let mut object = ip(name);
             object["metadata"]["labels"] = json!({"conversation": "there"});
@@ -54,8 +54,8 @@ fn a_watch_without_a_version_begins_with_what_is_there() {
 }
 
 #[test]
-fn what_is_no_longer_chosen_is_deleted_for_a_watch() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn an_object_that_no_longer_matches_is_deleted_for_a_watch() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         let place = format!("{PODS}/chosen");
         let made = talk.post(PODS, pod("chosen")).await;
         for label in [
@@ -84,8 +84,8 @@ fn what_is_no_longer_chosen_is_deleted_for_a_watch() {
 }
 
 #[test]
-fn a_version_that_is_forgotten_cannot_be_watched_from() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_compacted_version_cannot_be_watched() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         talk.post(IPS, ip("forgotten")).await;
         talk.compact(IPS).await;
         let all = talk
@@ -96,8 +96,8 @@ fn a_version_that_is_forgotten_cannot_be_watched_from() {
 }
 
 #[test]
-fn a_watch_from_a_version_that_is_not_there_yet_hears_nothing() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_watch_from_a_future_version_receives_nothing() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         talk.namespace("ahead").await;
         let path = "/apis/coordination.k8s.io/v1/namespaces/ahead/leases";
         talk.post(path, lease("ahead", "a")).await;
@@ -110,8 +110,8 @@ fn a_watch_from_a_version_that_is_not_there_yet_hears_nothing() {
 }
 
 #[test]
-fn a_watch_ends_when_it_was_told_to_and_says_before_where_it_stands() {
-    both_answer_alike(&async |talk: &mut Talk| {
+fn a_watch_ends_at_its_timeout_after_a_bookmark() {
+    both_give_the_same_answers(&async |talk: &mut Talk| {
         talk.namespace("timed").await;
         let path = "/apis/coordination.k8s.io/v1/namespaces/timed/leases";
         let made = talk.post(path, lease("timed", "a")).await;
@@ -123,14 +123,14 @@ fn a_watch_ends_when_it_was_told_to_and_says_before_where_it_stands() {
         let since = format!("{path}?resourceVersion={}", version(&made));
         talk.watch_to_the_end(&format!("{since}&timeoutSeconds=1"))
             .await;
-        // It is told within 2 s of the end, which a busy machine may not leave time for.
+        // The bookmark comes within 2 s of the end, which can be too short on a busy machine.
         let told = format!("{since}&timeoutSeconds=8&allowWatchBookmarks=true");
         for _ in 0..10 {
             let events = talk.watch_to_the_end(&told).await;
             let bookmarks = events.iter().filter(|event| event["type"] == "BOOKMARK");
             match bookmarks.count() {
                 0 => talk.forget(events.len()),
-                // It is told each second of the two: once is enough.
+                // There is one each second of the two: once is enough.
                 told => return talk.forget(told - 1),
             }
         }

@@ -108,7 +108,7 @@ impl Held {
         let chosen: Vec<u64> = chosen.collect();
         for hold in &chosen {
             if let Some((_, sender)) = self.calls.remove(hold) {
-                // A receiver that is gone waits no more.
+                // The receiver no longer waits.
                 let _ = sender.send(release);
             }
         }

@@ -19,7 +19,7 @@ use super::promises::may_call;
 
 /// Between two rounds.
 const PAUSE: Millis = Millis::seconds(6);
-/// So many steps of one object in a round.
+/// The number of steps of one object in a round.
 const STEPS: u32 = 4;
 
 /// The controller, and what it acts on.

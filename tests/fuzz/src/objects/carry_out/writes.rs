@@ -54,11 +54,11 @@ impl Play {
             }
             Write::MendReservation(of, uid, _, known) => {
                 let mended = cluster.reservations.get_mut(&known.address)?;
-                // Ours is what bears our UID, or of our name what bears nobody's who lives.
+                // Ours: it has our UID, or it has our name and the UID of no existing IP.
                 let marks = [mended.label.as_ref(), mended.owner.as_ref()];
                 assert!(
                     marks.contains(&Some(uid)) || mended.parent.as_ref() == Some(of),
-                    "another's reservation is mended: {mended:?}"
+                    "the reservation of another IP is changed: {mended:?}"
                 );
                 mended.version = next(mended.version);
                 (mended.label, mended.owner) = (Some(uid.clone()), Some(uid.clone()));

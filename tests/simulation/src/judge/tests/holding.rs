@@ -1,4 +1,4 @@
-//! Who has an address keeps it, and nothing is let go that is still somewhere.
+//! A holder keeps its address, and no assigned address is released.
 
 use serde_json::{Value, json};
 
@@ -65,14 +65,14 @@ fn taken_by_two(version: u64) -> Entry {
 }
 
 #[test]
-fn an_address_that_leaves_a_living_pod_is_found() {
+fn an_address_that_leaves_a_running_pod_is_found() {
     let history = then([asking(5, "two"), taken_by_two(6)]);
     found(&history, &[], "S5");
     found(&then([free(5)]), &[], "S5");
 }
 
 #[test]
-fn an_address_may_leave_a_pod_that_asks_no_more_or_went() {
+fn an_address_can_leave_a_deleted_pod_or_one_without_the_annotation() {
     let ended = with(asking(5, "one"), "/status", json!({"phase": "Failed"}));
     for left in [pod(5, "one", false), ended] {
         found(&then([left, taken_by_two(6)]), &[], "nothing happened");
@@ -80,7 +80,7 @@ fn an_address_may_leave_a_pod_that_asks_no_more_or_went() {
 }
 
 #[test]
-fn a_pod_that_is_being_deleted_keeps_its_address_while_its_node_is_well() {
+fn a_terminating_pod_keeps_its_address_while_its_node_is_healthy() {
     found(&then([going(5, "one"), taken_by_two(6)]), &[], "S5");
     let dead = then([going(5, "one"), away(6), taken_by_two(7)]);
     found(&dead, &[], "nothing happened");
@@ -105,7 +105,7 @@ fn a_gate_of_a_pod_that_no_record_named_is_found() {
 }
 
 #[test]
-fn an_address_that_is_let_go_where_it_was_put_is_found() {
+fn an_address_that_is_released_while_assigned_is_found() {
     let history = [
         node(),
         asking(2, "one"),

@@ -1,4 +1,4 @@
-//! The tests' own door: JSON under `/_emulator`. The README of this crate shows each answer.
+//! The control API for tests: JSON under `/_emulator`. The README of this crate shows each answer.
 
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -23,7 +23,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// The routes of the door.
+/// The routes of the control API.
 pub(super) fn routes() -> Router<Emulator> {
     Router::new()
         .route("/_emulator/healthz", get(async || "ok"))

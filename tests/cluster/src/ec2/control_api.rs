@@ -11,17 +11,17 @@ impl Ec2 {
     /// How often it was called since the start or the last [`Ec2::reset_counters`], by anybody; `add_node`
     /// and the like count too.
     pub async fn calls(&self) -> Calls {
-        self.door("calls").await
+        self.control_api("calls").await
     }
 
     /// Resets the counters.
     pub async fn reset_counters(&self) {
-        self.post_door("reset-counters", &json!({})).await;
+        self.post_control_api("reset-counters", &json!({})).await;
     }
 
     /// Every execution of a call that may change something, since the start.
     pub async fn history(&self) -> Vec<Mutation> {
-        self.door("history").await
+        self.control_api("history").await
     }
 
     /// The executions of Assign and Unassign that name an address.
@@ -36,7 +36,7 @@ impl Ec2 {
 
     /// How EC2 is.
     pub async fn state(&self) -> EmulatorState {
-        self.door("state").await
+        self.control_api("state").await
     }
 
     /// The interface that has this secondary address.
@@ -67,7 +67,7 @@ impl Ec2 {
 
     /// Orders a fault for the next matching calls.
     pub async fn fault(&self, fault: Fault) -> FaultId {
-        let answer = self.post_door("faults", &fault.0).await;
+        let answer = self.post_control_api("faults", &fault.0).await;
         FaultId(answer["id"].as_u64().expect("a fault has a number"))
     }
 
@@ -94,32 +94,34 @@ impl Ec2 {
         struct Faults {
             held: Vec<HeldCall>,
         }
-        self.door::<Faults>("faults").await.held
+        self.control_api::<Faults>("faults").await.held
     }
 
-    /// Lets the calls that a fault holds go on.
+    /// Releases the calls that a fault holds.
     pub async fn release(&self, fault: FaultId) {
-        self.post_door("release", &json!({"fault": fault.0})).await;
+        self.post_control_api("release", &json!({"fault": fault.0}))
+            .await;
     }
 
-    /// Lets every held call go on.
+    /// Releases every held call.
     pub async fn release_all(&self) {
-        self.post_door("release", &json!({"all": true})).await;
+        self.post_control_api("release", &json!({"all": true}))
+            .await;
     }
 
     /// Closes the connections of the held calls. A call that was not executed is never executed.
     pub async fn drop_held(&self, fault: FaultId) {
-        self.post_door("release", &json!({"fault": fault.0, "drop": true}))
+        self.post_control_api("release", &json!({"fault": fault.0, "drop": true}))
             .await;
     }
 
     /// Changes how it behaves: `lag_ms` (of Describes), `latency_ms` (`{"default": 5}`), `token_buckets`
     /// (`false`: no throttling), `bucket_sizes`. Omitted fields do not change.
     pub async fn settings(&self, changes: &Value) {
-        self.post_door("settings", changes).await;
+        self.post_control_api("settings", changes).await;
     }
 
-    async fn door<T: DeserializeOwned>(&self, path: &str) -> T {
+    async fn control_api<T: DeserializeOwned>(&self, path: &str) -> T {
         let answer = http_get(&format!("{}/_emulator/{path}", self.endpoint()))
             .await
             .expect("the emulator answers");
@@ -128,7 +130,7 @@ impl Ec2 {
             .unwrap_or_else(|error| panic!("/_emulator/{path}: {error}: {}", answer.body))
     }
 
-    async fn post_door(&self, path: &str, body: &Value) -> Value {
+    async fn post_control_api(&self, path: &str, body: &Value) -> Value {
         let url = format!("{}/_emulator/{path}", self.endpoint());
         let answer = http_post(&url, "application/json", body.to_string())
             .await

@@ -1,4 +1,4 @@
-//! What keeps an address is let go only once it is proven to be on none of our interfaces, and then
+//! A reservation is released only when the address is proven to be on none of our interfaces, and then
 //! without asking more of EC2 than that.
 
 use mooring_plan::cloud::InstanceState;
@@ -23,7 +23,7 @@ fn attached() -> Sim {
 fn goes(sim: &mut Sim, pod: &str) {
     sim.delete_pod(pod);
     sim.tell(0);
-    sim.pod_goes(pod);
+    sim.remove_pod(pod);
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
@@ -39,7 +39,7 @@ fn calls(sim: &Sim) -> Vec<&Call> {
 }
 
 #[test]
-fn what_was_just_taken_off_is_deleted_without_another_call_also_by_a_new_process() {
+fn an_ip_that_was_just_detached_is_deleted_without_another_call() {
     for restart in [false, true] {
         let mut sim = attached();
         goes(&mut sim, "a");
@@ -55,7 +55,7 @@ fn what_was_just_taken_off_is_deleted_without_another_call_also_by_a_new_process
 }
 
 #[test]
-fn a_late_assign_that_lands_during_a_detach_is_taken_off_again_after_two_looks() {
+fn a_late_assign_during_a_detach_is_undone_after_two_inventories() {
     let mut sim = world();
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
@@ -77,7 +77,7 @@ fn a_late_assign_that_lands_during_a_detach_is_taken_off_again_after_two_looks()
 }
 
 #[test]
-fn an_interface_that_ec2_denies_to_know_is_asked_again_while_inventories_show_it() {
+fn a_call_is_repeated_while_inventories_show_an_interface_that_ec2_did_not_find() {
     let mut sim = attached();
     goes(&mut sim, "a");
     sim.step_until(status_write(StatusWrite::Detach));
@@ -96,7 +96,7 @@ fn an_interface_that_ec2_denies_to_know_is_asked_again_while_inventories_show_it
 }
 
 #[test]
-fn an_edit_takes_the_old_address_off_before_the_new_one_is_put_on() {
+fn an_edit_unassigns_the_old_address_before_it_assigns_the_new_one() {
     let mut sim = attached();
     sim.taken.clear();
     sim.edit("partner", "203.0.113.20");
@@ -111,7 +111,7 @@ fn an_edit_takes_the_old_address_off_before_the_new_one_is_put_on() {
 }
 
 #[test]
-fn a_detach_that_ec2_does_not_permit_ends_when_two_looks_show_it_nowhere() {
+fn a_forbidden_detach_ends_after_two_inventories_without_the_address() {
     let mut sim = world();
     sim.ec2.faults.extend([Fault::Denied; 1000]);
     sim.pod("a").on("n1");
@@ -123,7 +123,7 @@ fn a_detach_that_ec2_does_not_permit_ends_when_two_looks_show_it_nowhere() {
 }
 
 #[test]
-fn a_deletion_whose_block_is_gone_says_so_and_waits_for_it() {
+fn a_deletion_without_its_block_waits_with_a_reason() {
     let mut sim = attached();
     goes(&mut sim, "a");
     sim.step_until(status_write(StatusWrite::Clear));
@@ -141,7 +141,7 @@ fn a_deletion_whose_block_is_gone_says_so_and_waits_for_it() {
 }
 
 #[test]
-fn what_ec2_did_not_find_where_it_was_to_be_is_asked_of_the_places_before() {
+fn a_missing_address_is_unassigned_from_previous_places() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.wait(Millis::seconds(2));
@@ -163,7 +163,7 @@ fn what_ec2_did_not_find_where_it_was_to_be_is_asked_of_the_places_before() {
 }
 
 #[test]
-fn an_interface_that_went_with_its_machine_keeps_a_deletion_waiting_for_two_looks_only() {
+fn a_deletion_waits_two_inventories_for_a_deleted_interface() {
     let mut sim = attached();
     sim.instance("n1", InstanceState::Terminated);
     sim.delete_ip("partner");

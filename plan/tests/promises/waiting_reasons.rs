@@ -15,7 +15,7 @@ fn world() -> Sim {
     Sim::reserved(&["n1", "n2"])
 }
 
-/// What a pod was told, with the moments.
+/// The gate writes of a pod, with their times.
 fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
     let of = sim.taken.iter().filter_map(|(at, _, step)| match step {
         Step::Write(Write::Gate(gate)) if gate.pod.name == pod => Some((*at, gate)),
@@ -24,8 +24,8 @@ fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
     of.collect()
 }
 
-/// The pod was told this once, after two seconds and before three, with these words; also by an Event.
-fn expect_told(sim: &Sim, pod: &str, from: Millis, reason: Reason, words: &str) {
+/// The pod got this reason once, after two seconds and before three, with these words; also as an Event.
+fn expect_gate_reason(sim: &Sim, pod: &str, from: Millis, reason: Reason, words: &str) {
     let told = told(sim, pod);
     let [(at, gate)] = told[..] else {
         panic!("{told:?}\n{}", sim.story());
@@ -54,60 +54,60 @@ fn an_hour_of_waiting(sim: &mut Sim) -> Millis {
 }
 
 #[test]
-fn that_somebody_else_has_the_address() {
+fn the_address_is_foreign() {
     let mut sim = world();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.wait(Millis::seconds(130));
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::AddressInUse, "eni-n2");
+    expect_gate_reason(&sim, "a", from, Reason::AddressInUse, "eni-n2");
     sim.found_on("203.0.113.10", None);
     sim.settle();
     sim.expect_attached("partner", "a");
 }
 
 #[test]
-fn that_a_permission_is_missing_and_the_ip_says_so() {
+fn a_missing_permission_is_shown_on_pod_and_ip() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     let from = an_hour_of_waiting(&mut sim);
     let words = "ec2:AssignPrivateIpAddresses";
-    expect_told(&sim, "a", from, Reason::AccessDenied, words);
+    expect_gate_reason(&sim, "a", from, Reason::AccessDenied, words);
     sim.expect_reason("partner", Reason::AccessDenied);
 }
 
 #[test]
-fn that_ec2_throttles_and_the_ip_says_so() {
+fn throttling_is_shown_on_pod_and_ip() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     let from = an_hour_of_waiting(&mut sim);
     let words = "ec2:AssignPrivateIpAddresses";
-    expect_told(&sim, "a", from, Reason::Throttled, words);
+    expect_gate_reason(&sim, "a", from, Reason::Throttled, words);
     sim.expect_reason("partner", Reason::Throttled);
 }
 
 #[test]
-fn that_ec2_does_not_answer_and_the_ip_says_so() {
+fn a_silent_ec2_is_shown_on_pod_and_ip() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::RequestLost);
+    sim.ec2.default_fault = Some(|_| Fault::RequestLost);
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::AttachFailed, "does not answer");
+    expect_gate_reason(&sim, "a", from, Reason::AttachFailed, "does not answer");
     sim.expect_reason("partner", Reason::AttachFailed);
 }
 
 #[test]
-fn that_another_is_the_one_who_finds_out_whether_ec2_serves_again() {
+fn another_ip_tests_whether_ec2_serves_again() {
     let mut sim = world();
     sim.ip("other", "203.0.113.20");
     sim.settle();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("b").on("n2").asks("other");
     sim.wait(Millis::seconds(30));
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::Throttled, "one IP at a time");
+    expect_gate_reason(&sim, "a", from, Reason::Throttled, "one IP at a time");
 }
 
 #[test]
-fn that_nobody_knows_where_the_address_is() {
+fn the_location_of_the_address_is_unknown() {
     for (outcome, reason) in [
         (Outcome::Denied, Reason::AccessDenied),
         (Outcome::Throttled, Reason::Throttled),
@@ -118,32 +118,32 @@ fn that_nobody_knows_where_the_address_is() {
         sim.wait(Millis::seconds(130));
         let from = an_hour_of_waiting(&mut sim);
         let words = "ec2:DescribeNetworkInterfaces";
-        expect_told(&sim, "a", from, reason, words);
+        expect_gate_reason(&sim, "a", from, reason, words);
         sim.expect_reason("partner", reason);
     }
 }
 
 #[test]
-fn that_the_interface_is_full() {
+fn the_interface_of_the_node_is_full() {
     let mut sim = world();
     for last in 100..109 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n1"));
     }
     sim.settle();
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::NodeFull, "eni-n1");
+    expect_gate_reason(&sim, "a", from, Reason::NodeFull, "eni-n1");
 }
 
 #[test]
-fn that_the_node_is_away() {
+fn the_node_is_away() {
     let mut sim = world();
     sim.node_unreachable("n1");
     let from = an_hour_of_waiting(&mut sim);
-    expect_told(&sim, "a", from, Reason::NoEligibleNode, "n1");
+    expect_gate_reason(&sim, "a", from, Reason::NoEligibleNode, "n1");
 }
 
 #[test]
-fn that_the_block_is_exhausted() {
+fn the_block_is_exhausted() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.block("small", "203.0.113.64/31");
@@ -154,21 +154,21 @@ fn that_the_block_is_exhausted() {
     let from = sim.now;
     sim.pod("a").on("n1").asks("z");
     sim.wait(HOUR);
-    expect_told(&sim, "a", from, Reason::BlockExhausted, "small");
+    expect_gate_reason(&sim, "a", from, Reason::BlockExhausted, "small");
 }
 
 #[test]
-fn that_another_pod_holds_the_address() {
+fn another_pod_holds_the_address() {
     let mut sim = world();
     sim.pod("first").on("n2");
     sim.settle();
     let from = an_hour_of_waiting(&mut sim);
     let words = "default/first";
-    expect_told(&sim, "a", from, Reason::ClaimedByOther, words);
+    expect_gate_reason(&sim, "a", from, Reason::ClaimedByOther, words);
 }
 
 #[test]
-fn that_the_pod_before_has_not_ended_yet() {
+fn the_previous_pod_still_runs() {
     let mut sim = world();
     sim.pod("first").on("n2").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -177,14 +177,14 @@ fn that_the_pod_before_has_not_ended_yet() {
     sim.pod("a").on("n1").of_replica_set("rs1", 1, "dep");
     sim.wait(HOUR);
     let words = "default/first has the address and is being deleted";
-    expect_told(&sim, "a", from, Reason::ClaimedByOther, words);
-    sim.pod_goes("first");
+    expect_gate_reason(&sim, "a", from, Reason::ClaimedByOther, words);
+    sim.remove_pod("first");
     sim.settle();
     sim.expect_attached("partner", "a");
 }
 
 #[test]
-fn that_a_rollout_waits_after_a_minute_and_nothing_before() {
+fn a_rollout_waits_but_only_after_a_minute() {
     let mut sim = world();
     sim.pod("old").on("n2").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -197,34 +197,34 @@ fn that_a_rollout_waits_after_a_minute_and_nothing_before() {
 }
 
 #[test]
-fn that_the_ip_is_being_deleted() {
+fn the_ip_is_being_deleted() {
     let mut sim = world();
     sim.pod("first").on("n2");
     sim.settle();
     sim.pod("a").on("n1");
     sim.wait(Millis::seconds(10));
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.delete_ip("partner");
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::IPDeleted);
 }
 
 #[test]
-fn again_when_the_reason_is_another_and_not_when_it_comes_back_in_other_words() {
+fn another_reason_is_written_but_not_another_message() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     sim.wait(HOUR);
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::AccessDenied);
     assert_eq!(told(&sim, "a").len(), 2, "{}", sim.story());
 }
 
 #[test]
-fn of_a_repair_that_is_not_permitted_first_of_the_drift_and_then_of_that() {
+fn the_drift_and_then_the_forbidden_repair() {
     let mut sim = Sim::attached(&["n1"]);
-    sim.ec2.befalls = Some(|_| Fault::Denied);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.found_on("203.0.113.10", None);
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::AccessDenied);
@@ -237,7 +237,7 @@ fn of_a_repair_that_is_not_permitted_first_of_the_drift_and_then_of_that() {
 }
 
 #[test]
-fn what_ends_within_two_seconds_is_told_to_nobody() {
+fn a_wait_of_less_than_two_seconds_has_no_reason() {
     let mut sim = world();
     sim.count_from_here();
     sim.ec2.faults.push_back(Fault::RequestLost);
@@ -248,16 +248,16 @@ fn what_ends_within_two_seconds_is_told_to_nobody() {
 }
 
 #[test]
-fn a_process_whose_watches_lag_takes_nothing_back_from_the_holder() {
+fn a_process_with_lagging_watches_does_not_deny_the_holder() {
     let mut sim = world();
     sim.second_controller();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.leader = Some(0);
     sim.pod("a").on("n1");
     sim.wait(Millis(1_500));
     sim.tell(1);
     sim.controllers[1].stuck = [Kind::Ip, Kind::Pod].into();
-    sim.ec2.befalls = None;
+    sim.ec2.default_fault = None;
     sim.wait(Millis::seconds(10));
     sim.expect_attached("partner", "a");
     let version = sim.the_pod("a").version;
@@ -276,9 +276,9 @@ fn a_process_whose_watches_lag_takes_nothing_back_from_the_holder() {
 }
 
 #[test]
-fn a_pod_that_changes_after_it_was_looked_at_is_told_of_what_is_so_then() {
+fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
     let mut sim = world();
-    sim.ec2.befalls = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     let telling = |step: &Step| matches!(step, Step::Write(Write::Gate(_)));
     sim.wait(Millis(1_900));
@@ -307,18 +307,18 @@ fn a_pod_that_changes_after_it_was_looked_at_is_told_of_what_is_so_then() {
 }
 
 #[test]
-fn that_it_was_admitted_for_an_earlier_ip_of_that_name() {
+fn the_pod_was_admitted_for_an_earlier_ip_of_that_name() {
     let mut sim = world();
     let from = sim.now;
     sim.pod("a").on("n1");
     sim.change_pod("a", |pod| pod.ip = Some("gone".into()));
     sim.wait(HOUR);
     let words = "admitted for an earlier IP partner that was deleted: delete the pod";
-    expect_told(&sim, "a", from, Reason::StalePod, words);
+    expect_gate_reason(&sim, "a", from, Reason::StalePod, words);
 }
 
 #[test]
-fn that_no_node_of_the_block_is_there_and_the_label_that_an_autoscaler_needs() {
+fn the_block_has_no_node_and_the_label_for_an_autoscaler_is_named() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     sim.settle();
@@ -326,7 +326,7 @@ fn that_no_node_of_the_block_is_there_and_the_label_that_an_autoscaler_needs() {
     sim.pod("a");
     sim.wait(HOUR);
     let words = "the label ip.wgtwo.com.node-restriction.kubernetes.io/block on its node template";
-    expect_told(&sim, "a", from, Reason::NoEligibleNode, words);
+    expect_gate_reason(&sim, "a", from, Reason::NoEligibleNode, words);
 }
 
 /// What the IP's condition `Attached` says.
@@ -336,7 +336,7 @@ fn attached(sim: &Sim) -> String {
 }
 
 #[test]
-fn an_ip_names_the_pod_that_asks_for_it_and_has_no_node_yet() {
+fn an_ip_names_the_pending_pod_that_asks_for_it() {
     let mut sim = world();
     assert!(attached(&sim).starts_with("no pod asks for it"));
     sim.count_from_here();
@@ -349,13 +349,13 @@ fn an_ip_names_the_pod_that_asks_for_it_and_has_no_node_yet() {
     sim.wait(HOUR);
     assert_eq!(attached(&sim), words);
     sim.expect_cost(0, 1, 0);
-    sim.pod_goes("pw");
+    sim.remove_pod("pw");
     sim.settle();
     assert!(attached(&sim).starts_with("no pod asks for it"));
 }
 
 #[test]
-fn no_number_stands_in_what_a_pod_is_told() {
+fn no_message_to_a_pod_contains_a_number() {
     let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.ended = true);
     sim.settle();
@@ -365,7 +365,7 @@ fn no_number_stands_in_what_a_pod_is_told() {
 }
 
 #[test]
-fn ever_more_seldom_while_the_watch_shows_an_earlier_pod_than_there_is() {
+fn writes_back_off_while_the_watch_shows_an_outdated_pod() {
     let mut sim = world();
     sim.node_unreachable("n1");
     sim.pod("a").on("n1");
@@ -383,7 +383,7 @@ fn ever_more_seldom_while_the_watch_shows_an_earlier_pod_than_there_is() {
 }
 
 #[test]
-fn an_ip_names_no_pod_that_asks_for_it_no_more() {
+fn an_ip_names_no_pod_without_the_annotation() {
     let left: [fn(&mut mooring_plan::objects::Pod); 4] = [
         |pod| pod.ended = true,
         |pod| pod.deleting = Some(30),
@@ -401,7 +401,7 @@ fn an_ip_names_no_pod_that_asks_for_it_no_more() {
 }
 
 #[test]
-fn a_pod_without_a_node_is_told_nothing_of_what_stands_in_an_ip_s_way() {
+fn a_pod_without_a_node_gets_no_reason_of_the_ip() {
     let mut sim = world();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.pod("a");
@@ -411,7 +411,7 @@ fn a_pod_without_a_node_is_told_nothing_of_what_stands_in_an_ip_s_way() {
 }
 
 #[test]
-fn that_another_has_it_after_something_else() {
+fn another_holder_after_another_reason() {
     let mut sim = world();
     sim.node_unreachable("n2");
     sim.pod("b").on("n2");
@@ -426,7 +426,7 @@ fn that_another_has_it_after_something_else() {
 }
 
 #[test]
-fn a_word_of_why_is_neither_a_true_nor_a_denial() {
+fn a_reason_is_neither_true_nor_a_denial() {
     let mut gate = GateWrite {
         pod: crate::sim::key("a"),
         uid: "a".into(),

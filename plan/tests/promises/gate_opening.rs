@@ -1,4 +1,4 @@
-//! When a pod is told that it has the address, and in whose words a refusal is passed on.
+//! When the gate of a pod becomes true, and how a refusal of EC2 is quoted.
 
 use mooring_plan::facts::{CallError, Fact, Kind};
 use mooring_plan::names::{IpName, Millis, ResourceVersion};
@@ -65,7 +65,7 @@ fn says_true(step: Option<&Step>) -> bool {
 }
 
 #[test]
-fn a_holder_that_has_not_changed_since_the_record_is_told_without_a_read() {
+fn a_gate_opens_without_a_read_if_the_pod_is_unchanged() {
     let sim = just_recorded();
     let pod = sim.the_pod("a");
     let Some(Step::Write(Write::Gate(gate))) = next(&sim) else {
@@ -76,7 +76,7 @@ fn a_holder_that_has_not_changed_since_the_record_is_told_without_a_read() {
 }
 
 #[test]
-fn a_record_that_is_older_than_the_pods_version_or_than_five_seconds_tells_nobody() {
+fn an_old_record_opens_no_gate_without_a_read() {
     let changed = recorded();
     assert_eq!(next(&changed), Some(Step::Read(Read::Pod(key("a")))));
     let mut late = just_recorded();
@@ -100,7 +100,7 @@ fn a_record_that_is_older_than_the_pods_version_or_than_five_seconds_tells_nobod
 }
 
 #[test]
-fn a_holder_is_told_after_a_read_of_the_pod_and_then_of_the_ip() {
+fn a_gate_opens_after_a_read_of_the_pod_and_then_of_the_ip() {
     let mut sim = recorded();
     // One that was begun before the pod was read says nothing of what happened in between.
     ip_read(&mut sim, |_| {});
@@ -112,7 +112,7 @@ fn a_holder_is_told_after_a_read_of_the_pod_and_then_of_the_ip() {
 }
 
 #[test]
-fn a_read_that_shows_another_claim_address_or_ip_tells_nobody() {
+fn a_read_with_another_claim_address_or_ip_opens_no_gate() {
     let other_claim = |ip: &mut Ip| {
         ip.version = ResourceVersion(1);
         ip.status.claim = ip.status.claim.take().map(|claim| Claim {
@@ -133,7 +133,7 @@ fn a_read_that_shows_another_claim_address_or_ip_tells_nobody() {
 }
 
 #[test]
-fn what_ec2_refuses_is_said_in_its_own_words_and_tried_again() {
+fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
