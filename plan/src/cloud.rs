@@ -83,6 +83,19 @@ pub enum InstanceState {
 }
 
 impl InstanceState {
+    /// As a sentence says it.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Pending => "starting",
+            Self::Running => "running",
+            Self::ShuttingDown => "shutting down",
+            Self::Terminated => "terminated",
+            Self::Stopping => "stopping",
+            Self::Stopped => "stopped",
+        }
+    }
+
     /// Whether no process can run on it any more, or soon will not.
     #[must_use]
     pub const fn is_ending(self) -> bool {

@@ -14,6 +14,7 @@ mod inventory;
 mod lead;
 mod limit_unanswered;
 mod memory;
+mod node_pace;
 mod node_reports;
 mod outage;
 mod subnet;
@@ -29,6 +30,7 @@ pub use inventory::Inventory;
 pub(crate) use limit_unanswered::LimitUnanswered;
 pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
+pub(crate) use node_pace::NodePace;
 pub use node_reports::NodeReportSeen;
 pub(crate) use outage::Outage;
 pub use subnet::{Location, SubnetFacts};
@@ -74,6 +76,8 @@ pub struct Facts {
     pub(crate) index: Index,
     pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
     pub(crate) node_reports: BTreeMap<NodeName, NodeReportSeen>,
+    /// How often EC2 was asked about nodes that are away, or back, and how their taints were written.
+    pub(crate) node_paces: BTreeMap<NodeName, NodePace>,
     pub(crate) reservations: Reservations,
     /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
     /// whether their addresses are somewhere.
@@ -123,6 +127,8 @@ pub struct NodeSeen {
     pub node: Node,
     /// When this process first saw it not ready, if it is not.
     pub not_ready_since: Option<Millis>,
+    /// When this process first saw it ready under our taint `out-of-service`, if it is.
+    pub back_since: Option<Millis>,
 }
 
 impl Facts {
@@ -143,6 +149,7 @@ impl Facts {
             index: Index::default(),
             nodes: BTreeMap::new(),
             node_reports: BTreeMap::new(),
+            node_paces: BTreeMap::new(),
             reservations: Reservations::default(),
             ownerless: BTreeMap::new(),
             replica_sets: BTreeMap::new(),

@@ -45,6 +45,7 @@ impl Engine {
         self.blocks.touched = left_touched;
         self.blocks.all_touched = false;
         self.blocks.next = next;
+        self.nodes.touch();
         self.dedup.forget_old(now);
         let counted = self.blocks.counted;
         if counted.is_none_or(|counted| now.since(counted) >= COUNT) {
@@ -67,7 +68,10 @@ impl Engine {
         if self.pacing == Pacing::On {
             match block {
                 Some(block) => self.blocks.touch(block),
-                None => self.blocks.touch_all(),
+                None => {
+                    self.blocks.touch_all();
+                    self.nodes.touch();
+                }
             }
         }
     }

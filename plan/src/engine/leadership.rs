@@ -26,6 +26,7 @@ impl Engine {
             self.touch_block(None);
         } else {
             self.calls.clear();
+            self.failovers.clear();
             self.blocks.stop_counting();
             self.inventories.stop_showing();
         }

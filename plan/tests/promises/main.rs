@@ -28,6 +28,7 @@ mod edit;
 mod engine;
 mod failover;
 mod failures;
+mod fast_failover;
 mod forgetting;
 mod given_back;
 mod late;

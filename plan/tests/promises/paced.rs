@@ -204,7 +204,10 @@ impl Paced {
             }
             Effect::Read(..) | Effect::ListIps => READ,
             Effect::Write(..) => WRITE,
-            Effect::Calls(..) | Effect::Inventory(_) | Effect::BlockSteps(..) => EC2,
+            Effect::Calls(..)
+            | Effect::Inventory(_)
+            | Effect::BlockSteps(..)
+            | Effect::NodeStep(..) => EC2,
         };
         let ends = match effect {
             Effect::Calls(group, ips) => Ends::Done(Box::new(self.call(group, ips))),

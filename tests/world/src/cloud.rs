@@ -192,6 +192,13 @@ impl Cloud {
         self.ec2.interface(self.id(interface)).is_ok()
     }
 
+    /// A machine that is stopped runs again.
+    pub fn start(&mut self, instance: &InstanceId) {
+        if let Some(machine) = self.living(instance) {
+            self.change(Change::StartInstances(BTreeSet::from([machine])));
+        }
+    }
+
     /// The machine is stopped; its interfaces stay.
     pub fn stop(&mut self, instance: &InstanceId) {
         if let Some(machine) = self.living(instance) {

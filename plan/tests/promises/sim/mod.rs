@@ -8,6 +8,7 @@ mod ec2;
 mod expect;
 mod losing;
 mod node_parts;
+mod nodes;
 mod pods;
 mod rules;
 mod run;
@@ -18,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mooring_plan::engine::{Engine, Pacing};
 use mooring_plan::facts::{Facts, Kind, Settings};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::{IpName, Millis, NodeName};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{Step, Write};
+use mooring_plan::step::{NodeStep, Step, Write};
 use mooring_world::engine::leadership;
 use mooring_world::kube::Kube;
 
@@ -84,6 +85,8 @@ pub struct Sim {
     pub refuses: fn(&Write) -> bool,
     /// Every step that was taken, and when.
     pub taken: Vec<(Millis, IpName, Step)>,
+    /// Every step of a node that was taken, and when.
+    pub node_taken: Vec<(Millis, NodeName, NodeStep)>,
     /// Whether a write's answer is lost, for each of the next writes.
     pub lost_answers: std::collections::VecDeque<bool>,
     pub rules: Rules,
@@ -135,6 +138,7 @@ impl Sim {
             reads_fail: false,
             refuses: |_| false,
             taken: Vec::new(),
+            node_taken: Vec::new(),
             lost_answers: std::collections::VecDeque::default(),
             rules: Rules::default(),
             leader: None,

@@ -102,7 +102,10 @@ fn a_pod_of_a_stateful_set_has_another_controller() {
 fn a_node_is_read() {
     let read = node(&object(json!({
         "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": "n-1", "labels": {"node.kubernetes.io/instance-type": "m5.large"}},
+        "metadata": {
+            "name": "n-1", "uid": "u-1", "resourceVersion": "7",
+            "labels": {"node.kubernetes.io/instance-type": "m5.large"},
+        },
         "spec": {"providerID": "aws:///eu-west-1a/i-0123", "taints": [
             {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},
             {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"},
@@ -113,6 +116,8 @@ fn a_node_is_read() {
     assert_eq!(read.instance, Some(InstanceId::from("i-0123")));
     assert_eq!(read.instance_type.unwrap().as_str(), "m5.large");
     assert!(!read.ready && read.out_of_service);
+    assert_eq!((read.uid.as_str(), read.version.0), ("u-1", 7));
+    assert!(!read.our_taint, "a person has set it");
     assert!(
         !read.unreachable,
         "only NoExecute means that the pods are given up"
