@@ -106,6 +106,15 @@ impl InstanceState {
     }
 }
 
+/// Why a machine is lost, by the word of EC2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lost {
+    /// Its instance has ended, or soon will have.
+    Ended(InstanceState),
+    /// Its instance runs, and a status check fails for good.
+    Impaired,
+}
+
 /// Whether an assignment may take addresses from the ENI that has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reassign {

@@ -9,6 +9,7 @@ mod bounds;
 mod fact;
 mod failures;
 mod immovable;
+mod impaired;
 mod index;
 mod inventory;
 mod lead;
@@ -25,6 +26,7 @@ pub use bounds::Contradiction;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
+pub(crate) use impaired::Impaired;
 use index::{Index, Reservations, Sets};
 pub use inventory::Inventory;
 pub(crate) use limit_unanswered::LimitUnanswered;
@@ -85,6 +87,10 @@ pub struct Facts {
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Millis, ReplicaSet)>,
     pub(crate) replica_sets_of: Sets<DeploymentUid, ReplicaSetUid>,
     pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
+    /// Instances of which a status check fails.
+    pub(crate) impaired: BTreeMap<InstanceId, Impaired>,
+    /// Status checks are not permitted: until then they are not asked for.
+    pub(crate) checks_denied: Option<Millis>,
     pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
     pub(crate) limits: BTreeMap<InstanceType, u32>,
     /// Types whose limits were asked for in vain.
@@ -155,6 +161,8 @@ impl Facts {
             replica_sets: BTreeMap::new(),
             replica_sets_of: Sets::default(),
             instances: BTreeMap::new(),
+            impaired: BTreeMap::new(),
+            checks_denied: None,
             subnets: BTreeMap::new(),
             limits: BTreeMap::new(),
             limits_unanswered: BTreeMap::new(),

@@ -1,17 +1,21 @@
-//! Fast failover (R3.34 to R3.40): a node that is away, and whose instance has ended by the word of EC2, gets the taint
+//! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended by the word of EC2, gets the taint
 //! `node.kubernetes.io/out-of-service`. Kubernetes then deletes its pods by force, and their addresses follow them.
 
+use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::cloud::InstanceState;
+use crate::cloud::{InstanceState, Lost};
 use crate::decide::INSTANCE_FRESH;
-use crate::facts::{Facts, NodeSeen};
-use crate::names::{IpName, Millis, NodeName};
+use crate::facts::{Facts, NodeReportSeen, NodeSeen};
+use crate::names::{InstanceId, IpName, Millis, NodeName};
 use crate::objects::{BlockSpec, Claim, DataPath, Ip, Node};
 use crate::reason::Reason;
-use crate::step::{NodeStep, Notice, Regarding};
+use crate::step::{Checks, NodeStep, Notice, Regarding};
+
+/// For this long after a node is not ready, only the state of its instance is asked for.
+const STATES_ONLY: Millis = Millis::seconds(30);
 
 /// What is asked of EC2 about a node, and since when an answer counts.
 enum Question {
@@ -65,24 +69,52 @@ impl Facts {
             answer.filter(|(begun, _)| *begun >= since && now.since(*begun) <= INSTANCE_FRESH);
         // That EC2 knows no such instance proves nothing, and neither does its silence.
         let state = answer.and_then(|(_, state)| *state);
+        let impaired = || self.is_impaired_for_good(seen, instance, now);
         let step = match (question, state) {
             (Question::Away(_), Some(state)) if state.is_ending() => {
-                NodeStep::SetTaint(node.version, state)
+                NodeStep::SetTaint(node.version, Lost::Ended(state))
+            }
+            (Question::Away(_), Some(InstanceState::Running)) if impaired() => {
+                NodeStep::SetTaint(node.version, Lost::Impaired)
             }
             (Question::Back(_), Some(InstanceState::Running)) => {
                 NodeStep::RemoveTaint(node.version)
             }
-            _ => NodeStep::Ask(instance.clone()),
+            _ => NodeStep::Ask(instance.clone(), self.checks_of(seen, now)),
         };
         let pace = self.node_paces.get(&node.name);
         let due = pace.map_or(Millis(0), |pace| match &step {
-            NodeStep::Ask(_) => pace.question_due(),
+            NodeStep::Ask(..) => pace.question_due(),
             NodeStep::SetTaint(..) | NodeStep::RemoveTaint(_) => pace.write_due(),
         });
         Some(if now < due {
             Next::At(due)
         } else {
             Next::Step(step)
+        })
+    }
+
+    /// Are the status checks asked for? Not at first, when an instance that was stopped shows its state, and not of a
+    /// node whose kubelet reports: it works.
+    fn checks_of(&self, seen: &NodeSeen, now: Millis) -> Checks {
+        let long = seen
+            .not_ready_since
+            .is_some_and(|since| now.since(since) >= STATES_ONLY);
+        if long && !seen.node.our_taint && self.may_ask_for_checks(now) {
+            Checks::Asked
+        } else {
+            Checks::NotAsked
+        }
+    }
+
+    /// Does a status check of its instance fail for good, seen for as long as the node is not ready, and just now?
+    fn is_impaired_for_good(&self, seen: &NodeSeen, instance: &InstanceId, now: Millis) -> bool {
+        let impaired = self.impaired.get(instance);
+        impaired.is_some_and(|impaired| {
+            seen.not_ready_since
+                .is_some_and(|since| impaired.first >= since)
+                && now.since(impaired.last) <= INSTANCE_FRESH
+                && impaired.is_for_good()
         })
     }
 
@@ -100,6 +132,10 @@ impl Facts {
 
     /// Since when a node is away that carries an address of a block with fast failover; this can be ahead.
     fn away_since(&self, seen: &NodeSeen) -> Option<Millis> {
+        let report = self.node_reports.get(&seen.node.name);
+        if seen.not_ready_since.is_none() && report.is_none() {
+            return None;
+        }
         let specs: Vec<&BlockSpec> = self.fast_blocks_on(&seen.node).collect();
         if specs.is_empty() {
             return None;
@@ -107,8 +143,7 @@ impl Facts {
         let part = specs
             .iter()
             .any(|spec| spec.data_path == DataPath::NodePart);
-        let report = self.node_reports.get(&seen.node.name).filter(|_| part);
-        let late = report.map(|report| report.late_at());
+        let late = report.filter(|_| part).map(NodeReportSeen::late_at);
         seen.not_ready_since.into_iter().chain(late).min()
     }
 
@@ -140,6 +175,7 @@ impl Facts {
     }
 
     /// The IPs that are claimed for a node, with their claims.
+    #[must_use]
     pub fn claims_on(&self, name: &NodeName) -> Vec<(IpName, Claim)> {
         let seen = self.nodes.get(name).into_iter();
         let here = seen.flat_map(|seen| self.claimed_on(&seen.node));
@@ -156,15 +192,18 @@ impl Facts {
         let instance = seen.node.instance.as_ref();
         let instance = instance.map_or("", |instance| instance.as_str());
         let (reason, message) = match step {
-            NodeStep::Ask(_) => return Vec::new(),
-            NodeStep::SetTaint(_, state) => (
-                Reason::OutOfService,
-                format!(
-                    "EC2 says that instance {instance} is {}: Mooring has set the taint out-of-service on node \
-                     {name}, so that Kubernetes deletes its pods by force",
-                    state.in_words()
-                ),
-            ),
+            NodeStep::Ask(..) => return Vec::new(),
+            NodeStep::SetTaint(_, lost) => {
+                let why = match lost {
+                    Lost::Ended(state) => format!("is {}", state.in_words()),
+                    Lost::Impaired => "has failed a status check for 5 minutes or more".to_owned(),
+                };
+                let message = format!(
+                    "EC2 says that instance {instance} {why}: Mooring has set the taint out-of-service on node \
+                     {name}, so that Kubernetes deletes its pods by force"
+                );
+                (Reason::OutOfService, message)
+            }
             NodeStep::RemoveTaint(_) => (
                 Reason::BackInService,
                 format!(
@@ -187,6 +226,23 @@ impl Facts {
             notices.extend(pods);
         }
         notices
+    }
+}
+
+impl Facts {
+    /// What is to be said where status checks are not permitted.
+    #[must_use]
+    pub fn checks_notice(&self, name: &NodeName, now: Millis) -> Option<Notice> {
+        let seen = self.nodes.get(name)?;
+        if self.may_ask_for_checks(now) {
+            return None;
+        }
+        let message = format!(
+            "the permission ec2:DescribeInstanceStatus is missing: fast failover of node {name} goes by the state of \
+             its instance alone. Add it to the policy of the role"
+        );
+        let on = Regarding::Node(name.clone(), seen.node.uid.clone());
+        Some(notice(on, Reason::AccessDenied, message))
     }
 }
 

@@ -34,10 +34,12 @@ pub(super) fn block_steps(block: &BlockName, steps: &[BlockStep]) {
 /// Logs the step of a node.
 pub(super) fn node_step(node: &NodeName, step: &NodeStep) {
     match step {
-        NodeStep::Ask(instance) => tracing::debug!(%node, %instance, "asking for the instance"),
-        NodeStep::SetTaint(version, state) => {
+        NodeStep::Ask(instance, checks) => {
+            tracing::debug!(%node, %instance, ?checks, "asking for the instance");
+        }
+        NodeStep::SetTaint(version, lost) => {
             decided("nodes", "", node.as_str(), *version);
-            tracing::info!(%node, ?state, "setting the taint out-of-service");
+            tracing::info!(%node, ?lost, "setting the taint out-of-service");
         }
         NodeStep::RemoveTaint(version) => {
             decided("nodes", "", node.as_str(), *version);

@@ -66,12 +66,11 @@ impl Engine {
     /// Something changed that a block's status may show, or that leads to a step of it.
     pub(super) fn touch_block(&mut self, block: Option<&BlockName>) {
         if self.pacing == Pacing::On {
-            match block {
-                Some(block) => self.blocks.touch(block),
-                None => {
-                    self.blocks.touch_all();
-                    self.nodes.touch();
-                }
+            if let Some(block) = block {
+                self.blocks.touch(block);
+            } else {
+                self.blocks.touch_all();
+                self.nodes.touch();
             }
         }
     }

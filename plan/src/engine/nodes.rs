@@ -1,48 +1,16 @@
 //! What fast failover does for nodes: one step of a node in flight.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::node_schedule::Running;
 use super::{Completion, Effect, Engine, FailoverPart, Report};
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::{IpName, Millis, NodeName};
 use crate::outcome::Action;
-use crate::step::NodeStep;
+use crate::step::{Checks, NodeStep};
 
 /// The most steps of nodes in flight: all nodes of a zone can go at once.
 const AT_ONCE: usize = 8;
-/// Nodes are looked at no more often than this: facts come in crowds.
-const BETWEEN: Millis = Millis(20);
-
-/// The steps of nodes that are in flight, and when to look for the next.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct NodeSchedule {
-    running: BTreeMap<NodeName, Running>,
-    looked: Millis,
-    /// None: when a fact says that something has changed.
-    next: Option<Millis>,
-}
-
-/// A step of a node that is in flight.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Running {
-    begun: Millis,
-    step: NodeStep,
-    /// Since when the node is away.
-    away: Option<Millis>,
-}
-
-impl NodeSchedule {
-    pub(super) fn touch(&mut self) {
-        let soon = self.looked.plus(BETWEEN);
-        self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
-    }
-
-    pub(super) const fn next(&self) -> Option<Millis> {
-        self.next
-    }
-}
-
 impl Engine {
     /// Begins what nodes need.
     pub(super) fn begin_nodes(&mut self, now: Millis) {
@@ -65,9 +33,7 @@ impl Engine {
             if self.nodes.running.contains_key(&name) || self.nodes.running.len() >= AT_ONCE {
                 continue;
             }
-            if matches!(step, NodeStep::Ask(_))
-                && let Err(token) = self.take_token(Action::DescribeInstances, now)
-            {
+            if let Err(token) = self.tokens_of(&step, now) {
                 next = Some(next.map_or(token, |next| next.min(token)));
                 continue;
             }
@@ -82,6 +48,22 @@ impl Engine {
         self.nodes.looked = now;
         self.nodes.next = next;
         effects
+    }
+
+    /// Takes the tokens for the calls of a step.
+    ///
+    /// # Errors
+    /// The moment to ask again.
+    fn tokens_of(&mut self, step: &NodeStep, now: Millis) -> Result<(), Millis> {
+        match step {
+            NodeStep::Ask(_, checks) => {
+                if *checks == Checks::Asked {
+                    self.take_token(Action::DescribeInstanceStatus, now)?;
+                }
+                self.take_token(Action::DescribeInstances, now)
+            }
+            NodeStep::SetTaint(..) | NodeStep::RemoveTaint(_) => Ok(()),
+        }
     }
 
     /// Reports the parts of the failover of an IP that have ended.
@@ -107,6 +89,10 @@ impl Engine {
         let done = completion.facts.iter().any(done);
         self.apply_all(completion, begun, now);
         self.nodes.touch();
+        if let NodeStep::Ask(_, Checks::Asked) = &step {
+            let denied = self.facts.checks_notice(name, now);
+            self.post_new(denied.into_iter().collect(), now);
+        }
         if !done {
             return;
         }

@@ -91,6 +91,11 @@ impl Facts {
             seen.not_ready_since.iter_mut().for_each(&mut *change);
             seen.back_since.iter_mut().for_each(&mut *change);
         }
+        for impaired in self.impaired.values_mut() {
+            change(&mut impaired.first);
+            change(&mut impaired.last);
+        }
+        self.checks_denied.iter_mut().for_each(&mut *change);
         for pace in self.node_paces.values_mut() {
             pace.each_moment(change);
         }

@@ -6,6 +6,10 @@ use alloc::string::String;
 use crate::names::{InstanceId, InstanceType, NodeName, ResourceVersion};
 
 /// A Node.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the Node"
+)]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node {
     /// Its name.

@@ -1,7 +1,7 @@
 //! Fast failover: a node is taken out of service by the positive word of EC2 alone, and put back by it; and only a node
 //! with an address of a block that asks for that.
 
-use mooring_plan::cloud::InstanceState;
+use mooring_plan::cloud::{InstanceState, Lost};
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{Millis, NodeName};
 use mooring_plan::objects::{DataPath, NodeReport};
@@ -12,11 +12,11 @@ use mooring_world::engine::leadership;
 
 use crate::sim::{Sim, instance_of};
 
-const MOMENT: Millis = Millis::seconds(1);
-const HOUR: Millis = Millis::seconds(3600);
+pub const MOMENT: Millis = Millis::seconds(1);
+pub const HOUR: Millis = Millis::seconds(3600);
 
 /// Pod "a" on the first node has the address, of a block with fast failover.
-fn fast(nodes: &[&str]) -> Sim {
+pub fn fast(nodes: &[&str]) -> Sim {
     let mut sim = Sim::attached(nodes);
     set_fast(&mut sim, true);
     sim.settle();
@@ -30,11 +30,11 @@ fn set_fast(sim: &mut Sim, fast: bool) {
     });
 }
 
-fn not_ready(sim: &mut Sim, node: &str) {
+pub fn not_ready(sim: &mut Sim, node: &str) {
     sim.change_node(node, |node| node.ready = false);
 }
 
-fn ready(sim: &mut Sim, node: &str) {
+pub fn ready(sim: &mut Sim, node: &str) {
     sim.change_node(node, |node| node.ready = true);
 }
 
@@ -48,21 +48,21 @@ fn out_of_service(state: InstanceState) -> Sim {
     sim
 }
 
-fn expect_taint(sim: &Sim, node: &str, ours: bool) {
+pub fn expect_taint(sim: &Sim, node: &str, ours: bool) {
     let found = &sim.kube.nodes[&NodeName::from(node)];
     let taints = (found.out_of_service, found.our_taint);
     assert_eq!(taints, (ours, ours), "{node}\n{}", sim.story());
 }
 
 /// Whatever time passes, no taint is written.
-fn expect_no_taint_is_written(sim: &mut Sim) {
+pub fn expect_no_taint_is_written(sim: &mut Sim) {
     sim.node_taken.clear();
     sim.wait(HOUR);
     assert_eq!(sim.taints_written(), [], "{}", sim.story());
 }
 
 /// The node part of a node reports, for the so manieth time.
-fn reports(sim: &mut Sim, node: &str, heartbeat: i64) {
+pub fn reports(sim: &mut Sim, node: &str, heartbeat: i64) {
     let report = NodeReport {
         node: NodeName::from(node),
         version: "1".to_owned(),
@@ -78,7 +78,7 @@ fn a_node_whose_instance_has_ended_is_taken_out_of_service_at_once() {
     for state in [InstanceState::Stopped, InstanceState::Terminated] {
         let sim = out_of_service(state);
         let writes = sim.taints_written();
-        assert!(matches!(&writes[..], [NodeStep::SetTaint(_, why)] if *why == state));
+        assert!(matches!(&writes[..], [NodeStep::SetTaint(_, Lost::Ended(why))] if *why == state));
         assert_eq!(sim.questions().len(), 1);
         sim.expect_event("node n1", Reason::OutOfService);
         sim.expect_event("a", Reason::OutOfService);
@@ -176,6 +176,18 @@ fn a_node_that_has_come_back_unseen_is_not_taken_out_of_service() {
 }
 
 #[test]
+fn a_node_that_others_write_all_the_time_is_taken_out_of_service_nevertheless() {
+    let mut sim = fast(&["n1", "n2"]);
+    not_ready(&mut sim, "n1");
+    sim.wait(MOMENT);
+    // Only its version changes.
+    sim.change_node("n1", |_| {});
+    sim.instance("n1", InstanceState::Stopped);
+    sim.wait(Millis::seconds(3));
+    expect_taint(&sim, "n1", true);
+}
+
+#[test]
 fn only_a_block_that_asks_for_it_takes_a_node_out_of_service() {
     let mut sim = fast(&["n1", "n2"]);
     set_fast(&mut sim, false);
@@ -186,6 +198,20 @@ fn only_a_block_that_asks_for_it_takes_a_node_out_of_service() {
     set_fast(&mut sim, true);
     sim.wait(MOMENT);
     expect_taint(&sim, "n1", true);
+}
+
+#[test]
+fn that_another_block_asks_for_it_is_no_reason() {
+    let mut sim = fast(&["n1", "n2"]);
+    set_fast(&mut sim, false);
+    sim.block("other", "198.51.100.0/24");
+    sim.change_block("other", |block| {
+        block.spec.as_mut().unwrap().fast_failover = true;
+    });
+    sim.instance("n1", InstanceState::Stopped);
+    not_ready(&mut sim, "n1");
+    expect_no_taint_is_written(&mut sim);
+    assert_eq!(sim.questions(), []);
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Report, Work};
-use mooring_plan::facts::{CallError, Fact, Settings};
+use mooring_plan::engine::{Completion, Effect, Engine, Event, FailoverPart, Pacing, Report, Work};
+use mooring_plan::facts::{CallError, Fact, Settings, WriteOutcome};
 use mooring_plan::names::{InterfaceId, IpName, Millis, NodeName};
-use mooring_plan::objects::{Block, DesiredIp};
+use mooring_plan::objects::{Block, BlockSpec, DesiredIp};
 use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::{BlockStep, CallGroup};
+use mooring_plan::step::{BlockStep, CallGroup, NodeStep, Notice};
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::{answer, leadership};
 use mooring_world::kube::Kube;
@@ -38,6 +38,10 @@ pub struct Paced {
     pub now: Millis,
     pub sent: Vec<Sent>,
     pub tokens: BTreeMap<Action, u64>,
+    /// The parts of failovers that have ended.
+    pub failovers: Vec<(FailoverPart, Millis)>,
+    /// The Events.
+    pub notices: Vec<Notice>,
     /// What is in flight, by when it ends.
     in_flight: BTreeMap<(Millis, u64), Ends>,
     begun: u64,
@@ -83,6 +87,8 @@ impl Paced {
             now: Millis::seconds(1000),
             sent: Vec::new(),
             tokens: BTreeMap::new(),
+            failovers: Vec::new(),
+            notices: Vec::new(),
             in_flight: BTreeMap::new(),
             begun: 0,
             shown: Kube::default(),
@@ -162,6 +168,32 @@ impl Paced {
         self.watches_show();
     }
 
+    /// Its kubelet says that it is not ready, and its instance is stopped.
+    pub fn is_stopped(&mut self, number: usize) {
+        let name = node(number);
+        self.cloud.stop(&instance_of(&name));
+        self.kube.bump();
+        let node = self.kube.nodes.get_mut(&NodeName::new(name)).unwrap();
+        node.ready = false;
+        self.watches_show();
+    }
+
+    /// The pod is told to go.
+    pub fn is_deleted(&mut self, name: &str) {
+        let key = objects::key(name);
+        self.kube.change_pod(&key, |pod| pod.deleting = Some(30));
+        self.watches_show();
+    }
+
+    /// Every block asks for fast failover, or for what else this sets.
+    pub fn change_blocks(&mut self, change: impl Fn(&mut BlockSpec)) {
+        for block in self.kube.blocks.values_mut() {
+            change(block.spec.as_mut().unwrap());
+        }
+        self.kube.bump();
+        self.watches_show();
+    }
+
     /// The pod ends, and its object goes.
     pub fn ends(&mut self, name: &str) {
         self.kube.bump();
@@ -195,10 +227,15 @@ impl Paced {
 
     fn begin(&mut self, effect: Effect) {
         let takes = match &effect {
-            Effect::Post(_) => return,
+            Effect::Post(notice) => {
+                self.notices.push(notice.clone());
+                return;
+            }
             Effect::Report(report) => {
-                if let Report::Tokens(action, count) = report {
-                    self.tokens.insert(*action, *count);
+                match report {
+                    Report::Tokens(action, count) => _ = self.tokens.insert(*action, *count),
+                    Report::Failover(part, took) => self.failovers.push((*part, *took)),
+                    _ => {}
                 }
                 return;
             }
@@ -270,9 +307,30 @@ impl Paced {
                 let facts: Vec<Fact> = steps.filter_map(|step| self.block_step(step)).collect();
                 (Work::Block(block), facts.into())
             }
+            Effect::NodeStep(name, step) => {
+                let facts = self.node_step(&name, &step);
+                (Work::Node(name), facts.into())
+            }
             _ => return None,
         };
         Some(Event::Completed(work, completion))
+    }
+
+    fn node_step(&mut self, name: &NodeName, step: &NodeStep) -> Vec<Fact> {
+        let wanted = match step {
+            NodeStep::Ask(instance, _) => {
+                let state = self.cloud.state_of(instance);
+                let read = Fact::InstanceRead(instance.clone(), state);
+                return vec![Fact::NodeAsked(name.clone()), read];
+            }
+            NodeStep::SetTaint(..) => true,
+            NodeStep::RemoveTaint(_) => false,
+        };
+        let version = self.kube.bump();
+        let node = self.kube.nodes.get_mut(name).unwrap();
+        (node.out_of_service, node.our_taint) = (wanted, wanted);
+        node.version = version;
+        vec![Fact::NodeWrote(name.clone(), WriteOutcome::Done(None))]
     }
 
     fn block_step(&mut self, step: BlockStep) -> Option<Fact> {

@@ -2,11 +2,12 @@
 
 use k8s_openapi::api::core::v1::Taint;
 use kube::api::DynamicObject;
+use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{InstanceId, NodeName, ResourceVersion};
 use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::NodeStep;
+use mooring_plan::step::{Checks, NodeStep};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -24,17 +25,31 @@ impl Effects {
         step: NodeStep,
     ) -> Completion {
         match step {
-            NodeStep::Ask(instance) => self.ask_for_node(node, &instance).await,
+            NodeStep::Ask(instance, checks) => self.ask_for_node(node, &instance, checks).await,
             NodeStep::SetTaint(version, _) => self.taint_node(node, version, true).await,
             NodeStep::RemoveTaint(version) => self.taint_node(node, version, false).await,
         }
     }
 
     /// What EC2 does not know proves nothing: it is told apart from what it did not say.
-    async fn ask_for_node(&self, node: &NodeName, id: &InstanceId) -> Completion {
+    async fn ask_for_node(&self, node: &NodeName, id: &InstanceId, checks: Checks) -> Completion {
         let asked = self.cloud.instance(id).await;
         let failed = asked.as_ref().err().map(|error| error.outcome);
+        let mut called = vec![(Action::DescribeInstances, failed)];
         let mut facts = vec![Fact::NodeAsked(node.clone())];
+        if checks == Checks::Asked && matches!(asked, Ok(InstanceState::Running)) {
+            let impaired = self.cloud.impaired_since(id).await;
+            let failed = impaired.as_ref().err().map(|error| error.outcome);
+            called.push((Action::DescribeInstanceStatus, failed));
+            facts.push(match impaired {
+                Ok(since) => Fact::ChecksRead(id.clone(), since),
+                Err(error) => {
+                    let outcome = error.outcome;
+                    self.failed(&Failure::Cloud(error));
+                    Fact::ChecksFailed(outcome)
+                }
+            });
+        }
         match asked {
             Ok(state) => facts.push(Fact::InstanceRead(id.clone(), Some(state))),
             Err(error) if error.outcome == Outcome::InstanceNotFound => {
@@ -42,10 +57,7 @@ impl Effects {
             }
             Err(error) => self.failed(&Failure::Cloud(error)),
         }
-        Completion {
-            facts,
-            called: vec![(Action::DescribeInstances, failed)],
-        }
+        Completion { facts, called }
     }
 
     /// Puts our taint on a node, or takes it off. The list of taints is written whole: the version guards those of

@@ -262,6 +262,20 @@ impl Cloud {
         })
     }
 
+    /// Status checks of the machine fail since then, or pass.
+    pub fn impair(&mut self, instance: &InstanceId, since: Option<&str>) {
+        let id = Machine(self.ids[instance.as_str()]);
+        self.ec2
+            .set_impaired(id, since.map(ToOwned::to_owned))
+            .unwrap();
+    }
+
+    /// `DescribeInstanceStatus` of one instance: since when a check fails.
+    pub fn impaired_since(&self, instance: &InstanceId) -> Option<String> {
+        let id = Machine(*self.ids.get(instance.as_str())?);
+        self.ec2.instance(id).ok()?.impaired.clone()
+    }
+
     /// The interface that has the address.
     pub fn holder_of(&self, address: Ipv4Addr) -> Option<InterfaceId> {
         let holder = self.shown().find(|interface| interface.has(address))?;

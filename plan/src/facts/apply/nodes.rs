@@ -26,6 +26,12 @@ impl Facts {
             let same = |node: &Node| (node.ready, node.out_of_service, node.instance.clone());
             if same(&before.node) != same(&node) {
                 self.node_paces.remove(&node.name);
+                // What was seen of its checks was of a time in which it was away.
+                for node in [&before.node, &node] {
+                    if let Some(instance) = &node.instance {
+                        self.impaired.remove(instance);
+                    }
+                }
             }
         }
         self.index.add_node(&node);
@@ -68,6 +74,9 @@ impl Facts {
         };
         self.index.remove_node(&gone.node);
         self.node_paces.remove(name);
+        if let Some(instance) = &gone.node.instance {
+            self.impaired.remove(instance);
+        }
         let of_type = |seen: &NodeSeen| seen.node.instance_type == gone.node.instance_type;
         if let Some(kind) = &gone.node.instance_type
             && !self.nodes.values().any(of_type)

@@ -79,6 +79,8 @@ pub struct Sim {
     pub trace: Vec<String>,
     /// What EC2 answers to every Describe, if not what is asked for.
     pub describe_fails: Option<Outcome>,
+    /// What EC2 answers to `DescribeInstanceStatus`, if not what is asked for.
+    pub checks_fail: Option<Outcome>,
     /// Does the API server answer no read?
     pub reads_fail: bool,
     /// The writes that the API server does not take.
@@ -135,6 +137,7 @@ impl Sim {
             counts: Counts::default(),
             trace: Vec::new(),
             describe_fails: None,
+            checks_fail: None,
             reads_fail: false,
             refuses: |_| false,
             taken: Vec::new(),

@@ -1,10 +1,11 @@
 //! What fast failover does for nodes, and what Kubernetes does then.
 
+use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::{Effect, Event, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{Millis, NodeName};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::NodeStep;
+use mooring_plan::step::{Checks, NodeStep};
 
 use super::Sim;
 
@@ -21,8 +22,11 @@ impl Sim {
             self.node_taken.push((self.now, name.clone(), step.clone()));
             let facts = self.node_step(controller, &name, &step);
             self.now = self.now.plus(Millis(1));
-            let completed = Event::Completed(Work::Node(name), facts.into());
+            let completed = Event::Completed(Work::Node(name.clone()), facts.into());
             self.controllers[controller].event(completed, None, self.now);
+            let facts = self.controllers[controller].facts();
+            let notice = facts.checks_notice(&name, self.now);
+            self.rules.record(notice.as_slice());
             self.tell(controller);
         }
         let (steps, again) = self.controllers[controller].facts().node_steps(self.now);
@@ -35,7 +39,7 @@ impl Sim {
 
     fn node_step(&mut self, controller: usize, name: &NodeName, step: &NodeStep) -> Vec<Fact> {
         match step {
-            NodeStep::Ask(instance) => {
+            NodeStep::Ask(instance, checks) => {
                 self.counts.describes += 1;
                 let mut facts = vec![Fact::NodeAsked(name.clone())];
                 let state = match self.describe_fails {
@@ -44,6 +48,15 @@ impl Sim {
                     Some(_) => return facts,
                 };
                 facts.push(Fact::InstanceRead(instance.clone(), state));
+                if *checks == Checks::Asked && state == Some(InstanceState::Running) {
+                    self.counts.describes += 1;
+                    facts.push(match self.checks_fail {
+                        None => {
+                            Fact::ChecksRead(instance.clone(), self.ec2.impaired_since(instance))
+                        }
+                        Some(outcome) => Fact::ChecksFailed(outcome),
+                    });
+                }
                 facts
             }
             NodeStep::SetTaint(version, _) | NodeStep::RemoveTaint(version) => {
@@ -71,7 +84,7 @@ impl Sim {
     pub fn taints_written(&self) -> Vec<NodeStep> {
         let steps = self.node_taken.iter().map(|(.., step)| step);
         steps
-            .filter(|step| !matches!(step, NodeStep::Ask(_)))
+            .filter(|step| !matches!(step, NodeStep::Ask(..)))
             .cloned()
             .collect()
     }
@@ -80,8 +93,17 @@ impl Sim {
     pub fn questions(&self) -> Vec<Millis> {
         let asked = self.node_taken.iter();
         asked
-            .filter(|(.., step)| matches!(step, NodeStep::Ask(_)))
+            .filter(|(.., step)| matches!(step, NodeStep::Ask(..)))
             .map(|(at, ..)| *at)
             .collect()
+    }
+}
+
+impl Sim {
+    /// How often the status checks were asked for.
+    pub fn checks_asked(&self) -> usize {
+        let asked = |step: &NodeStep| matches!(step, NodeStep::Ask(_, Checks::Asked));
+        let steps = self.node_taken.iter();
+        steps.filter(|(.., step)| asked(step)).count()
     }
 }

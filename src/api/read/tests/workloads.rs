@@ -125,6 +125,26 @@ fn a_node_is_read() {
 }
 
 #[test]
+fn the_taint_of_fast_failover_is_told_from_that_of_a_person() {
+    let tainted = |value: &str, effect: &str| {
+        let taint =
+            json!({"key": "node.kubernetes.io/out-of-service", "value": value, "effect": effect});
+        let read = node(&object(json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": "n-1", "uid": "u-1", "resourceVersion": "7"},
+            "spec": {"taints": [taint]},
+        })));
+        let read = read.unwrap();
+        assert!(read.out_of_service);
+        read.our_taint
+    };
+    assert!(tainted("mooring", "NoExecute"));
+    assert!(!tainted("nodeshutdown", "NoExecute"));
+    assert!(!tainted("", "NoExecute"));
+    assert!(!tainted("mooring", "NoSchedule"));
+}
+
+#[test]
 fn a_replica_set_is_read_with_what_finds_its_siblings() {
     let value = object(json!({
         "apiVersion": "apps/v1", "kind": "ReplicaSet",
