@@ -17,7 +17,10 @@ const COLLECTED: u64 = 20;
 fn taints(node: &Value) -> Vec<Value> {
     let taints = node["spec"]["taints"].as_array();
     let taints = taints.into_iter().flatten();
-    taints.filter(|taint| taint["key"] == KEY).cloned().collect()
+    taints
+        .filter(|taint| taint["key"] == KEY)
+        .cloned()
+        .collect()
 }
 
 /// Does the Node have such a taint?
@@ -87,9 +90,7 @@ impl World {
                 let on = pod.node.as_deref();
                 on.is_some() && on == node["metadata"]["name"].as_str()
             });
-            let there: Vec<_> = there
-                .map(|(uid, pod)| (uid.clone(), pod.clone()))
-                .collect();
+            let there: Vec<_> = there.map(|(uid, pod)| (uid.clone(), pod.clone())).collect();
             for (uid, pod) in there {
                 if pod.ending.is_none() {
                     self.delete_pod(&uid, false);
