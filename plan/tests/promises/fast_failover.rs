@@ -241,7 +241,7 @@ fn a_claim_for_the_machine_before_is_no_reason_to_ask_for_the_machine_that_has_i
 fn the_taint_of_a_person_stays() {
     let mut sim = fast(&["n1", "n2"]);
     sim.change_node("n1", |node| {
-        (node.ready, node.out_of_service) = (false, true)
+        (node.ready, node.out_of_service) = (false, true);
     });
     sim.instance("n1", InstanceState::Stopped);
     expect_no_taint_is_written(&mut sim);
