@@ -112,6 +112,7 @@ checkers: need
 	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 100
 	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --scenario succession
 	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 10 --scenario late
+	@.ci/timed 'simulation: ended' $(CHECK)mooring-simulation --seeds 10 --scenario ended
 	@.ci/timed 'simulation: many' $(CHECK)mooring-simulation --seeds 1 --scenario many
 
 verify: tools build

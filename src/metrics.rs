@@ -49,6 +49,7 @@ struct Inner {
     inventories: Family<Labels<1>, Gauge>,
     moves: Histogram,
     attaches: Histogram,
+    failovers: Histograms<1>,
     ec2_requests: Family<Labels<2>, Counter>,
     ec2_tokens: Family<Labels<1>, Gauge>,
     ec2_durations: Histograms<1>,
@@ -80,6 +81,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("mooring");
         let moves = Seconds(&WAIT_SECONDS).new_metric();
         let attaches = Seconds(&WAIT_SECONDS).new_metric();
+        let failovers = Histograms::new_with_constructor(Seconds(&WAIT_SECONDS));
         let ec2_durations = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let certificate_expiry = Gauge::<f64, AtomicU64>::default();
@@ -110,6 +112,12 @@ impl Metrics {
             "attach_duration_seconds",
             "From the claim of a free address to the record of its place",
             attaches.clone(),
+        );
+        registry.register(
+            "failover_seconds",
+            "Parts of a failover that fast failover began: detection, eviction, scheduling, claim, ec2, record, \
+             programming (with spec.node), and total",
+            failovers.clone(),
         );
         let (ec2_requests, ec2_tokens) = ec2_calls(&mut registry);
         registry.register(
@@ -160,6 +168,7 @@ impl Metrics {
             inventories,
             moves,
             attaches,
+            failovers,
             ec2_requests,
             ec2_tokens,
             ec2_durations,
@@ -225,6 +234,12 @@ impl Metrics {
     /// A free address was attached: the time from its claim to its record.
     pub fn attached_in(&self, seconds: f64) {
         self.0.attaches.observe(seconds);
+    }
+
+    /// A part of a failover has ended.
+    pub fn failover(&self, part: &'static str, seconds: f64) {
+        let labels = [("part", part.to_owned())];
+        self.0.failovers.get_or_create(&labels).observe(seconds);
     }
 
     /// EC2 answered a call, or did not: `code` is `OK`, one of EC2's or one of our own.
@@ -371,6 +386,7 @@ mod tests {
         metrics.reconcile_errors_of(["Conflict", "Throttled"].into_iter());
         metrics.moved_in(1.5);
         metrics.attached_in(0.2);
+        metrics.failover("detection", 0.4);
         metrics.ec2_request("AssignPrivateIpAddresses", "OK", 0.1);
         metrics.ec2_tokens("AssignPrivateIpAddresses", 100);
         metrics.admission("mutate-pod", true, 0.002);
@@ -386,6 +402,7 @@ mod tests {
             "mooring_reconcile_errors_total{reason=\"Throttled\"} 0",
             "mooring_move_duration_seconds_count 1",
             "mooring_attach_duration_seconds_count 1",
+            "mooring_failover_seconds_count{part=\"detection\"} 1",
             "mooring_ec2_requests_total{action=\"AssignPrivateIpAddresses\",code=\"OK\"} 1",
             "mooring_ec2_tokens{action=\"AssignPrivateIpAddresses\"} 100",
             "mooring_ec2_request_duration_seconds_count{action=\"AssignPrivateIpAddresses\"} 1",

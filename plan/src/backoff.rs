@@ -16,6 +16,12 @@ const DESCRIBES: Waits = Waits {
     longest: Millis::seconds(2),
 };
 
+/// Of a question about a node that has been away for some time.
+pub(crate) const QUESTIONS: Waits = Waits {
+    first: Millis::seconds(4),
+    longest: Millis::seconds(30),
+};
+
 /// Of a step that is decided again although nothing failed: less than the second after which the rules try a call
 /// again that EC2 does not serve.
 pub(crate) const REPETITIONS: Waits = Waits {

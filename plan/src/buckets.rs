@@ -101,6 +101,7 @@ pub struct Buckets {
     unassign: Bucket,
     describe_interfaces: Bucket,
     describe_instances: Bucket,
+    describe_instance_status: Bucket,
     describe_instance_types: Bucket,
     describe_subnets: Bucket,
 }
@@ -120,6 +121,7 @@ impl Buckets {
             unassign: Bucket::new(Action::Unassign),
             describe_interfaces: Bucket::new(Action::DescribeInterfaces),
             describe_instances: Bucket::new(Action::DescribeInstances),
+            describe_instance_status: Bucket::new(Action::DescribeInstanceStatus),
             describe_instance_types: Bucket::new(Action::DescribeInstanceTypes),
             describe_subnets: Bucket::new(Action::DescribeSubnets),
         }
@@ -165,6 +167,7 @@ impl Buckets {
             Action::Unassign => &mut self.unassign,
             Action::DescribeInterfaces => &mut self.describe_interfaces,
             Action::DescribeInstances => &mut self.describe_instances,
+            Action::DescribeInstanceStatus => &mut self.describe_instance_status,
             Action::DescribeInstanceTypes => &mut self.describe_instance_types,
             Action::DescribeSubnets => &mut self.describe_subnets,
         }
@@ -199,6 +202,7 @@ mod tests {
             (Action::Unassign, 100, 5),
             (Action::DescribeInterfaces, 100, 20),
             (Action::DescribeInstances, 100, 20),
+            (Action::DescribeInstanceStatus, 100, 20),
             (Action::DescribeInstanceTypes, 100, 20),
             (Action::DescribeSubnets, 100, 20),
         ] {

@@ -83,6 +83,19 @@ pub enum InstanceState {
 }
 
 impl InstanceState {
+    /// As a sentence says it.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Pending => "starting",
+            Self::Running => "running",
+            Self::ShuttingDown => "shutting down",
+            Self::Terminated => "terminated",
+            Self::Stopping => "stopping",
+            Self::Stopped => "stopped",
+        }
+    }
+
     /// Whether no process can run on it any more, or soon will not.
     #[must_use]
     pub const fn is_ending(self) -> bool {
@@ -91,6 +104,15 @@ impl InstanceState {
             Self::ShuttingDown | Self::Terminated | Self::Stopping | Self::Stopped
         )
     }
+}
+
+/// Why a machine is lost, by the word of EC2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lost {
+    /// Its instance has ended, or soon will have.
+    Ended(InstanceState),
+    /// Its instance runs, and a status check fails for good.
+    Impaired,
 }
 
 /// Whether an assignment may take addresses from the ENI that has them.

@@ -30,6 +30,7 @@ mod workload;
 mod world;
 
 pub use eligible::{Ineligible, Placement, usable_interface};
+pub(crate) use holder::INSTANCE_FRESH;
 pub(crate) use next::{Next, Notices};
 pub use world::World;
 

@@ -29,6 +29,7 @@ pub(crate) const fn token_bucket(action: Action) -> (u64, u64) {
         // Filtered or paged: all of ours are.
         Action::DescribeInterfaces
         | Action::DescribeInstances
+        | Action::DescribeInstanceStatus
         | Action::DescribeInstanceTypes
         | Action::DescribeSubnets => (100, 20),
     }

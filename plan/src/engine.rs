@@ -34,9 +34,12 @@ mod calls;
 mod claim_timers;
 mod completed;
 mod event_dedup;
+mod failover_timers;
 mod inventories;
 mod inventory_schedule;
 mod leadership;
+mod node_schedule;
+mod nodes;
 mod pending_event;
 mod reconcile;
 mod repeat_limiter;
@@ -51,14 +54,17 @@ use crate::address::Address;
 use crate::buckets::{Buckets, Budget};
 use crate::facts::{Affected, CallError, Contradiction, Fact, Facts, Settings};
 use crate::lease::Leadership;
-use crate::names::{BlockName, InterfaceId, IpName, Millis, SubnetId};
+use crate::names::{BlockName, InterfaceId, IpName, Millis, NodeName, SubnetId};
 use crate::outcome::{Action, Outcome};
-use crate::step::{BlockStep, CallGroup, Moved, Notice, Read, Write};
+use crate::step::{BlockStep, CallGroup, Moved, NodeStep, Notice, Read, Write};
 use block_schedule::BlockSchedule;
 use call_queue::CallQueue;
 use claim_timers::ClaimTimers;
 use event_dedup::EventDedup;
+pub use failover_timers::FailoverPart;
+use failover_timers::FailoverTimers;
 use inventory_schedule::InventorySchedule;
+use node_schedule::NodeSchedule;
 use pending_event::PendingEvent;
 pub use reconcile::Reconciled;
 use repeat_limiter::RepeatLimiter;
@@ -88,6 +94,8 @@ pub enum Work {
     Ip(IpName),
     /// A round of steps of a block.
     Block(BlockName),
+    /// A step of a node.
+    Node(NodeName),
     /// An inventory of a subnet.
     Inventory(SubnetId),
     /// The list of all IPs.
@@ -129,6 +137,8 @@ pub enum Effect {
     Calls(CallGroup, Vec<(IpName, Address)>),
     /// Requests for a block, in any order. They end together with [`Work::Block`].
     BlockSteps(BlockName, Vec<BlockStep>),
+    /// A request for a node. It ends with [`Work::Node`].
+    NodeStep(NodeName, NodeStep),
     /// A complete list of a subnet's interfaces. It ends with [`Work::Inventory`].
     Inventory(SubnetId),
     /// A quorum list of all IPs. It ends with [`Work::Ips`].
@@ -150,6 +160,8 @@ pub enum Report {
     Attached(Millis),
     /// The same of a claim that took the address from another place or pod.
     Moved(Millis),
+    /// A part of a failover that a taint of ours began has ended; how long it took.
+    Failover(FailoverPart, Millis),
     /// An inventory of a subnet contradicts EC2's own answers.
     Contradicted(SubnetId, Contradiction),
     /// How many addresses of each block are in each state.
@@ -198,7 +210,9 @@ pub struct Engine {
     tombstones: Tombstones,
     claims: ClaimTimers,
     dedup: EventDedup,
+    failovers: FailoverTimers,
     blocks: BlockSchedule,
+    nodes: NodeSchedule,
     inventories: InventorySchedule,
     outbox: VecDeque<Effect>,
 }
@@ -234,7 +248,9 @@ impl Engine {
             tombstones: Tombstones::default(),
             claims: ClaimTimers::default(),
             dedup: EventDedup::default(),
+            failovers: FailoverTimers::default(),
             blocks: BlockSchedule::default(),
+            nodes: NodeSchedule::default(),
             inventories: InventorySchedule::default(),
             outbox: VecDeque::new(),
         }
@@ -275,6 +291,7 @@ impl Engine {
             self.begin_steps(now);
             self.begin_calls(now);
             self.begin_blocks(now);
+            self.begin_nodes(now);
         }
         self.outbox.pop_front()
     }
@@ -291,6 +308,7 @@ impl Engine {
             self.queue.next_timer().filter(|_| self.listing.is_none()),
             self.calls.next(),
             Some(self.blocks.next()),
+            self.nodes.next(),
             self.inventories.next(&self.facts),
         ];
         let earliest = moments.into_iter().flatten().min();

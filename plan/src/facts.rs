@@ -9,11 +9,13 @@ mod bounds;
 mod fact;
 mod failures;
 mod immovable;
+mod impaired;
 mod index;
 mod inventory;
 mod lead;
 mod limit_unanswered;
 mod memory;
+mod node_pace;
 mod node_reports;
 mod outage;
 mod subnet;
@@ -24,11 +26,13 @@ pub use bounds::Contradiction;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
+pub(crate) use impaired::Impaired;
 use index::{Index, Reservations, Sets};
 pub use inventory::Inventory;
 pub(crate) use limit_unanswered::LimitUnanswered;
 pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
+pub(crate) use node_pace::NodePace;
 pub use node_reports::NodeReportSeen;
 pub(crate) use outage::Outage;
 pub use subnet::{Location, SubnetFacts};
@@ -74,6 +78,8 @@ pub struct Facts {
     pub(crate) index: Index,
     pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
     pub(crate) node_reports: BTreeMap<NodeName, NodeReportSeen>,
+    /// How often EC2 was asked about nodes that are away, or back, and how their taints were written.
+    pub(crate) node_paces: BTreeMap<NodeName, NodePace>,
     pub(crate) reservations: Reservations,
     /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
     /// whether their addresses are somewhere.
@@ -81,6 +87,10 @@ pub struct Facts {
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Millis, ReplicaSet)>,
     pub(crate) replica_sets_of: Sets<DeploymentUid, ReplicaSetUid>,
     pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
+    /// Instances of which a status check fails.
+    pub(crate) impaired: BTreeMap<InstanceId, Impaired>,
+    /// Status checks are not permitted: until then they are not asked for.
+    pub(crate) checks_denied: Option<Millis>,
     pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
     pub(crate) limits: BTreeMap<InstanceType, u32>,
     /// Types whose limits were asked for in vain.
@@ -123,6 +133,8 @@ pub struct NodeSeen {
     pub node: Node,
     /// When this process first saw it not ready, if it is not.
     pub not_ready_since: Option<Millis>,
+    /// When this process first saw it ready under our taint `out-of-service`, if it is.
+    pub back_since: Option<Millis>,
 }
 
 impl Facts {
@@ -143,11 +155,14 @@ impl Facts {
             index: Index::default(),
             nodes: BTreeMap::new(),
             node_reports: BTreeMap::new(),
+            node_paces: BTreeMap::new(),
             reservations: Reservations::default(),
             ownerless: BTreeMap::new(),
             replica_sets: BTreeMap::new(),
             replica_sets_of: Sets::default(),
             instances: BTreeMap::new(),
+            impaired: BTreeMap::new(),
+            checks_denied: None,
             subnets: BTreeMap::new(),
             limits: BTreeMap::new(),
             limits_unanswered: BTreeMap::new(),

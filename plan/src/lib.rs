@@ -18,6 +18,7 @@ pub mod engine;
 pub mod facts;
 pub mod lease;
 pub mod names;
+mod nodes;
 pub mod objects;
 pub mod outcome;
 pub mod reason;

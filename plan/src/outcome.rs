@@ -13,6 +13,8 @@ pub enum Action {
     DescribeInterfaces,
     /// `DescribeInstances`, by id.
     DescribeInstances,
+    /// `DescribeInstanceStatus`, by id.
+    DescribeInstanceStatus,
     /// `DescribeInstanceTypes`, by name.
     DescribeInstanceTypes,
     /// `DescribeSubnets`, by id.
@@ -21,11 +23,12 @@ pub enum Action {
 
 impl Action {
     /// Every action, in order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Assign,
         Self::Unassign,
         Self::DescribeInterfaces,
         Self::DescribeInstances,
+        Self::DescribeInstanceStatus,
         Self::DescribeInstanceTypes,
         Self::DescribeSubnets,
     ];
@@ -38,6 +41,7 @@ impl Action {
             Self::Unassign => "UnassignPrivateIpAddresses",
             Self::DescribeInterfaces => "DescribeNetworkInterfaces",
             Self::DescribeInstances => "DescribeInstances",
+            Self::DescribeInstanceStatus => "DescribeInstanceStatus",
             Self::DescribeInstanceTypes => "DescribeInstanceTypes",
             Self::DescribeSubnets => "DescribeSubnets",
         }

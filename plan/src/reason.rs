@@ -96,6 +96,10 @@ reasons! {
     Verified;
     /// The target of the probe sees another address, or does not answer.
     NotVerified;
+    /// Fast failover has taken the node out of service.
+    OutOfService;
+    /// Fast failover has put the node back into service.
+    BackInService;
     /// The pod does not ask for an address any more.
     NotRequested;
     /// The block does not lie in its subnet.

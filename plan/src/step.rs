@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::address::Address;
-use crate::cloud::Reassign;
+use crate::cloud::{Lost, Reassign};
 use crate::names::{
     BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
     PodUid, ResourceVersion, SubnetId,
@@ -45,6 +45,8 @@ pub enum Regarding {
     Pod(PodKey, PodUid),
     /// A block, with `metadata.uid`.
     Block(BlockName, String),
+    /// A Node, with `metadata.uid`.
+    Node(NodeName, String),
 }
 
 /// One step: each is one request, and its answer comes back as a fact.
@@ -277,4 +279,24 @@ impl BlockStep {
             _ => None,
         }
     }
+}
+
+/// Are the status checks of an instance asked for?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Checks {
+    /// Yes (`DescribeInstanceStatus`), where the instance runs.
+    Asked,
+    /// No.
+    NotAsked,
+}
+
+/// What is to be done for a node (fast failover).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NodeStep {
+    /// `DescribeInstances` of its instance, and where that runs, its status checks, if they are asked for.
+    Ask(InstanceId, Checks),
+    /// Put our taint `out-of-service` on it (guarded by its version), for this reason.
+    SetTaint(ResourceVersion, Lost),
+    /// Take our taint off (guarded by its version), and no other.
+    RemoveTaint(ResourceVersion),
 }

@@ -133,6 +133,14 @@ pub struct IpBlockSpec {
     )]
     pub failover_after: String,
 
+    /// Whether Mooring itself takes a node with an address of the block out of service, by the taint
+    /// node.kubernetes.io/out-of-service, when the node is away (its Node is not ready, or its node part does not
+    /// report) and EC2 says that its instance is stopped or terminated, or about to be, or that its status checks have
+    /// failed for 5 minutes. Kubernetes then deletes every pod of that node by force and detaches its volumes. Left out:
+    /// false.
+    #[serde(default)]
+    pub fast_failover: bool,
+
     /// What the node part (mooring node) does for the addresses of the block. Left out: nothing; EC2 delivers the
     /// packets to the node, and what they meet there is up to you.
     #[serde(default, skip_serializing_if = "Option::is_none")]

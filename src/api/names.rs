@@ -47,3 +47,10 @@ pub const RESERVATION_FINALIZER: &str = "ip.wgtwo.com/attached";
 pub const MANAGED_BY_LABEL: &str = "ipaddress.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY_LABEL`] on ours.
 pub const MANAGED_BY: &str = "ip.wgtwo.com";
+
+/// Taint of a node (Kubernetes, "Well-Known Labels"): its machine is off. Kubernetes deletes its pods by force.
+pub const OUT_OF_SERVICE_TAINT: &str = "node.kubernetes.io/out-of-service";
+/// Value of [`OUT_OF_SERVICE_TAINT`] where fast failover has set it. A person's taint has another value, or none.
+pub const OUT_OF_SERVICE_VALUE: &str = "mooring";
+/// Its effect.
+pub const OUT_OF_SERVICE_EFFECT: &str = "NoExecute";

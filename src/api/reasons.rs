@@ -20,6 +20,7 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::NotRequested
         | Reason::Programmed
         | Reason::Verified
+        | Reason::BackInService
         | Reason::Waiting
         | Reason::NoneSeen
         | Reason::Ready => "Normal",
@@ -36,6 +37,7 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::NotProgrammed
         | Reason::UnsupportedDataPath
         | Reason::NotVerified
+        | Reason::OutOfService
         | Reason::Deadlock
         | Reason::StalePod
         | Reason::OrphanedAddress

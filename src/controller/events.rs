@@ -45,6 +45,7 @@ fn in_words(on: &Regarding) -> String {
         Regarding::Ip(name, _) => format!("IP {name}"),
         Regarding::Pod(key, _) => format!("pod {key}"),
         Regarding::Block(name, _) => format!("IPBlock {name}"),
+        Regarding::Node(name, _) => format!("node {name}"),
     }
 }
 
@@ -64,6 +65,9 @@ fn subject(on: &Regarding) -> Subject {
     let (api_version, kind, namespace, name, uid) = match on {
         Regarding::Ip(name, uid) => (ours(), "IP", None, name.to_string(), uid.to_string()),
         Regarding::Block(name, uid) => (ours(), "IPBlock", None, name.to_string(), uid.clone()),
+        Regarding::Node(name, uid) => {
+            ("v1".to_owned(), "Node", None, name.to_string(), uid.clone())
+        }
         Regarding::Pod(key, uid) => (
             "v1".to_owned(),
             "Pod",

@@ -152,6 +152,13 @@ impl Reconciler {
                 trace::block_steps(&block, &steps);
                 self.in_flight.spawn(block_steps(effects, block, steps));
             }
+            Effect::NodeStep(node, step) => {
+                trace::node_step(&node, &step);
+                self.in_flight.spawn(async move {
+                    let completion = effects.node_step(&node, step).await;
+                    Event::Completed(Work::Node(node), completion)
+                });
+            }
             Effect::Inventory(subnet) => {
                 self.in_flight.spawn(async move {
                     let completion = effects.inventory(subnet.clone()).await;

@@ -35,6 +35,9 @@ impl Reports {
             Report::Leading(leading) => self.leading(leading),
             Report::Attached(took) => self.metrics.attached_in(seconds(took)),
             Report::Moved(took) => self.metrics.moved_in(seconds(took)),
+            Report::Failover(part, took) => {
+                self.metrics.failover(part.as_str(), seconds(took));
+            }
             Report::Contradicted(subnet, contradiction) => {
                 self.contradicted(&subnet, &contradiction);
             }

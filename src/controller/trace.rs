@@ -3,9 +3,9 @@
 //! The target `mooring::decided` names the version of the object that a write was decided from: the write has to be
 //! guarded by that version.
 
-use mooring_plan::names::{BlockName, IpName, ResourceVersion};
+use mooring_plan::names::{BlockName, IpName, NodeName, ResourceVersion};
 use mooring_plan::objects::Reservation;
-use mooring_plan::step::{BlockStep, Write};
+use mooring_plan::step::{BlockStep, NodeStep, Write};
 
 /// Logs a write for an IP.
 pub(super) fn write(ip: &IpName, write: &Write) {
@@ -29,6 +29,23 @@ pub(super) fn write(ip: &IpName, write: &Write) {
 pub(super) fn block_steps(block: &BlockName, steps: &[BlockStep]) {
     tracing::debug!(%block, ?steps, "for the block");
     steps.iter().for_each(decided_for_block);
+}
+
+/// Logs the step of a node.
+pub(super) fn node_step(node: &NodeName, step: &NodeStep) {
+    match step {
+        NodeStep::Ask(instance, checks) => {
+            tracing::debug!(%node, %instance, ?checks, "asking for the instance");
+        }
+        NodeStep::SetTaint(version, lost) => {
+            decided("nodes", "", node.as_str(), *version);
+            tracing::info!(%node, ?lost, "setting the taint out-of-service");
+        }
+        NodeStep::RemoveTaint(version) => {
+            decided("nodes", "", node.as_str(), *version);
+            tracing::info!(%node, "removing the taint out-of-service");
+        }
+    }
 }
 
 /// Traces a write that is guarded by a version.

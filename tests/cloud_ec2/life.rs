@@ -235,3 +235,24 @@ async fn an_empty_subnet_is_a_result_and_an_unknown_one_is_not() {
         "an empty set is there, a missing one is not"
     );
 }
+
+#[tokio::test]
+async fn the_status_checks_of_an_instance_are_read() {
+    let world = World::start("checks").await;
+    let [one, other] = [&world.instances[0], &world.instances[1]];
+    assert_eq!(world.ec2.impaired_since(one).await.unwrap(), None);
+    let impaired = format!("{}/_emulator/impaired", world.endpoint);
+    let order = json!({"instance_id": one.to_string(), "since": "2026-01-02T03:04:05.000Z"});
+    let answer = http_post(&impaired, "application/json", order.to_string());
+    assert_eq!(answer.await.unwrap().code, 200);
+    let since = world.ec2.impaired_since(one).await.unwrap();
+    assert_eq!(since.as_deref(), Some("2026-01-02T03:04:05Z"));
+    assert_eq!(world.ec2.impaired_since(other).await.unwrap(), None);
+    // One that is stopped has no checks, and is shown.
+    let stop = world.sdk.stop_instances().instance_ids(one.as_str());
+    stop.send().await.unwrap();
+    assert_eq!(world.ec2.impaired_since(one).await.unwrap(), None);
+    let unknown = InstanceId::from("i-00000000000000999");
+    let error = world.ec2.impaired_since(&unknown).await.unwrap_err();
+    assert_eq!(error.outcome, Outcome::InstanceNotFound);
+}

@@ -36,6 +36,7 @@ mod crash;
 mod delete;
 mod edit;
 mod failover;
+mod fast_failover;
 mod faults;
 mod flow_control;
 mod foreign;
@@ -107,6 +108,7 @@ fn trials() -> Vec<Trial> {
         delete::scenes(),
         edit::scenes(),
         failover::scenes(),
+        fast_failover::scenes(),
         faults::scenes(),
         flow_control::scenes(),
         foreign::scenes(),

@@ -155,6 +155,7 @@ async fn every_field_is_described(scene: &Scene) {
         "ip",
         "ip.status.previous.networkInterfaceID",
         "ipblock.spec.failoverAfter",
+        "ipblock.spec.fastFailover",
     ] {
         let said = scene.kubectl(&format!("explain {field}")).await.success();
         assert!(

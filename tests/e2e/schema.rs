@@ -176,6 +176,7 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
     scene.remember_block(&name);
     let made = scene.creates(&block_named(&name, &good)).await.accepted();
     assert_eq!(made["spec"]["failoverAfter"], "30s");
+    assert_eq!(made["spec"]["fastFailover"], false);
     let change = json!({"spec": {"subnetID": "subnet-11111111111111111"}});
     let said = scene.would_change("IPBlock", &name, &change).await;
     said.rejected(&["the subnet cannot be changed: make another block"]);

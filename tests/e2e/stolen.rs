@@ -96,13 +96,20 @@ fn pods() -> Vec<Attempt> {
     ]
 }
 
-/// Nodes: anything but the labels of blocks.
+/// Nodes: anything but the labels of blocks, and our own taint.
 fn nodes() -> Vec<Attempt> {
     let label = |key: &str, value: Value| json!({"metadata": {"labels": {key: value}}});
-    let taints = json!({"spec": {"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]}});
+    let tainted = |key: &str, value: &str, effect: &str| json!({"spec": {"taints": [{"key": key, "value": value, "effect": effect}]}});
+    let out_of_service = "node.kubernetes.io/out-of-service";
     let change = |body: Value| (WHOLE, "PATCH", NODE.to_owned(), body);
     vec![
-        change(taints),
+        change(tainted("a", "b", "NoSchedule")),
+        change(tainted(out_of_service, "nodeshutdown", "NoExecute")),
+        change(tainted(out_of_service, "mooring", "NoSchedule")),
+        change(json!({"spec": {
+            "unschedulable": true,
+            "taints": [{"key": out_of_service, "value": "mooring", "effect": "NoExecute"}],
+        }})),
         change(json!({"spec": {"unschedulable": true}})),
         change(label("tier", json!("edge"))),
         change(label("kubernetes.io/hostname", Value::Null)),
@@ -345,6 +352,12 @@ async fn a_stolen_token_cannot_gain_more_rights(scene: &Scene) {
     let label =
         json!({"metadata": {"labels": {"ip.wgtwo.com.node-restriction.kubernetes.io/other": ""}}});
     ask(WHOLE, "PATCH", NODE, &label).await.accepted();
+    let taint = json!({"spec": {"taints": [
+        {"key": "node.kubernetes.io/out-of-service", "value": "mooring", "effect": "NoExecute"},
+    ]}});
+    ask(WHOLE, "PATCH", &format!("{NODE}?dryRun=All"), &taint)
+        .await
+        .accepted();
     let another = ByteString(scene.cluster().authority().as_bytes().to_vec());
     let bundle =
         json!([{"op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": another}]);

@@ -10,7 +10,7 @@ use crate::step::{Read, Write};
 pub(crate) const ABSENCE_WAIT: Millis = Millis::seconds(60);
 
 /// An answer of `DescribeInstances` is good for this long.
-const INSTANCE_FRESH: Millis = Millis::seconds(10);
+pub(crate) const INSTANCE_FRESH: Millis = Millis::seconds(10);
 
 /// What has become of the holder.
 pub(crate) enum Holder<'a> {

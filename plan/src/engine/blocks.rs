@@ -45,6 +45,7 @@ impl Engine {
         self.blocks.touched = left_touched;
         self.blocks.all_touched = false;
         self.blocks.next = next;
+        self.nodes.touch();
         self.dedup.forget_old(now);
         let counted = self.blocks.counted;
         if counted.is_none_or(|counted| now.since(counted) >= COUNT) {
@@ -65,9 +66,11 @@ impl Engine {
     /// Something changed that a block's status may show, or that leads to a step of it.
     pub(super) fn touch_block(&mut self, block: Option<&BlockName>) {
         if self.pacing == Pacing::On {
-            match block {
-                Some(block) => self.blocks.touch(block),
-                None => self.blocks.touch_all(),
+            if let Some(block) = block {
+                self.blocks.touch(block);
+            } else {
+                self.blocks.touch_all();
+                self.nodes.touch();
             }
         }
     }

@@ -149,6 +149,9 @@ impl Engine {
                     self.calls.succeeded(group);
                 }
                 for (ip, address) in ips {
+                    if result.is_ok() && group.action() == Action::Assign {
+                        self.failover_assigned(ip, now);
+                    }
                     let fact = Fact::Called(ip.clone(), group.call(*address), result.clone());
                     self.apply_fact(fact, begun, now);
                 }

@@ -53,6 +53,7 @@ impl Engine {
                     }
                 }
             }
+            Work::Node(name) => self.node_done(&name, completion, now),
             Work::Ips => self.ips_listed(completion, now),
             Work::Inventory(subnet) => {
                 let Some(begun) = self.inventories.ended(&subnet) else {

@@ -25,6 +25,7 @@ impl Engine {
             self.queue.extend(self.facts.ip_names());
             self.touch_block(None);
         } else {
+            self.failovers.clear();
             self.blocks.stop_counting();
             self.inventories.stop_showing();
         }

@@ -43,6 +43,7 @@ impl Engine {
             self.calls.forget(ip);
             return Reconciled::Nothing;
         }
+        self.follow_failover(ip, now);
         let decision = self.facts.decide(ip, now);
         self.post_new(decision.notices, now);
         let again = decision.again;

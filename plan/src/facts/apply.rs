@@ -55,6 +55,14 @@ impl Facts {
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
             Fact::NodeGone(name) => self.lose_node(&name),
+            Fact::NodeAsked(name) => {
+                self.node_asked(&name, begun, now);
+                Affected::Nothing
+            }
+            Fact::NodeWrote(name, outcome) => {
+                self.node_wrote(&name, &outcome, now);
+                Affected::Nothing
+            }
             Fact::NodeReport(report) => self.see_node_report(report, now),
             Fact::NodeReportGone(name) => self.lose_node_report(&name, now),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),

@@ -94,6 +94,14 @@ pub enum Fact {
     ReplicaSetsRead(ReplicaSetUid, Vec<ReplicaSet>),
     /// The answer to [`Read::Instance`]: None is "no such instance", which proves nothing.
     InstanceRead(InstanceId, Option<InstanceState>),
+    /// What the status checks of an instance say: since when one of them fails, in the words of EC2. None: none does.
+    ChecksRead(InstanceId, Option<String>),
+    /// The status checks could not be asked for.
+    ChecksFailed(Outcome),
+    /// EC2 was asked about the instance of this Node. What it answered is a fact of its own.
+    NodeAsked(NodeName),
+    /// A write of a Node was answered. What came of it, a watch shows.
+    NodeWrote(NodeName, WriteOutcome),
     /// A read for this IP failed: nothing is known by it. With EC2's word, where it was asked.
     ReadFailed(IpName, Read, Option<Outcome>),
 

@@ -2,12 +2,15 @@
 
 use alloc::collections::BTreeSet;
 
-use super::{Affected, Facts};
+use super::{Affected, Facts, NodeSeen};
 use crate::names::{IpName, Millis, NodeName};
 use crate::objects::NodeReport;
 
 /// A node part writes a heartbeat every 10 s: after three that are missing, it is away.
 const AWAY: Millis = Millis::seconds(30);
+
+/// One that is this old leads to a question to EC2 (fast failover), and to nothing else.
+const LATE: Millis = Millis::seconds(15);
 
 /// What a node part reports, and when its heartbeat last changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +23,11 @@ impl NodeReportSeen {
     /// When it counts as away, unless it reports before.
     pub(crate) fn away_at(&self) -> Millis {
         self.heard.plus(AWAY)
+    }
+
+    /// When EC2 is asked whether its instance still runs, unless it reports before.
+    pub(crate) fn late_at(&self) -> Millis {
+        self.heard.plus(LATE)
     }
 }
 
@@ -34,6 +42,13 @@ impl Facts {
         let heard = before
             .filter(|before| before.report.heartbeat == report.heartbeat)
             .map_or(now, |before| before.heard);
+        if heard == now {
+            // It reports: the next question is a new one. One about its Node goes on.
+            let ready = |seen: &NodeSeen| seen.node.ready && !seen.node.our_taint;
+            if self.nodes.get(&name).is_some_and(ready) {
+                self.node_paces.remove(&name);
+            }
+        }
         let seen = NodeReportSeen { report, heard };
         let before = self.node_reports.insert(name.clone(), seen);
         self.affected_by_report(&name, before.as_ref(), now)

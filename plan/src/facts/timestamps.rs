@@ -89,6 +89,15 @@ impl Facts {
         }
         for seen in self.nodes.values_mut() {
             seen.not_ready_since.iter_mut().for_each(&mut *change);
+            seen.back_since.iter_mut().for_each(&mut *change);
+        }
+        for impaired in self.impaired.values_mut() {
+            change(&mut impaired.first);
+            change(&mut impaired.last);
+        }
+        self.checks_denied.iter_mut().for_each(&mut *change);
+        for pace in self.node_paces.values_mut() {
+            pace.each_moment(change);
         }
         for seen in self.node_reports.values_mut() {
             change(&mut seen.heard);

@@ -101,6 +101,8 @@ pub struct BlockSpec {
     pub allowed_namespaces: Namespaces,
     /// How long a Node may be away before the address may leave a pod that is being deleted.
     pub failover_after: Millis,
+    /// Is a node taken out of service when EC2 says that its instance has ended?
+    pub fast_failover: bool,
     /// Who brings packets from the interface to the pod.
     pub data_path: DataPath,
     /// Does the node part ask a target which source address it sees?

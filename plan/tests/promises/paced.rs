@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
-use mooring_plan::facts::{CallError, Fact, Settings};
+use mooring_plan::engine::{Completion, Effect, Engine, Event, FailoverPart, Pacing, Report, Work};
+use mooring_plan::facts::{CallError, Fact, Settings, WriteOutcome};
 use mooring_plan::names::{InterfaceId, IpName, Millis, NodeName};
-use mooring_plan::objects::{Block, DesiredIp};
+use mooring_plan::objects::{Block, BlockSpec, DesiredIp};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::CallGroup;
+use mooring_plan::step::{CallGroup, NodeStep, Notice};
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::{answer, leadership};
 use mooring_world::kube::Kube;
@@ -37,6 +37,10 @@ pub struct Paced {
     pub cloud: Cloud,
     pub now: Millis,
     pub sent: Vec<Sent>,
+    /// The parts of failovers that have ended.
+    pub failovers: Vec<(FailoverPart, Millis)>,
+    /// The Events.
+    pub notices: Vec<Notice>,
     /// What is in flight, by when it ends.
     in_flight: BTreeMap<(Millis, u64), Ends>,
     begun: u64,
@@ -81,6 +85,8 @@ impl Paced {
             cloud: Cloud::with_limit(50),
             now: Millis::seconds(1000),
             sent: Vec::new(),
+            failovers: Vec::new(),
+            notices: Vec::new(),
             in_flight: BTreeMap::new(),
             begun: 0,
             shown: Kube::default(),
@@ -160,6 +166,32 @@ impl Paced {
         self.watches_show();
     }
 
+    /// Its kubelet says that it is not ready, and its instance is stopped.
+    pub fn is_stopped(&mut self, number: usize) {
+        let name = node(number);
+        self.cloud.stop(&instance_of(&name));
+        self.kube.bump();
+        let node = self.kube.nodes.get_mut(&NodeName::new(name)).unwrap();
+        node.ready = false;
+        self.watches_show();
+    }
+
+    /// The pod is told to go.
+    pub fn is_deleted(&mut self, name: &str) {
+        let key = objects::key(name);
+        self.kube.change_pod(&key, |pod| pod.deleting = Some(30));
+        self.watches_show();
+    }
+
+    /// Every block asks for fast failover, or for what else this sets.
+    pub fn change_blocks(&mut self, change: impl Fn(&mut BlockSpec)) {
+        for block in self.kube.blocks.values_mut() {
+            change(block.spec.as_mut().unwrap());
+        }
+        self.kube.bump();
+        self.watches_show();
+    }
+
     /// The pod ends, and its object goes.
     pub fn ends(&mut self, name: &str) {
         self.kube.bump();
@@ -193,10 +225,22 @@ impl Paced {
 
     fn begin(&mut self, effect: Effect) {
         let takes = match &effect {
-            Effect::Post(_) | Effect::Report(_) => return,
+            Effect::Post(notice) => {
+                self.notices.push(notice.clone());
+                return;
+            }
+            Effect::Report(report) => {
+                if let Report::Failover(part, took) = report {
+                    self.failovers.push((*part, *took));
+                }
+                return;
+            }
             Effect::Read(..) | Effect::ListIps => READ,
             Effect::Write(..) => WRITE,
-            Effect::Calls(..) | Effect::Inventory(_) | Effect::BlockSteps(..) => EC2,
+            Effect::Calls(..)
+            | Effect::Inventory(_)
+            | Effect::BlockSteps(..)
+            | Effect::NodeStep(..) => EC2,
         };
         let ends = match effect {
             Effect::Calls(group, ips) => Ends::Done(Box::new(self.call(group, ips))),
@@ -260,9 +304,30 @@ impl Paced {
                 let answers = answers.filter_map(|step| answer(step, RANGE, limit));
                 (Work::Block(block), answers.collect::<Vec<Fact>>().into())
             }
+            Effect::NodeStep(name, step) => {
+                let facts = self.node_step(&name, &step);
+                (Work::Node(name), facts.into())
+            }
             _ => return None,
         };
         Some(Event::Completed(work, completion))
+    }
+
+    fn node_step(&mut self, name: &NodeName, step: &NodeStep) -> Vec<Fact> {
+        let wanted = match step {
+            NodeStep::Ask(instance, _) => {
+                let state = self.cloud.state_of(instance);
+                let read = Fact::InstanceRead(instance.clone(), state);
+                return vec![Fact::NodeAsked(name.clone()), read];
+            }
+            NodeStep::SetTaint(..) => true,
+            NodeStep::RemoveTaint(_) => false,
+        };
+        let version = self.kube.bump();
+        let node = self.kube.nodes.get_mut(name).unwrap();
+        (node.out_of_service, node.our_taint) = (wanted, wanted);
+        node.version = version;
+        vec![Fact::NodeWrote(name.clone(), WriteOutcome::Done(None))]
     }
 
     /// The watches show what has changed.

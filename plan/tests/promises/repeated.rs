@@ -13,6 +13,7 @@ fn on_what(on: &Regarding) -> &'static str {
         Regarding::Ip(..) => "IP",
         Regarding::Pod(..) => "pod",
         Regarding::Block(..) => "block",
+        Regarding::Node(..) => "node",
     }
 }
 

@@ -83,6 +83,7 @@ pub fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, UnreadableBlockSpec> 
             .map(|selector| selector.match_labels.clone()),
         interface_tags: spec.interface_tags.clone(),
         allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
+        fast_failover: spec.fast_failover,
         failover_after: Millis(u64::try_from(failover_after.as_millis()).unwrap_or(u64::MAX)),
         data_path: match spec.node {
             Some(_) => DataPath::NodePart,

@@ -22,7 +22,7 @@ pub use block_status::{block_status_patch, read_block_status};
 pub use desired_ip::{UnreadableSpec, desired, desired_address};
 pub use ip::ip;
 pub use ip_status::{ip_status_patch, read_ip_status};
-pub use node::{instance_of, node};
+pub use node::{instance_of, is_our_taint, node};
 pub use node_report::{PROGRAMMED, UNSUPPORTED, node_report};
 pub use pod::pod;
 pub use replica_set::{replica_set, template_selector};

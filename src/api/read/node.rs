@@ -5,12 +5,11 @@ use kube::core::DynamicObject;
 use mooring_plan::names::{InstanceId, InstanceType, NodeName};
 use mooring_plan::objects::Node;
 
-use super::{Problem, Unreadable, created, label, name, part};
+use super::{Problem, Unreadable, created, label, name, part, uid, version_of};
+use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
 
 /// Taint: the control plane has not heard of the node (Kubernetes, "Well-Known Labels").
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
-/// Taint: a person says that the machine is off.
-const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 
 /// Reads a Node.
@@ -33,14 +32,25 @@ fn read(object: &DynamicObject) -> Result<Node, Problem> {
         .any(|condition| condition.type_ == "Ready" && condition.status == "True");
     Ok(Node {
         name: NodeName::from(name(meta)?),
+        uid: uid(meta)?.to_owned(),
+        version: version_of(meta)?,
         created: created(meta),
         instance: spec.provider_id.as_deref().and_then(instance_of),
         instance_type: label(meta, INSTANCE_TYPE).map(InstanceType::from),
         ready,
         unreachable: tainted(|taint| taint.key == UNREACHABLE && taint.effect == "NoExecute"),
-        out_of_service: tainted(|taint| taint.key == OUT_OF_SERVICE),
+        out_of_service: tainted(|taint| taint.key == OUT_OF_SERVICE_TAINT),
+        our_taint: tainted(is_our_taint),
         labels: meta.labels.clone().unwrap_or_default(),
     })
+}
+
+/// The taint that fast failover sets. A person's has another value, or none.
+#[must_use]
+pub fn is_our_taint(taint: &Taint) -> bool {
+    taint.key == OUT_OF_SERVICE_TAINT
+        && taint.effect == OUT_OF_SERVICE_EFFECT
+        && taint.value.as_deref() == Some(OUT_OF_SERVICE_VALUE)
 }
 
 /// The instance of a Node: the last part of `aws:///eu-west-1a/i-0123`. None where the provider is another or the id

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_ec2::types::{InstanceStateName, InstanceType as TypeName};
+use aws_sdk_ec2::primitives::DateTimeFormat;
+use aws_sdk_ec2::types::{InstanceStateName, InstanceType as TypeName, SummaryStatus};
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::names::{InstanceId, InstanceType};
 use mooring_plan::outcome::Action;
@@ -52,6 +53,53 @@ impl Ec2 {
                 Err(unreadable(answer.action, answer.object, message))
             }
         }
+    }
+
+    /// Since when a status check of an instance fails, in the words of EC2: the earliest moment, where several fail. The
+    /// check of its volumes is not looked at: the machine can work without them.
+    ///
+    /// # Errors
+    /// [`mooring_plan::outcome::Outcome::InstanceNotFound`] if EC2 does not know it.
+    pub async fn impaired_since(&self, id: &InstanceId) -> Result<Option<String>, CloudError> {
+        let answer = Answer {
+            action: Action::DescribeInstanceStatus,
+            object: id.as_str(),
+        };
+        let call = self
+            .client
+            .describe_instance_status()
+            .instance_ids(id.as_str())
+            .include_all_instances(true);
+        let got = self
+            .answer(answer.action, answer.object, call.send())
+            .await?;
+        let described = answer
+            .has(got.instance_statuses, "set of statuses")?
+            .into_iter()
+            .find(|status| status.instance_id() == Some(id.as_str()));
+        let shown = answer.shows(described)?;
+        let checks = [shown.system_status, shown.instance_status];
+        let mut since = None;
+        for check in checks.into_iter().flatten() {
+            if check.status != Some(SummaryStatus::Impaired) {
+                continue;
+            }
+            let failed = check.details.unwrap_or_default().into_iter();
+            let moments = failed.filter_map(|detail| detail.impaired_since);
+            // EC2 may leave the moment out: it fails all the same.
+            let earliest = moments.min().map_or(Ok(String::new()), |moment| {
+                moment.fmt(DateTimeFormat::DateTime)
+            });
+            let earliest = earliest.map_err(|error| {
+                unreadable(
+                    answer.action,
+                    answer.object,
+                    format!("impairedSince: {error}"),
+                )
+            })?;
+            since = Some(since.map_or(earliest.clone(), |known: String| known.min(earliest)));
+        }
+        Ok(since)
     }
 
     /// How many IPv4 addresses, the primary one among them, each interface of these types can have.

@@ -13,7 +13,7 @@ use crate::controller::error::Failure;
 use crate::telemetry::chain;
 
 /// What a failed write means: refused for good only if the API server said so.
-fn outcome(failure: &Failure) -> WriteOutcome {
+pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
     let Some(status) = failure.status() else {
         return WriteOutcome::Unknown;
     };

@@ -6,6 +6,7 @@ mod block;
 mod call;
 mod gate;
 mod ip;
+mod node;
 mod patch;
 mod reads;
 mod replica_sets;

@@ -195,6 +195,9 @@ fn ask(action: Action, status: u16, body: &[u8]) -> Result<(), CloudError> {
             Action::DescribeInstances => {
                 ec2.instance(&instance).await?;
             }
+            Action::DescribeInstanceStatus => {
+                ec2.impaired_since(&instance).await?;
+            }
             Action::DescribeInstanceTypes => {
                 let got = ec2.address_limits(std::slice::from_ref(&kind)).await?;
                 assert!(got.contains_key(&kind));

@@ -192,6 +192,13 @@ impl Cloud {
         self.ec2.interface(self.id(interface)).is_ok()
     }
 
+    /// A machine that is stopped runs again.
+    pub fn start(&mut self, instance: &InstanceId) {
+        if let Some(machine) = self.living(instance) {
+            self.change(Change::StartInstances(BTreeSet::from([machine])));
+        }
+    }
+
     /// The machine is stopped; its interfaces stay.
     pub fn stop(&mut self, instance: &InstanceId) {
         if let Some(machine) = self.living(instance) {
@@ -253,6 +260,20 @@ impl Cloud {
             Life::Stopped => InstanceState::Stopped,
             Life::Terminated => InstanceState::Terminated,
         })
+    }
+
+    /// Status checks of the machine fail since then, or pass.
+    pub fn impair(&mut self, instance: &InstanceId, since: Option<&str>) {
+        let id = Machine(self.ids[instance.as_str()]);
+        self.ec2
+            .set_impaired(id, since.map(ToOwned::to_owned))
+            .unwrap();
+    }
+
+    /// `DescribeInstanceStatus` of one instance: since when a check fails.
+    pub fn impaired_since(&self, instance: &InstanceId) -> Option<String> {
+        let id = Machine(*self.ids.get(instance.as_str())?);
+        self.ec2.instance(id).ok()?.impaired.clone()
     }
 
     /// The interface that has the address.

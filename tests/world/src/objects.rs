@@ -56,6 +56,7 @@ pub fn block(name: &str, cidr: &str) -> Block {
         interface_tags: BTreeMap::new(),
         allowed_namespaces: Namespaces::All,
         failover_after: Millis::seconds(30),
+        fast_failover: false,
         data_path: DataPath::Foreign,
         probe: false,
     };
@@ -76,12 +77,15 @@ pub fn block(name: &str, cidr: &str) -> Block {
 pub fn node(name: &str) -> Node {
     Node {
         name: NodeName::from(name),
+        uid: format!("uid-of-{name}"),
+        version: FIRST,
         created: 1_000,
         instance: Some(instance_of(name)),
         instance_type: Some(InstanceType::from("m5.large")),
         ready: true,
         unreachable: false,
         out_of_service: false,
+        our_taint: false,
         labels: BTreeMap::new(),
     }
 }

@@ -1,28 +1,45 @@
 //! What is seen of Nodes.
 
-use crate::facts::{Affected, Facts, NodeSeen};
+use crate::facts::{Affected, Facts, NodeSeen, WriteOutcome};
 use crate::names::{Millis, NodeName};
 use crate::objects::Node;
 
 impl Facts {
     pub(super) fn see_node(&mut self, node: Node, now: Millis) -> Affected {
-        let before = self.nodes.get(&node.name);
-        if before.is_some_and(|before| before.node == node) {
-            return Affected::Nothing;
+        if let Some(before) = self.nodes.get_mut(&node.name) {
+            // A version alone concerns nothing but the next write.
+            before.node.version = node.version;
+            if before.node == node {
+                return Affected::Nothing;
+            }
         }
+        let before = self.nodes.get(&node.name);
         let not_ready_since = (!node.ready).then(|| {
             before
                 .and_then(|before| before.not_ready_since)
                 .unwrap_or(now)
         });
+        let back_since = (node.ready && node.our_taint)
+            .then(|| before.and_then(|before| before.back_since).unwrap_or(now));
         if let Some(before) = before {
             self.index.remove_node(&before.node);
+            let same = |node: &Node| (node.ready, node.out_of_service, node.instance.clone());
+            if same(&before.node) != same(&node) {
+                self.node_paces.remove(&node.name);
+                // What was seen of its checks was of a time in which it was away.
+                for node in [&before.node, &node] {
+                    if let Some(instance) = &node.instance {
+                        self.impaired.remove(instance);
+                    }
+                }
+            }
         }
         self.index.add_node(&node);
         let name = node.name.clone();
         let seen = NodeSeen {
             node,
             not_ready_since,
+            back_since,
         };
         let before = self.nodes.insert(name.clone(), seen);
         let touched = self.affected_by_node(&name, before.as_ref());
@@ -34,12 +51,32 @@ impl Facts {
         Affected::Several(touched)
     }
 
+    /// EC2 was asked about the instance of a Node.
+    pub(super) fn node_asked(&mut self, name: &NodeName, begun: Millis, now: Millis) {
+        if self.nodes.contains_key(name) {
+            let pace = self.node_paces.entry(name.clone()).or_default();
+            pace.asked(name, begun, now);
+        }
+    }
+
+    /// A taint of a Node was written, or not.
+    pub(super) fn node_wrote(&mut self, name: &NodeName, outcome: &WriteOutcome, now: Millis) {
+        if self.nodes.contains_key(name) {
+            let pace = self.node_paces.entry(name.clone()).or_default();
+            pace.wrote(name, outcome, now);
+        }
+    }
+
     /// Whatever was learnt of its type goes with the last Node of it.
     pub(super) fn lose_node(&mut self, name: &NodeName) -> Affected {
         let Some(gone) = self.nodes.remove(name) else {
             return Affected::Nothing;
         };
         self.index.remove_node(&gone.node);
+        self.node_paces.remove(name);
+        if let Some(instance) = &gone.node.instance {
+            self.impaired.remove(instance);
+        }
         let of_type = |seen: &NodeSeen| seen.node.instance_type == gone.node.instance_type;
         if let Some(kind) = &gone.node.instance_type
             && !self.nodes.values().any(of_type)

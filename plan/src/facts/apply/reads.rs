@@ -102,6 +102,8 @@ impl Facts {
             Fact::InstanceRead(id, state) => {
                 self.instances.insert(id, (begun, state));
             }
+            Fact::ChecksRead(id, since) => touched = self.see_checks(id, since, begun),
+            Fact::ChecksFailed(outcome) => touched = self.miss_checks(outcome, now),
             Fact::ReadFailed(name, read, outcome) => {
                 self.ownerless_unread(&read, now);
                 if let Some(memory) = self.memory.get_mut(&name) {

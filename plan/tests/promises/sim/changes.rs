@@ -175,9 +175,10 @@ impl Sim {
 
     pub fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Node)) {
         self.rules.node_changed(name, self.now);
-        self.kube.bump();
+        let version = self.kube.bump();
         if let Some(node) = self.kube.nodes.get_mut(&NodeName::from(name)) {
             change(node);
+            node.version = version;
         }
     }
 
@@ -218,6 +219,7 @@ impl Sim {
         self.rules.node_changed(node, self.now);
         self.ec2.remember(self.now);
         match state {
+            InstanceState::Running => self.ec2.start(&instance_of(node)),
             InstanceState::Stopped => self.ec2.stop(&instance_of(node)),
             InstanceState::Terminated => self.ec2.terminate(&instance_of(node)),
             other => panic!("an instance does not become {other:?} here"),

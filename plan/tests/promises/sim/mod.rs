@@ -8,6 +8,7 @@ mod ec2;
 mod expect;
 mod losing;
 mod node_parts;
+mod nodes;
 mod pods;
 mod rules;
 mod run;
@@ -18,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mooring_plan::engine::{Engine, Pacing};
 use mooring_plan::facts::{Facts, Kind, Settings};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::{IpName, Millis, NodeName};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{Step, Write};
+use mooring_plan::step::{NodeStep, Step, Write};
 use mooring_world::engine::leadership;
 use mooring_world::kube::Kube;
 
@@ -78,12 +79,16 @@ pub struct Sim {
     pub trace: Vec<String>,
     /// What EC2 answers to every Describe, if not what is asked for.
     pub describe_fails: Option<Outcome>,
+    /// What EC2 answers to `DescribeInstanceStatus`, if not what is asked for.
+    pub checks_fail: Option<Outcome>,
     /// Does the API server answer no read?
     pub reads_fail: bool,
     /// The writes that the API server does not take.
     pub refuses: fn(&Write) -> bool,
     /// Every step that was taken, and when.
     pub taken: Vec<(Millis, IpName, Step)>,
+    /// Every step of a node that was taken, and when.
+    pub node_taken: Vec<(Millis, NodeName, NodeStep)>,
     /// Whether a write's answer is lost, for each of the next writes.
     pub lost_answers: std::collections::VecDeque<bool>,
     pub rules: Rules,
@@ -132,9 +137,11 @@ impl Sim {
             counts: Counts::default(),
             trace: Vec::new(),
             describe_fails: None,
+            checks_fail: None,
             reads_fail: false,
             refuses: |_| false,
             taken: Vec::new(),
+            node_taken: Vec::new(),
             lost_answers: std::collections::VecDeque::default(),
             rules: Rules::default(),
             leader: None,

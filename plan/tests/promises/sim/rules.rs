@@ -33,6 +33,7 @@ impl Rules {
                 Regarding::Ip(name, _) => format!("IP {name}"),
                 Regarding::Pod(key, _) => key.name.clone(),
                 Regarding::Block(name, _) => format!("block {name}"),
+                Regarding::Node(name, _) => format!("node {name}"),
             };
             self.said.entry(on).or_default().insert(notice.reason);
             self.notices.insert(notice.clone());

@@ -13,12 +13,13 @@ impl Sim {
     pub fn step(&mut self, controller: usize) -> Result<Step, Option<Millis>> {
         self.tell(controller);
         self.block_steps(controller);
+        let nodes_again = self.node_steps(controller);
         let names: Vec<IpName> = self.controllers[controller]
             .facts()
             .ip_names()
             .cloned()
             .collect();
-        let mut again: Option<Millis> = None;
+        let mut again: Option<Millis> = nodes_again;
         for name in names {
             let asked = &mut self.controllers[controller];
             let decision = asked.resting_decision(&name, self.now);

@@ -102,7 +102,10 @@ fn a_pod_of_a_stateful_set_has_another_controller() {
 fn a_node_is_read() {
     let read = node(&object(json!({
         "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": "n-1", "labels": {"node.kubernetes.io/instance-type": "m5.large"}},
+        "metadata": {
+            "name": "n-1", "uid": "u-1", "resourceVersion": "7",
+            "labels": {"node.kubernetes.io/instance-type": "m5.large"},
+        },
         "spec": {"providerID": "aws:///eu-west-1a/i-0123", "taints": [
             {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},
             {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"},
@@ -113,10 +116,32 @@ fn a_node_is_read() {
     assert_eq!(read.instance, Some(InstanceId::from("i-0123")));
     assert_eq!(read.instance_type.unwrap().as_str(), "m5.large");
     assert!(!read.ready && read.out_of_service);
+    assert_eq!((read.uid.as_str(), read.version.0), ("u-1", 7));
+    assert!(!read.our_taint, "a person has set it");
     assert!(
         !read.unreachable,
         "only NoExecute means that the pods are given up"
     );
+}
+
+#[test]
+fn the_taint_of_fast_failover_is_told_from_that_of_a_person() {
+    let tainted = |value: &str, effect: &str| {
+        let taint =
+            json!({"key": "node.kubernetes.io/out-of-service", "value": value, "effect": effect});
+        let read = node(&object(json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": "n-1", "uid": "u-1", "resourceVersion": "7"},
+            "spec": {"taints": [taint]},
+        })));
+        let read = read.unwrap();
+        assert!(read.out_of_service);
+        read.our_taint
+    };
+    assert!(tainted("mooring", "NoExecute"));
+    assert!(!tainted("nodeshutdown", "NoExecute"));
+    assert!(!tainted("", "NoExecute"));
+    assert!(!tainted("mooring", "NoSchedule"));
 }
 
 #[test]

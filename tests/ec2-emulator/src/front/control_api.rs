@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::state::Ec2;
+use crate::state::id::InstanceId;
 
 use super::Emulator;
 use super::faults::{FaultOrder, ReleaseOrder};
@@ -37,6 +38,7 @@ pub(super) fn routes() -> Router<Emulator> {
         )
         .route("/_emulator/faults/{id}", delete(clear_fault))
         .route("/_emulator/release", post(release))
+        .route("/_emulator/impaired", post(impaired))
         .route("/_emulator/settings", get(settings).post(change_settings))
 }
 
@@ -138,6 +140,31 @@ async fn release(
         return Err(Refused(StatusCode::NOT_FOUND, why));
     }
     Ok(Json(json!({ "released": released })))
+}
+
+/// Status checks of an instance fail since then, or pass.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ImpairedOrder {
+    instance_id: String,
+    #[serde(default)]
+    since: Option<String>,
+}
+
+async fn impaired(
+    State(emulator): State<Emulator>,
+    Json(order): Json<ImpairedOrder>,
+) -> Result<Json<Value>, Refused> {
+    let refused = |why: String| Refused(StatusCode::BAD_REQUEST, why);
+    let parsed: Result<InstanceId, _> = order.instance_id.parse();
+    let id = parsed.map_err(|error| refused(error.to_string()))?;
+    let mut guard = emulator.lock();
+    let inside = &mut *guard;
+    let changed = inside.ec2.set_impaired(id, order.since);
+    changed.map_err(|error| refused(error.to_string()))?;
+    let (now, lag) = (emulator.now(), inside.settings.lag());
+    inside.seen.record(now, lag, &inside.ec2);
+    Ok(Json(json!({})))
 }
 
 async fn settings(State(emulator): State<Emulator>) -> Json<Value> {

@@ -48,6 +48,7 @@ impl Ec2 {
             state: InstanceState::Running,
             subnet: launch.subnet,
             tags: launch.tags.clone(),
+            impaired: None,
         };
         let interface = NetworkInterface {
             id: NetworkInterfaceId(self.next()),
@@ -97,6 +98,15 @@ impl Ec2 {
             }
         }
         Ok(changed)
+    }
+
+    /// A status check of the instance fails since then, or passes. EC2 finds that out; no call says so.
+    ///
+    /// # Errors
+    /// `InvalidInstanceID.NotFound`
+    pub fn set_impaired(&mut self, id: InstanceId, since: Option<String>) -> Result<(), Ec2Error> {
+        self.instance_mut(id)?.impaired = since;
+        Ok(())
     }
 
     /// All exist and none is terminated.

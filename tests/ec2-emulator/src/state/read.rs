@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::Ec2Error;
 use super::instance_type::InstanceType;
+use super::objects::InstanceState;
 use super::request::{Read, Seen};
 use super::{Ec2, no_instance, no_interface, no_subnet};
 
@@ -23,6 +24,11 @@ impl Ec2 {
                 let mut found = select(&self.instances, ids).map_err(no_instance)?;
                 found.retain(|instance| filters.iter().all(|f| f.accepts(self, instance)));
                 Ok(Seen::Instances(found))
+            }
+            Read::InstanceStatus { ids, all } => {
+                let mut found = select(&self.instances, ids).map_err(no_instance)?;
+                found.retain(|instance| *all || instance.state == InstanceState::Running);
+                Ok(Seen::InstanceStatus(found))
             }
             Read::Subnets { ids, filters } => {
                 let mut found = select(&self.subnets, ids).map_err(no_subnet)?;

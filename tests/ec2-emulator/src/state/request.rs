@@ -162,6 +162,13 @@ pub enum Read {
         /// All must match.
         filters: Vec<InstanceFilter>,
     },
+    /// `DescribeInstanceStatus`
+    InstanceStatus {
+        /// Only these; each must exist. Empty: all.
+        ids: BTreeSet<InstanceId>,
+        /// Also those that do not run.
+        all: bool,
+    },
     /// `DescribeSubnets`
     Subnets {
         /// Only these; each must exist. Empty: all.
@@ -227,6 +234,8 @@ pub enum Seen {
     NetworkInterfaces(Vec<NetworkInterface>),
     /// Instances, terminated ones included.
     Instances(Vec<Instance>),
+    /// Instances, for their status.
+    InstanceStatus(Vec<Instance>),
     /// Subnets.
     Subnets(Vec<Subnet>),
     /// Instance types.

@@ -53,6 +53,7 @@ actions! {
     CreateTags Change;
     CreateVpc Change;
     DeleteNetworkInterface Change;
+    DescribeInstanceStatus Read;
     DescribeInstanceTypes Read;
     DescribeInstances Read;
     DescribeNetworkInterfaces Read;

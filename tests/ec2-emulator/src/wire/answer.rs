@@ -34,6 +34,10 @@ pub fn write(
             let next = page.cut(&mut found, |instance| instance.id, narrowed)?;
             (Seen::Instances(found), next)
         }
+        Response::Seen(Seen::InstanceStatus(mut found)) => {
+            let next = page.cut(&mut found, |instance| instance.id, narrowed)?;
+            (Seen::InstanceStatus(found), next)
+        }
         Response::Seen(Seen::Subnets(mut found)) => {
             let next = page.cut(&mut found, |subnet| subnet.id, narrowed)?;
             (Seen::Subnets(found), next)
@@ -125,6 +129,9 @@ fn write_seen(xml: &mut Xml, ec2: &Ec2, seen: &Seen) {
         }
         Seen::Instances(found) => xml.items("reservationSet", found, |xml, instance| {
             describe::reservation(xml, ec2, std::slice::from_ref(instance));
+        }),
+        Seen::InstanceStatus(found) => xml.items("instanceStatusSet", found, |xml, instance| {
+            describe::status(xml, ec2, instance);
         }),
         Seen::Subnets(found) => xml.items("subnetSet", found, |xml, subnet| {
             describe::subnet(xml, ec2, subnet);

@@ -34,6 +34,35 @@ pub fn state(xml: &mut Xml, state: InstanceState) {
     xml.leaf("name", state.as_str());
 }
 
+/// The fields of the status of an instance. One that does not run has no checks.
+pub fn status(xml: &mut Xml, ec2: &Ec2, instance: &Instance) {
+    xml.leaf("instanceId", instance.id);
+    if let Ok(subnet) = ec2.subnet(instance.subnet) {
+        xml.leaf("availabilityZone", &subnet.zone);
+    }
+    xml.within("instanceState", |xml| state(xml, instance.state));
+    for check in ["systemStatus", "instanceStatus"] {
+        xml.within(check, |xml| checks(xml, instance));
+    }
+}
+
+fn checks(xml: &mut Xml, instance: &Instance) {
+    if instance.state != InstanceState::Running {
+        xml.leaf("status", "not-applicable");
+        return;
+    }
+    let failed = instance.impaired.as_ref();
+    xml.leaf("status", if failed.is_some() { "impaired" } else { "ok" });
+    xml.items("details", [failed], |xml, since| {
+        xml.leaf("name", "reachability");
+        let word = if since.is_some() { "failed" } else { "passed" };
+        xml.leaf("status", word);
+        if let Some(since) = since {
+            xml.leaf("impairedSince", since);
+        }
+    });
+}
+
 /// The fields of a subnet.
 pub fn subnet(xml: &mut Xml, ec2: &Ec2, subnet: &Subnet) {
     xml.leaf("subnetId", subnet.id);

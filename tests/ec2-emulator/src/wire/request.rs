@@ -53,6 +53,13 @@ pub fn read(action: Action, form: &Form) -> Result<Call, Refusal> {
                 filters: filters(form, instance_field)?,
             })
         }
+        Action::DescribeInstanceStatus => {
+            page = Page::read(form, "InstanceId")?;
+            Request::Read(Read::InstanceStatus {
+                ids: form.ids("InstanceId")?,
+                all: form.flag("IncludeAllInstances")?,
+            })
+        }
         Action::DescribeSubnets => {
             page = Page::read(form, "SubnetId")?;
             Request::Read(Read::Subnets {
@@ -133,7 +140,8 @@ fn change(action: Action, form: &Form) -> Result<Change, Refusal> {
             resources: some("ResourceId", form.ids("ResourceId")?)?,
             tags: form.tags()?,
         },
-        Action::DescribeInstanceTypes
+        Action::DescribeInstanceStatus
+        | Action::DescribeInstanceTypes
         | Action::DescribeInstances
         | Action::DescribeNetworkInterfaces
         | Action::DescribeSubnets => {

@@ -6,6 +6,7 @@ mod nodes;
 mod objects;
 mod replay;
 mod safety;
+mod taints;
 #[cfg(test)]
 mod tests;
 
@@ -93,6 +94,7 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
                     .and_then(|()| safety::named(&replay, entry, outcome))
                     .and_then(|()| safety::programmed(&replay, entry, outcome))
                     .and_then(|()| safety::labelled(&replay, entry))
+                    .and_then(|()| taints::written(case, &replay, entry, outcome))
                     .and_then(|()| holding::written(case, &replay, entry, outcome));
                 replay.apply(entry, outcome);
                 seen.attached += u64::from(safety::opens(entry));

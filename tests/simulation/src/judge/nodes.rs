@@ -18,6 +18,8 @@ struct Node<'a> {
     away_since: Option<Duration>,
     /// Until when it was so the last time.
     away_until: Option<Duration>,
+    /// Its taints.
+    taints: &'a Value,
 }
 
 /// All of them, as they were at one moment.
@@ -45,13 +47,21 @@ impl<'a> Nodes<'a> {
             created: text(body, "/metadata/creationTimestamp"),
             away_since: None,
             away_until: None,
+            taints: &Value::Null,
         });
         node.instance = instance;
+        node.taints = &body["spec"]["taints"];
         if is_away(body) {
             node.away_since.get_or_insert(at);
         } else if node.away_since.take().is_some() {
             node.away_until = Some(at);
         }
+    }
+
+    /// The instance that it names, and its taints.
+    pub(super) fn shown(&self, name: &str) -> (&'a str, &'a Value) {
+        let node = self.by_name.get(name);
+        node.map_or(("", &Value::Null), |node| (node.instance, node.taints))
     }
 
     /// Did the Node ever name this instance?
@@ -101,5 +111,6 @@ fn is_away(node: &Value) -> bool {
     unready
         || any("/spec/taints", |one| {
             one["key"] == "node.kubernetes.io/unreachable"
+                || one["key"] == "node.kubernetes.io/out-of-service"
         })
 }

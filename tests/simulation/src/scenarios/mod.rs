@@ -1,6 +1,7 @@
 //! The scenarios, and the run of one seed.
 
 mod actions;
+mod ended;
 mod faults;
 mod goal;
 mod late;
@@ -46,17 +47,20 @@ pub enum Scenario {
     Late,
     /// Two hundred IPs.
     Many,
+    /// Instances end, and fast failover takes their nodes out of service.
+    Ended,
 }
 
 impl Scenario {
     /// Every scenario, by its name.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("storm", Self::Storm),
         ("outage", Self::Outage),
         ("restored", Self::Restored),
         ("succession", Self::Succession),
         ("late", Self::Late),
         ("many", Self::Many),
+        ("ended", Self::Ended),
     ];
 
     /// The scenario of this name.
@@ -168,6 +172,7 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
     let shape = match scenario {
         Scenario::Storm | Scenario::Late => Shape::of(seed),
         Scenario::Many => Shape::large(),
+        Scenario::Ended => Shape::fast(seed),
         Scenario::Outage | Scenario::Restored | Scenario::Succession => Shape::plain(),
     };
     let mut simulation = Simulation::new(seed, settings, shape.clone());
@@ -181,6 +186,7 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
         Scenario::Succession => succession::run(&mut simulation, seed).await,
         Scenario::Late => late::run(&mut simulation, seed).await,
         Scenario::Many => many::run(&mut simulation, seed).await,
+        Scenario::Ended => ended::run(&mut simulation, seed).await,
     };
     let history = simulation.api.history();
     let (calls, foreign) = (simulation.cloud.calls(), simulation.cloud.foreign());

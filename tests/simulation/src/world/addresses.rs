@@ -60,6 +60,9 @@ impl World {
         if self.shape.node_part {
             block["spec"]["node"] = json!({"routes": [{"to": "198.51.100.0/24"}]});
         }
+        if self.shape.fast {
+            block["spec"]["fastFailover"] = json!(true);
+        }
         self.cluster
             .create("ipblocks", block)
             .expect("a block is made");

@@ -331,13 +331,23 @@ impl World {
             name,
             json!({"conditions": [{"type": "Ready", "status": status}]}),
         );
-        let taints = if unreachable {
-            json!([{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}])
-        } else {
+        let mut taints = self.taints_of(name);
+        if unreachable {
+            taints.push(json!({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}));
+        }
+        let taints = if taints.is_empty() {
             json!(null)
+        } else {
+            json!(taints)
         };
         self.cluster
             .merge("nodes", "", name, json!({"spec": {"taints": taints}}));
+    }
+
+    /// Does the Node say that it is ready?
+    fn is_ready(&self, name: &str) -> bool {
+        let node = self.cluster.get("nodes", "", name);
+        node.is_some_and(|node| super::kubelet::is_true(&node, "Ready"))
     }
 
     /// The node controllers: a Node that is silent for long is tainted, a Node whose instance is gone is deleted.
@@ -355,7 +365,10 @@ impl World {
             }
             let mark = since.is_some_and(|since| now >= since + GRACE);
             let rested = machine.unready_until.is_some_and(|until| now >= until);
-            if mark == machine.marked && !rested {
+            // The last word of its kubelet was that it is not ready, and it reports again.
+            let spoke = self.shape.fast && since.is_none() && machine.unready_until.is_none();
+            let again = spoke && !self.is_ready(&name);
+            if mark == machine.marked && !rested && !again {
                 continue;
             }
             if let Some(machine) = self.machines.get_mut(&name) {

@@ -8,6 +8,7 @@ mod garbage;
 mod kubelet;
 mod machines;
 mod node_parts;
+mod out_of_service;
 mod pod;
 mod scheduler;
 mod shape;
@@ -107,6 +108,7 @@ impl World {
         let now = self.log.now();
         self.watch_machines(now);
         self.run_kubelets(now);
+        self.evict(now);
         self.run_node_parts();
         self.run_workloads(now);
         self.schedule();

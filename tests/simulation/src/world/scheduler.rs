@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::out_of_service::is_out_of_service;
 use super::pod::Stage;
 use super::{Health, NAMESPACE, World};
 
@@ -23,7 +24,9 @@ impl World {
             };
             let fitting: Vec<String> = nodes
                 .iter()
-                .filter(|node| self.takes_pods(node) && fits(&object, node))
+                .filter(|node| {
+                    self.takes_pods(node) && fits(&object, node) && !is_out_of_service(node)
+                })
                 .filter_map(|node| Some(node["metadata"]["name"].as_str()?.to_owned()))
                 .collect();
             let Some(node) = self.chance.pick(&fitting).cloned() else {

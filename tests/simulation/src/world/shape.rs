@@ -21,6 +21,8 @@ pub struct Shape {
     pub prefix: bool,
     /// The blocks ask for the node part.
     pub node_part: bool,
+    /// The blocks ask for fast failover.
+    pub fast: bool,
     /// The machines' type.
     pub machine: InstanceType,
 }
@@ -37,6 +39,7 @@ impl Shape {
             full: false,
             prefix: false,
             node_part: false,
+            fast: false,
             machine: InstanceType::C5Large,
         }
     }
@@ -57,7 +60,19 @@ impl Shape {
             full: chance.one_in(3),
             prefix: chance.one_in(3),
             node_part: chance.one_in(2),
+            fast: false,
             machine: InstanceType::C6iXlarge,
+        }
+    }
+
+    /// Fast failover, with node parts or without.
+    #[must_use]
+    pub fn fast(seed: u64) -> Self {
+        Self {
+            node_part: Chance::new(seed, "shape").one_in(2),
+            fast: true,
+            machine: InstanceType::C6iXlarge,
+            ..Self::plain()
         }
     }
 

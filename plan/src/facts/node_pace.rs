@@ -1,0 +1,71 @@
+//! How often EC2 is asked about the instance of a node, and how often the taint of the node is written.
+
+use crate::backoff::{Backoff, FAILURES, QUESTIONS, REPETITIONS};
+use crate::facts::WriteOutcome;
+use crate::names::{Millis, NodeName};
+
+/// Time between two questions at first: EC2 shows a new state of an instance some seconds after it was asked for it.
+const BETWEEN: Millis = Millis::seconds(2);
+/// So many questions come at that pace, which is half a minute.
+const AT_FIRST: u32 = 15;
+/// The watch shows within this time what a write has changed.
+const WATCH_LAG: Millis = Millis::seconds(2);
+
+/// When a node may be asked about, and written, again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodePace {
+    questions: u32,
+    question: Option<Backoff>,
+    question_due: Millis,
+    write: Option<Backoff>,
+    write_due: Millis,
+}
+
+impl NodePace {
+    /// A question that was begun then has ended.
+    pub(super) fn asked(&mut self, node: &NodeName, begun: Millis, now: Millis) {
+        if self.questions < AT_FIRST {
+            self.questions += 1;
+            self.question_due = begun.plus(BETWEEN);
+            return;
+        }
+        let backoff = QUESTIONS.after(self.question.as_ref(), node.as_str(), now);
+        self.question_due = backoff.until;
+        self.question = Some(backoff);
+    }
+
+    /// A write has ended.
+    pub(super) fn wrote(&mut self, node: &NodeName, outcome: &WriteOutcome, now: Millis) {
+        let waits = match outcome {
+            WriteOutcome::Done(_) => {
+                self.write = None;
+                self.write_due = now.plus(WATCH_LAG);
+                return;
+            }
+            // The watch is about to show what has changed.
+            WriteOutcome::Conflict => REPETITIONS,
+            _ => FAILURES,
+        };
+        let backoff = waits.after(self.write.as_ref(), node.as_str(), now);
+        self.write_due = backoff.until;
+        self.write = Some(backoff);
+    }
+
+    /// When the next question may be asked.
+    pub(crate) const fn question_due(&self) -> Millis {
+        self.question_due
+    }
+
+    /// When the next write may be made.
+    pub(crate) const fn write_due(&self) -> Millis {
+        self.write_due
+    }
+
+    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+        change(&mut self.question_due);
+        change(&mut self.write_due);
+        for backoff in [&mut self.question, &mut self.write].into_iter().flatten() {
+            backoff.each_moment(change);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended by the word of EC2, gets the taint
+//! `node.kubernetes.io/out-of-service`. Kubernetes then deletes its pods by force, and their addresses follow them.
+
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::cloud::{InstanceState, Lost};
+use crate::decide::INSTANCE_FRESH;
+use crate::facts::{Facts, NodeReportSeen, NodeSeen};
+use crate::names::{InstanceId, IpName, Millis, NodeName};
+use crate::objects::{BlockSpec, Claim, DataPath, Ip, Node};
+use crate::reason::Reason;
+use crate::step::{Checks, NodeStep, Notice, Regarding};
+
+/// For this long after a node is not ready, only the state of its instance is asked for.
+const STATES_ONLY: Millis = Millis::seconds(30);
+
+/// What is asked of EC2 about a node, and since when an answer counts.
+enum Question {
+    /// Does its instance still run? It is away.
+    Away(Millis),
+    /// Does its instance run again? It is back, and out of service by our taint.
+    Back(Millis),
+}
+
+/// What is to be done for one node.
+enum Next {
+    Step(NodeStep),
+    At(Millis),
+}
+
+impl Facts {
+    /// What is to be done for nodes now, and when to look again although nothing happens.
+    #[must_use]
+    pub fn node_steps(&self, now: Millis) -> (Vec<(NodeName, NodeStep)>, Option<Millis>) {
+        let mut steps = Vec::new();
+        let mut again: Option<Millis> = None;
+        let fast = self.blocks.values().any(|block| {
+            let spec = block.spec.as_ref();
+            spec.is_ok_and(|spec| spec.fast_failover)
+        });
+        for seen in self.nodes.values().filter(|_| self.synced()) {
+            // At rest this is all that a node costs.
+            if !fast && !seen.node.our_taint {
+                continue;
+            }
+            match self.node_step(seen, now) {
+                Some(Next::Step(step)) => steps.push((seen.node.name.clone(), step)),
+                Some(Next::At(at)) => again = Some(again.map_or(at, |again| again.min(at))),
+                None => {}
+            }
+        }
+        (steps, again)
+    }
+
+    fn node_step(&self, seen: &NodeSeen, now: Millis) -> Option<Next> {
+        let node = &seen.node;
+        let instance = node.instance.as_ref()?;
+        let question = self.question(seen)?;
+        let (Question::Away(since) | Question::Back(since)) = question;
+        if now < since {
+            return Some(Next::At(since));
+        }
+        // An answer to an earlier question is of a time at which the node was another way.
+        let answer = self.instances.get(instance);
+        let answer =
+            answer.filter(|(begun, _)| *begun >= since && now.since(*begun) <= INSTANCE_FRESH);
+        // That EC2 knows no such instance proves nothing, and neither does its silence.
+        let state = answer.and_then(|(_, state)| *state);
+        let impaired = || self.is_impaired_for_good(seen, instance, now);
+        let step = match (question, state) {
+            (Question::Away(_), Some(state)) if state.is_ending() => {
+                NodeStep::SetTaint(node.version, Lost::Ended(state))
+            }
+            (Question::Away(_), Some(InstanceState::Running)) if impaired() => {
+                NodeStep::SetTaint(node.version, Lost::Impaired)
+            }
+            (Question::Back(_), Some(InstanceState::Running)) => {
+                NodeStep::RemoveTaint(node.version)
+            }
+            _ => NodeStep::Ask(instance.clone(), self.checks_of(seen, now)),
+        };
+        let pace = self.node_paces.get(&node.name);
+        let due = pace.map_or(Millis(0), |pace| match &step {
+            NodeStep::Ask(..) => pace.question_due(),
+            NodeStep::SetTaint(..) | NodeStep::RemoveTaint(_) => pace.write_due(),
+        });
+        Some(if now < due {
+            Next::At(due)
+        } else {
+            Next::Step(step)
+        })
+    }
+
+    /// Are the status checks asked for? Not at first, when an instance that was stopped shows its state, and not of a
+    /// node whose kubelet reports: it works.
+    fn checks_of(&self, seen: &NodeSeen, now: Millis) -> Checks {
+        let long = seen
+            .not_ready_since
+            .is_some_and(|since| now.since(since) >= STATES_ONLY);
+        if long && !seen.node.our_taint && self.may_ask_for_checks(now) {
+            Checks::Asked
+        } else {
+            Checks::NotAsked
+        }
+    }
+
+    /// Does a status check of its instance fail for good, seen for as long as the node is not ready, and just now?
+    fn is_impaired_for_good(&self, seen: &NodeSeen, instance: &InstanceId, now: Millis) -> bool {
+        let impaired = self.impaired.get(instance);
+        impaired.is_some_and(|impaired| {
+            seen.not_ready_since
+                .is_some_and(|since| impaired.first >= since)
+                && now.since(impaired.last) <= INSTANCE_FRESH
+                && impaired.is_for_good()
+        })
+    }
+
+    /// What EC2 has to be asked about a node.
+    fn question(&self, seen: &NodeSeen) -> Option<Question> {
+        if seen.node.our_taint {
+            return seen.back_since.map(Question::Back);
+        }
+        // A person has taken it out of service, and puts it back.
+        if seen.node.out_of_service {
+            return None;
+        }
+        self.away_since(seen).map(Question::Away)
+    }
+
+    /// Since when a node is away that carries an address of a block with fast failover; this can be ahead.
+    fn away_since(&self, seen: &NodeSeen) -> Option<Millis> {
+        let report = self.node_reports.get(&seen.node.name);
+        if seen.not_ready_since.is_none() && report.is_none() {
+            return None;
+        }
+        let specs: Vec<&BlockSpec> = self.fast_blocks_on(&seen.node).collect();
+        if specs.is_empty() {
+            return None;
+        }
+        let part = specs
+            .iter()
+            .any(|spec| spec.data_path == DataPath::NodePart);
+        let late = report.filter(|_| part).map(NodeReportSeen::late_at);
+        seen.not_ready_since.into_iter().chain(late).min()
+    }
+
+    /// The blocks with fast failover of which an address is claimed for this very machine.
+    fn fast_blocks_on<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a BlockSpec> {
+        let here = self.claimed_on(node);
+        let specs = here.filter_map(|(ip, _)| {
+            let block = self.blocks.get(ip.status.block.as_ref()?)?;
+            block.spec.as_ref().ok()
+        });
+        specs.filter(|spec| spec.fast_failover)
+    }
+
+    /// The IPs that are claimed for this machine: the name of a Node can go to another one.
+    fn claimed_on<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (&'a Ip, &'a Claim)> {
+        let ips = self.index.ips_on(&node.name);
+        ips.filter_map(|name| {
+            let ip = self.ips.get(name)?;
+            let claim = ip.status.claim.as_ref()?;
+            let target = claim.target()?;
+            (Some(&target.place.instance) == node.instance.as_ref()).then_some((ip, claim))
+        })
+    }
+
+    /// Since when a node is away, if fast failover is about to take it out of service.
+    #[must_use]
+    pub fn away(&self, name: &NodeName) -> Option<Millis> {
+        self.away_since(self.nodes.get(name)?)
+    }
+
+    /// The IPs that are claimed for a node, with their claims.
+    #[must_use]
+    pub fn claims_on(&self, name: &NodeName) -> Vec<(IpName, Claim)> {
+        let seen = self.nodes.get(name).into_iter();
+        let here = seen.flat_map(|seen| self.claimed_on(&seen.node));
+        here.map(|(ip, claim)| (ip.name.clone(), claim.clone()))
+            .collect()
+    }
+
+    /// What is to be said of a step of a node that was done: on the Node, and on the pods there that have addresses.
+    #[must_use]
+    pub fn node_notices(&self, name: &NodeName, step: &NodeStep) -> Vec<Notice> {
+        let Some(seen) = self.nodes.get(name) else {
+            return Vec::new();
+        };
+        let instance = seen.node.instance.as_ref();
+        let instance = instance.map_or("", |instance| instance.as_str());
+        let (reason, message) = match step {
+            NodeStep::Ask(..) => return Vec::new(),
+            NodeStep::SetTaint(_, lost) => {
+                let why = match lost {
+                    Lost::Ended(state) => format!("is {}", state.in_words()),
+                    Lost::Impaired => "has failed a status check for 5 minutes or more".to_owned(),
+                };
+                let message = format!(
+                    "EC2 says that instance {instance} {why}: Mooring has set the taint out-of-service on node \
+                     {name}, so that Kubernetes deletes its pods by force"
+                );
+                (Reason::OutOfService, message)
+            }
+            NodeStep::RemoveTaint(_) => (
+                Reason::BackInService,
+                format!(
+                    "node {name} is ready and EC2 says that instance {instance} is running: Mooring has removed its \
+                     taint out-of-service"
+                ),
+            ),
+        };
+        let of_node = Regarding::Node(name.clone(), seen.node.uid.clone());
+        let mut notices = Vec::from([notice(of_node, reason, message.clone())]);
+        if reason == Reason::OutOfService {
+            let pods = self.claimed_on(&seen.node).map(|(ip, claim)| {
+                let on = Regarding::Pod(claim.pod.clone(), claim.uid.clone());
+                let message = format!(
+                    "IP {}: {message}; the address goes to the next pod",
+                    ip.name
+                );
+                notice(on, reason, message)
+            });
+            notices.extend(pods);
+        }
+        notices
+    }
+}
+
+impl Facts {
+    /// What is to be said where status checks are not permitted.
+    #[must_use]
+    pub fn checks_notice(&self, name: &NodeName, now: Millis) -> Option<Notice> {
+        let seen = self.nodes.get(name)?;
+        if self.may_ask_for_checks(now) {
+            return None;
+        }
+        let message = format!(
+            "the permission ec2:DescribeInstanceStatus is missing: fast failover of node {name} goes by the state of \
+             its instance alone. Add it to the policy of the role"
+        );
+        let on = Regarding::Node(name.clone(), seen.node.uid.clone());
+        Some(notice(on, Reason::AccessDenied, message))
+    }
+}
+
+const fn notice(on: Regarding, reason: Reason, message: String) -> Notice {
+    Notice {
+        on,
+        reason,
+        message,
+    }
+}

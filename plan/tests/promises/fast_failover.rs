@@ -1,0 +1,372 @@
+//! Fast failover: a node is taken out of service by the positive word of EC2 alone, and put back by it; and only a node
+//! with an address of a block that asks for that.
+
+use mooring_plan::cloud::{InstanceState, Lost};
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::{Millis, NodeName};
+use mooring_plan::objects::{DataPath, NodeReport};
+use mooring_plan::outcome::Outcome;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::NodeStep;
+use mooring_world::engine::leadership;
+
+use crate::sim::{Sim, instance_of};
+
+pub const MOMENT: Millis = Millis::seconds(1);
+pub const HOUR: Millis = Millis::seconds(3600);
+
+/// Pod "a" on the first node has the address, of a block with fast failover.
+pub fn fast(nodes: &[&str]) -> Sim {
+    let mut sim = Sim::attached(nodes);
+    set_fast(&mut sim, true);
+    sim.settle();
+    sim.count_from_here();
+    sim
+}
+
+fn set_fast(sim: &mut Sim, fast: bool) {
+    sim.change_block("block", |block| {
+        block.spec.as_mut().unwrap().fast_failover = fast;
+    });
+}
+
+pub fn not_ready(sim: &mut Sim, node: &str) {
+    sim.change_node(node, |node| node.ready = false);
+}
+
+pub fn ready(sim: &mut Sim, node: &str) {
+    sim.change_node(node, |node| node.ready = true);
+}
+
+/// The node is away, its instance has ended, and it is out of service.
+fn out_of_service(state: InstanceState) -> Sim {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.instance("n1", state);
+    not_ready(&mut sim, "n1");
+    sim.wait(MOMENT);
+    expect_taint(&sim, "n1", true);
+    sim
+}
+
+pub fn expect_taint(sim: &Sim, node: &str, ours: bool) {
+    let found = &sim.kube.nodes[&NodeName::from(node)];
+    let taints = (found.out_of_service, found.our_taint);
+    assert_eq!(taints, (ours, ours), "{node}\n{}", sim.story());
+}
+
+/// Whatever time passes, no taint is written.
+pub fn expect_no_taint_is_written(sim: &mut Sim) {
+    sim.node_taken.clear();
+    sim.wait(HOUR);
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+}
+
+/// The node part of a node reports, for the so manieth time.
+pub fn reports(sim: &mut Sim, node: &str, heartbeat: i64) {
+    let report = NodeReport {
+        node: NodeName::from(node),
+        version: "1".to_owned(),
+        heartbeat,
+        addresses: [].into(),
+    };
+    sim.kube.bump();
+    sim.kube.node_reports.insert(report.node.clone(), report);
+}
+
+#[test]
+fn a_node_whose_instance_has_ended_is_taken_out_of_service_at_once() {
+    for state in [InstanceState::Stopped, InstanceState::Terminated] {
+        let sim = out_of_service(state);
+        let writes = sim.taints_written();
+        assert!(matches!(&writes[..], [NodeStep::SetTaint(_, Lost::Ended(why))] if *why == state));
+        assert_eq!(sim.questions().len(), 1);
+        sim.expect_event("node n1", Reason::OutOfService);
+        sim.expect_event("a", Reason::OutOfService);
+    }
+}
+
+#[test]
+fn the_address_follows_the_pod_that_comes_for_the_one_that_was_deleted() {
+    let mut sim = out_of_service(InstanceState::Stopped);
+    sim.pod_goes("a");
+    sim.pod("a").on("n2");
+    sim.wait(MOMENT);
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.10", Some("eni-n2"));
+}
+
+#[test]
+fn while_ec2_says_that_the_instance_runs_the_node_stays_in_service() {
+    let mut sim = fast(&["n1", "n2"]);
+    not_ready(&mut sim, "n1");
+    expect_no_taint_is_written(&mut sim);
+    sim.change_node("n1", |node| node.unreachable = true);
+    expect_no_taint_is_written(&mut sim);
+}
+
+#[test]
+fn the_silence_of_ec2_takes_no_node_out_of_service() {
+    let silent = [
+        Outcome::Unknown,
+        Outcome::Denied,
+        Outcome::Throttled,
+        Outcome::Invalid,
+        // That it knows no such instance is no proof of an end.
+        Outcome::InstanceNotFound,
+    ];
+    for outcome in silent {
+        let mut sim = fast(&["n1", "n2"]);
+        sim.instance("n1", InstanceState::Terminated);
+        sim.describe_fails = Some(outcome);
+        not_ready(&mut sim, "n1");
+        expect_no_taint_is_written(&mut sim);
+        sim.describe_fails = None;
+        sim.wait(Millis::seconds(31));
+        expect_taint(&sim, "n1", true);
+    }
+}
+
+#[test]
+fn an_answer_to_a_question_from_before_the_node_was_away_does_not_count() {
+    let mut sim = fast(&["n1", "n2"]);
+    let begun = sim.now;
+    let stopped = Fact::InstanceRead(instance_of("n1"), Some(InstanceState::Stopped));
+    sim.now = begun.plus(Millis(1));
+    let now = sim.now;
+    sim.controllers[0].facts_mut().apply(stopped, begun, now);
+    sim.describe_fails = Some(Outcome::Unknown);
+    not_ready(&mut sim, "n1");
+    sim.wait(MOMENT);
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+}
+
+#[test]
+fn an_answer_that_is_older_than_ten_seconds_does_not_count() {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.instance("n1", InstanceState::Stopped);
+    not_ready(&mut sim, "n1");
+    sim.tell(0);
+    // The Node is another version by now, and the watch does not show it: each write meets a conflict.
+    sim.controllers[0].stuck.insert(Kind::Node);
+    sim.change_node("n1", |node| node.created += 1);
+    sim.wait(MOMENT);
+    expect_taint(&sim, "n1", false);
+    assert!(!sim.taints_written().is_empty());
+    // The instance runs again, and EC2 is silent.
+    sim.instance("n1", InstanceState::Running);
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.wait(Millis::seconds(10));
+    sim.node_taken.clear();
+    sim.controllers[0].stuck.clear();
+    sim.wait(HOUR);
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+}
+
+#[test]
+fn a_node_that_has_come_back_unseen_is_not_taken_out_of_service() {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.instance("n1", InstanceState::Stopped);
+    not_ready(&mut sim, "n1");
+    sim.tell(0);
+    sim.controllers[0].stuck.insert(Kind::Node);
+    ready(&mut sim, "n1");
+    sim.wait(Millis::seconds(5));
+    assert!(!sim.taints_written().is_empty(), "{}", sim.story());
+    expect_taint(&sim, "n1", false);
+}
+
+#[test]
+fn a_node_that_others_write_all_the_time_is_taken_out_of_service_nevertheless() {
+    let mut sim = fast(&["n1", "n2"]);
+    not_ready(&mut sim, "n1");
+    sim.wait(MOMENT);
+    // Only its version changes.
+    sim.change_node("n1", |_| {});
+    sim.instance("n1", InstanceState::Stopped);
+    sim.wait(Millis::seconds(3));
+    expect_taint(&sim, "n1", true);
+}
+
+#[test]
+fn only_a_block_that_asks_for_it_takes_a_node_out_of_service() {
+    let mut sim = fast(&["n1", "n2"]);
+    set_fast(&mut sim, false);
+    sim.instance("n1", InstanceState::Terminated);
+    not_ready(&mut sim, "n1");
+    expect_no_taint_is_written(&mut sim);
+    assert_eq!(sim.questions(), []);
+    set_fast(&mut sim, true);
+    sim.wait(MOMENT);
+    expect_taint(&sim, "n1", true);
+}
+
+#[test]
+fn that_another_block_asks_for_it_is_no_reason() {
+    let mut sim = fast(&["n1", "n2"]);
+    set_fast(&mut sim, false);
+    sim.block("other", "198.51.100.0/24");
+    sim.change_block("other", |block| {
+        block.spec.as_mut().unwrap().fast_failover = true;
+    });
+    sim.instance("n1", InstanceState::Stopped);
+    not_ready(&mut sim, "n1");
+    expect_no_taint_is_written(&mut sim);
+    assert_eq!(sim.questions(), []);
+}
+
+#[test]
+fn a_node_without_an_address_of_such_a_block_is_left_alone() {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.instance("n2", InstanceState::Stopped);
+    not_ready(&mut sim, "n2");
+    expect_no_taint_is_written(&mut sim);
+    assert_eq!(sim.questions(), []);
+}
+
+#[test]
+fn a_claim_for_the_machine_before_is_no_reason_to_ask_for_the_machine_that_has_its_name_now() {
+    let mut sim = fast(&["n1", "n2", "n3"]);
+    sim.instance("n3", InstanceState::Stopped);
+    sim.node_goes("n3");
+    sim.change_node("n1", |node| {
+        node.instance = Some(instance_of("n3"));
+        node.ready = false;
+    });
+    sim.tell(0);
+    sim.node_steps(0);
+    assert_eq!(sim.node_taken, [], "{}", sim.story());
+}
+
+#[test]
+fn the_taint_of_a_person_stays() {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.change_node("n1", |node| {
+        (node.ready, node.out_of_service) = (false, true);
+    });
+    sim.instance("n1", InstanceState::Stopped);
+    expect_no_taint_is_written(&mut sim);
+    sim.instance("n1", InstanceState::Running);
+    ready(&mut sim, "n1");
+    expect_no_taint_is_written(&mut sim);
+    assert!(sim.kube.nodes[&NodeName::from("n1")].out_of_service);
+}
+
+#[test]
+fn a_node_is_put_back_when_it_is_ready_and_ec2_says_that_its_instance_runs() {
+    let mut sim = out_of_service(InstanceState::Stopped);
+    // Its instance runs again, and its kubelet does not report yet.
+    sim.instance("n1", InstanceState::Running);
+    expect_no_taint_is_written(&mut sim);
+    // What the Node said last can lag behind.
+    sim.instance("n1", InstanceState::Stopped);
+    ready(&mut sim, "n1");
+    expect_no_taint_is_written(&mut sim);
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.instance("n1", InstanceState::Running);
+    expect_no_taint_is_written(&mut sim);
+    sim.describe_fails = None;
+    sim.wait(Millis::seconds(31));
+    expect_taint(&sim, "n1", false);
+    sim.expect_event("node n1", Reason::BackInService);
+    sim.node_taken.clear();
+    sim.wait(HOUR);
+    assert_eq!(sim.node_taken, [], "{}", sim.story());
+}
+
+#[test]
+fn a_node_is_put_back_although_its_block_no_longer_asks_for_fast_failover() {
+    let mut sim = out_of_service(InstanceState::Stopped);
+    set_fast(&mut sim, false);
+    sim.instance("n1", InstanceState::Running);
+    ready(&mut sim, "n1");
+    sim.wait(MOMENT);
+    expect_taint(&sim, "n1", false);
+}
+
+#[test]
+fn that_an_instance_ran_before_its_node_was_back_puts_no_node_back() {
+    let mut sim = out_of_service(InstanceState::Stopped);
+    sim.now = sim.now.plus(MOMENT);
+    let begun = sim.now;
+    let running = Fact::InstanceRead(instance_of("n1"), Some(InstanceState::Running));
+    sim.now = begun.plus(Millis(1));
+    let now = sim.now;
+    sim.controllers[0].facts_mut().apply(running, begun, now);
+    sim.describe_fails = Some(Outcome::Unknown);
+    ready(&mut sim, "n1");
+    sim.wait(MOMENT);
+    expect_taint(&sim, "n1", true);
+}
+
+#[test]
+fn questions_come_every_two_seconds_at_first_and_then_less_often_and_none_at_rest() {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.wait(HOUR);
+    assert_eq!(sim.node_taken, [], "a node that is ready costs nothing");
+    not_ready(&mut sim, "n1");
+    let begun = sim.now;
+    sim.wait(Millis::seconds(29));
+    let asked = sim.questions();
+    assert_eq!(asked.len(), 15, "{asked:?}");
+    assert!(asked[0] <= begun.plus(Millis(2)), "the first comes at once");
+    for both in asked.windows(2) {
+        let between = both[1].since(both[0]);
+        assert!(between >= Millis::seconds(2) && between < Millis(2100));
+    }
+    sim.wait(HOUR);
+    let after = sim.questions().len() - asked.len();
+    assert!((120..170).contains(&after), "{after}");
+    ready(&mut sim, "n1");
+    sim.node_taken.clear();
+    sim.wait(HOUR);
+    assert_eq!(sim.node_taken, [], "{}", sim.story());
+}
+
+#[test]
+fn a_process_that_does_not_lead_asks_nothing_and_writes_no_taint() {
+    let mut sim = fast(&["n1", "n2"]);
+    let now = sim.now;
+    sim.controllers[0].engine.handle(leadership(false), now);
+    sim.instance("n1", InstanceState::Stopped);
+    not_ready(&mut sim, "n1");
+    sim.tell(0);
+    for _ in 0..10 {
+        sim.now = sim.now.plus(MOMENT);
+        sim.node_steps(0);
+    }
+    assert_eq!(sim.node_taken, []);
+}
+
+#[test]
+fn a_node_part_that_stops_reporting_leads_to_a_question() {
+    let mut sim = fast(&["n1", "n2"]);
+    reports(&mut sim, "n1", 1);
+    sim.instance("n1", InstanceState::Stopped);
+    // The block does not ask for the node part: what it says is of no interest.
+    expect_no_taint_is_written(&mut sim);
+    sim.change_block("block", |block| {
+        block.spec.as_mut().unwrap().data_path = DataPath::NodePart;
+    });
+    reports(&mut sim, "n1", 2);
+    sim.node_taken.clear();
+    sim.wait(Millis::seconds(14));
+    assert_eq!(sim.node_taken, [], "a heartbeat comes every 10 s");
+    sim.wait(Millis::seconds(2));
+    expect_taint(&sim, "n1", true);
+}
+
+#[test]
+fn a_node_part_that_stops_on_an_instance_that_runs_takes_no_node_out_of_service() {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.change_block("block", |block| {
+        block.spec.as_mut().unwrap().data_path = DataPath::NodePart;
+    });
+    reports(&mut sim, "n1", 1);
+    expect_no_taint_is_written(&mut sim);
+    assert!(!sim.questions().is_empty());
+    // Each heartbeat ends the questions.
+    reports(&mut sim, "n1", 2);
+    sim.node_taken.clear();
+    sim.wait(Millis::seconds(14));
+    assert_eq!(sim.node_taken, []);
+}

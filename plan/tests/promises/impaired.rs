@@ -1,0 +1,135 @@
+//! Status checks that fail for good are as good as an end of the instance; and nothing less is.
+
+use mooring_plan::cloud::{InstanceState, Lost};
+use mooring_plan::facts::Kind;
+use mooring_plan::names::Millis;
+use mooring_plan::objects::DataPath;
+use mooring_plan::outcome::Outcome;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::NodeStep;
+
+use crate::fast_failover::{
+    HOUR, MOMENT, expect_no_taint_is_written, expect_taint, fast, not_ready, ready, reports,
+};
+use crate::sim::{Sim, instance_of};
+
+const SINCE: Option<&str> = Some("2026-01-01T00:00:00Z");
+
+/// The node is not ready, and a status check of its instance fails, which runs.
+fn impaired() -> Sim {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.ec2.impair(&instance_of("n1"), SINCE);
+    not_ready(&mut sim, "n1");
+    sim
+}
+
+#[test]
+fn a_node_whose_status_checks_fail_for_good_is_taken_out_of_service() {
+    let mut sim = impaired();
+    sim.wait(Millis::seconds(29));
+    assert_eq!(
+        sim.checks_asked(),
+        0,
+        "the state of the instance comes first"
+    );
+    sim.wait(Millis::seconds(290));
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+    sim.wait(Millis::seconds(60));
+    expect_taint(&sim, "n1", true);
+    let writes = sim.taints_written();
+    assert!(matches!(
+        &writes[..],
+        [NodeStep::SetTaint(_, Lost::Impaired)]
+    ));
+    // The kubelet reports again.
+    ready(&mut sim, "n1");
+    sim.wait(MOMENT);
+    expect_taint(&sim, "n1", false);
+}
+
+#[test]
+fn status_checks_that_pass_in_between_are_no_failure_for_good() {
+    let mut sim = impaired();
+    for _ in 0..10 {
+        sim.wait(Millis::seconds(200));
+        sim.ec2.impair(&instance_of("n1"), None);
+        sim.wait(Millis::seconds(60));
+        sim.ec2.impair(&instance_of("n1"), SINCE);
+    }
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+    // Nor is a failure that is another one each time.
+    for since in ["a", "b", "c", "d", "e", "f"] {
+        sim.ec2.impair(&instance_of("n1"), Some(since));
+        sim.wait(Millis::seconds(200));
+    }
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+}
+
+#[test]
+fn a_node_that_was_ready_in_between_begins_anew() {
+    let mut sim = impaired();
+    for _ in 0..5 {
+        sim.wait(Millis::seconds(280));
+        ready(&mut sim, "n1");
+        sim.wait(MOMENT);
+        not_ready(&mut sim, "n1");
+    }
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+}
+
+#[test]
+fn a_node_that_is_ready_is_not_judged_by_its_status_checks() {
+    let mut sim = fast(&["n1", "n2"]);
+    sim.change_block("block", |block| {
+        block.spec.as_mut().unwrap().data_path = DataPath::NodePart;
+    });
+    reports(&mut sim, "n1", 1);
+    sim.ec2.impair(&instance_of("n1"), SINCE);
+    expect_no_taint_is_written(&mut sim);
+    assert_eq!(sim.checks_asked(), 0);
+}
+
+#[test]
+fn status_checks_that_are_not_answered_prove_nothing() {
+    for outcome in [Outcome::Unknown, Outcome::Throttled, Outcome::Invalid] {
+        let mut sim = impaired();
+        sim.checks_fail = Some(outcome);
+        expect_no_taint_is_written(&mut sim);
+        // The last answer that said so is of long ago.
+        let mut sim = impaired();
+        sim.wait(Millis::seconds(250));
+        sim.checks_fail = Some(outcome);
+        expect_no_taint_is_written(&mut sim);
+    }
+}
+
+#[test]
+fn a_failure_for_good_that_was_last_seen_long_ago_does_not_count() {
+    let mut sim = impaired();
+    sim.wait(Millis::seconds(200));
+    // The Node is another version by now, and the watch does not show it: each write meets a conflict.
+    sim.tell(0);
+    sim.controllers[0].stuck.insert(Kind::Node);
+    sim.change_node("n1", |node| node.created += 1);
+    sim.wait(Millis::seconds(200));
+    assert!(!sim.taints_written().is_empty(), "{}", sim.story());
+    expect_taint(&sim, "n1", false);
+    sim.checks_fail = Some(Outcome::Unknown);
+    sim.wait(Millis::seconds(11));
+    sim.controllers[0].stuck.clear();
+    expect_no_taint_is_written(&mut sim);
+}
+
+#[test]
+fn without_the_permission_for_status_checks_the_state_of_the_instance_decides() {
+    let mut sim = impaired();
+    sim.checks_fail = Some(Outcome::Denied);
+    sim.wait(HOUR);
+    assert_eq!(sim.taints_written(), [], "{}", sim.story());
+    let asked = sim.checks_asked();
+    assert!((5..=7).contains(&asked), "once in ten minutes: {asked}");
+    sim.expect_event("node n1", Reason::AccessDenied);
+    sim.instance("n1", InstanceState::Stopped);
+    sim.wait(Millis::seconds(31));
+    expect_taint(&sim, "n1", true);
+}

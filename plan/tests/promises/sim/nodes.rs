@@ -1,0 +1,109 @@
+//! What fast failover does for nodes, and what Kubernetes does then.
+
+use mooring_plan::cloud::InstanceState;
+use mooring_plan::engine::{Effect, Event, Work};
+use mooring_plan::facts::{Fact, WriteOutcome};
+use mooring_plan::names::{Millis, NodeName};
+use mooring_plan::outcome::Outcome;
+use mooring_plan::step::{Checks, NodeStep};
+
+use super::Sim;
+
+impl Sim {
+    /// The steps of nodes, carried out; when to look again.
+    pub fn node_steps(&mut self, controller: usize) -> Option<Millis> {
+        let begun = self.now;
+        let effects = self.controllers[controller].engine.reconcile_nodes(begun);
+        for effect in effects {
+            let Effect::NodeStep(name, step) = effect else {
+                continue;
+            };
+            self.note(format!("[{controller}] node {name}: {step:?}"));
+            self.node_taken.push((self.now, name.clone(), step.clone()));
+            let facts = self.node_step(controller, &name, &step);
+            self.now = self.now.plus(Millis(1));
+            let completed = Event::Completed(Work::Node(name.clone()), facts.into());
+            self.controllers[controller].event(completed, None, self.now);
+            let facts = self.controllers[controller].facts();
+            let notice = facts.checks_notice(&name, self.now);
+            self.rules.record(notice.as_slice());
+            self.tell(controller);
+        }
+        let (steps, again) = self.controllers[controller].facts().node_steps(self.now);
+        if steps.is_empty() {
+            again
+        } else {
+            Some(self.now.plus(Millis(1)))
+        }
+    }
+
+    fn node_step(&mut self, controller: usize, name: &NodeName, step: &NodeStep) -> Vec<Fact> {
+        match step {
+            NodeStep::Ask(instance, checks) => {
+                self.counts.describes += 1;
+                let mut facts = vec![Fact::NodeAsked(name.clone())];
+                let state = match self.describe_fails {
+                    None => self.ec2.state_of(instance),
+                    Some(Outcome::InstanceNotFound) => None,
+                    Some(_) => return facts,
+                };
+                facts.push(Fact::InstanceRead(instance.clone(), state));
+                if *checks == Checks::Asked && state == Some(InstanceState::Running) {
+                    self.counts.describes += 1;
+                    facts.push(match self.checks_fail {
+                        None => {
+                            Fact::ChecksRead(instance.clone(), self.ec2.impaired_since(instance))
+                        }
+                        Some(outcome) => Fact::ChecksFailed(outcome),
+                    });
+                }
+                facts
+            }
+            NodeStep::SetTaint(version, _) | NodeStep::RemoveTaint(version) => {
+                self.counts.other_writes += 1;
+                let wanted = matches!(step, NodeStep::SetTaint(..));
+                let outcome = match self.kube.nodes.get(name) {
+                    None => WriteOutcome::NotFound,
+                    Some(node) if node.version != *version => WriteOutcome::Conflict,
+                    Some(_) => {
+                        self.change_node(name.as_str(), |node| {
+                            (node.out_of_service, node.our_taint) = (wanted, wanted);
+                        });
+                        let facts = self.controllers[controller].facts();
+                        let notices = facts.node_notices(name, step);
+                        self.rules.record(&notices);
+                        WriteOutcome::Done(None)
+                    }
+                };
+                vec![Fact::NodeWrote(name.clone(), outcome)]
+            }
+        }
+    }
+
+    /// The writes of taints so far.
+    pub fn taints_written(&self) -> Vec<NodeStep> {
+        let steps = self.node_taken.iter().map(|(.., step)| step);
+        steps
+            .filter(|step| !matches!(step, NodeStep::Ask(..)))
+            .cloned()
+            .collect()
+    }
+
+    /// When EC2 was asked about nodes.
+    pub fn questions(&self) -> Vec<Millis> {
+        let asked = self.node_taken.iter();
+        asked
+            .filter(|(.., step)| matches!(step, NodeStep::Ask(..)))
+            .map(|(at, ..)| *at)
+            .collect()
+    }
+}
+
+impl Sim {
+    /// How often the status checks were asked for.
+    pub fn checks_asked(&self) -> usize {
+        let asked = |step: &NodeStep| matches!(step, NodeStep::Ask(_, Checks::Asked));
+        let steps = self.node_taken.iter();
+        steps.filter(|(.., step)| asked(step)).count()
+    }
+}

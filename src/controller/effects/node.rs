@@ -1,0 +1,164 @@
+//! What fast failover does for a node: the state of its instance, and the taint `out-of-service`.
+
+use k8s_openapi::api::core::v1::Taint;
+use kube::api::DynamicObject;
+use mooring_plan::cloud::InstanceState;
+use mooring_plan::engine::Completion;
+use mooring_plan::facts::{Fact, WriteOutcome};
+use mooring_plan::names::{InstanceId, NodeName, ResourceVersion};
+use mooring_plan::outcome::{Action, Outcome};
+use mooring_plan::step::{Checks, NodeStep};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+use super::Effects;
+use super::answer::outcome;
+use super::patch::{Guard, PatchOutcome, Subresource, patch};
+use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
+use crate::api::read::is_our_taint;
+use crate::controller::error::Failure;
+
+impl Effects {
+    pub(in crate::controller) async fn node_step(
+        &self,
+        node: &NodeName,
+        step: NodeStep,
+    ) -> Completion {
+        match step {
+            NodeStep::Ask(instance, checks) => self.ask_for_node(node, &instance, checks).await,
+            NodeStep::SetTaint(version, _) => self.taint_node(node, version, true).await,
+            NodeStep::RemoveTaint(version) => self.taint_node(node, version, false).await,
+        }
+    }
+
+    /// What EC2 does not know proves nothing: it is told apart from what it did not say.
+    async fn ask_for_node(&self, node: &NodeName, id: &InstanceId, checks: Checks) -> Completion {
+        let asked = self.cloud.instance(id).await;
+        let failed = asked.as_ref().err().map(|error| error.outcome);
+        let mut called = vec![(Action::DescribeInstances, failed)];
+        let mut facts = vec![Fact::NodeAsked(node.clone())];
+        if checks == Checks::Asked && matches!(asked, Ok(InstanceState::Running)) {
+            let impaired = self.cloud.impaired_since(id).await;
+            let failed = impaired.as_ref().err().map(|error| error.outcome);
+            called.push((Action::DescribeInstanceStatus, failed));
+            facts.push(match impaired {
+                Ok(since) => Fact::ChecksRead(id.clone(), since),
+                Err(error) => {
+                    let outcome = error.outcome;
+                    self.failed(&Failure::Cloud(error));
+                    Fact::ChecksFailed(outcome)
+                }
+            });
+        }
+        match asked {
+            Ok(state) => facts.push(Fact::InstanceRead(id.clone(), Some(state))),
+            Err(error) if error.outcome == Outcome::InstanceNotFound => {
+                facts.push(Fact::InstanceRead(id.clone(), None));
+            }
+            Err(error) => self.failed(&Failure::Cloud(error)),
+        }
+        Completion { facts, called }
+    }
+
+    /// Puts our taint on a node, or takes it off. The list of taints is written whole: the version guards those of
+    /// others.
+    async fn taint_node(
+        &self,
+        node: &NodeName,
+        version: ResourceVersion,
+        wanted: bool,
+    ) -> Completion {
+        let guard = Guard {
+            uid: None,
+            version: Some(version),
+        };
+        let object = format!("the taint out-of-service of node {node}");
+        let (nodes, name) = (self.apis.nodes(), node.as_str());
+        let done = patch(&nodes, &object, name, guard, Subresource::Object, |node| {
+            let taints = taints(node, wanted)?;
+            Ok(Some(json!({"spec": {"taints": taints}})))
+        })
+        .await;
+        let outcome = match done {
+            Ok(PatchOutcome::Done(_)) => WriteOutcome::Done(None),
+            Ok(PatchOutcome::Gone) => WriteOutcome::NotFound,
+            Ok(PatchOutcome::Changed(_)) => {
+                self.metrics.reconcile_error("Conflict");
+                WriteOutcome::Conflict
+            }
+            Err(failure) => {
+                self.failed(&failure);
+                outcome(&failure)
+            }
+        };
+        Fact::NodeWrote(node.clone(), outcome).into()
+    }
+}
+
+/// The taints of a node, with ours or without it. Those of others stay.
+fn taints(node: &DynamicObject, wanted: bool) -> Result<Vec<Value>, serde_json::Error> {
+    let taints = node.data.get("spec").and_then(|spec| spec.get("taints"));
+    let taints = match taints {
+        None | Some(Value::Null) => Vec::new(),
+        Some(taints) => Vec::<Value>::deserialize(taints)?,
+    };
+    let mut kept = Vec::with_capacity(taints.len() + 1);
+    for taint in taints {
+        if !is_our_taint(&Taint::deserialize(&taint)?) {
+            kept.push(taint);
+        }
+    }
+    if wanted {
+        kept.push(json!({
+            "key": OUT_OF_SERVICE_TAINT,
+            "value": OUT_OF_SERVICE_VALUE,
+            "effect": OUT_OF_SERVICE_EFFECT,
+        }));
+    }
+    Ok(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::taints;
+    use kube::api::DynamicObject;
+    use serde_json::{Value, json};
+
+    fn node(taints: &Value) -> DynamicObject {
+        serde_json::from_value(json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": taints},
+        }))
+        .unwrap()
+    }
+
+    fn ours() -> Value {
+        json!({"key": "node.kubernetes.io/out-of-service", "value": "mooring", "effect": "NoExecute"})
+    }
+
+    fn of_others() -> [Value; 2] {
+        [
+            json!({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}),
+            json!({"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoSchedule"}),
+        ]
+    }
+
+    #[test]
+    fn the_taints_of_others_stay_as_they_are() {
+        let [one, other] = of_others();
+        let before = node(&json!([one, other]));
+        let set = taints(&before, true).unwrap();
+        assert_eq!(set, [one.clone(), other.clone(), ours()]);
+        let after = node(&Value::from(set));
+        assert_eq!(taints(&after, true).unwrap().len(), 3);
+        assert_eq!(taints(&after, false).unwrap(), [one, other]);
+    }
+
+    #[test]
+    fn the_taint_of_a_person_is_not_removed() {
+        let person = json!({
+            "key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute",
+        });
+        assert_eq!(taints(&node(&json!([person])), false).unwrap(), [person]);
+        assert_eq!(taints(&node(&Value::Null), true).unwrap(), [ours()]);
+    }
+}

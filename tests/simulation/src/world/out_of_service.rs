@@ -1,0 +1,103 @@
+//! The taint `out-of-service`: who sets it, and what Kubernetes does then.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::kubelet::is_true;
+use super::{Health, World};
+
+const KEY: &str = "node.kubernetes.io/out-of-service";
+/// The value of the taint of a person.
+const PERSON: &str = "nodeshutdown";
+/// The garbage collector of pods looks this often, in seconds.
+const COLLECTED: u64 = 20;
+
+/// The taints `out-of-service` of a Node.
+fn taints(node: &Value) -> Vec<Value> {
+    let taints = node["spec"]["taints"].as_array();
+    let taints = taints.into_iter().flatten();
+    taints
+        .filter(|taint| taint["key"] == KEY)
+        .cloned()
+        .collect()
+}
+
+/// Does the Node have such a taint?
+pub(super) fn is_out_of_service(node: &Value) -> bool {
+    !taints(node).is_empty()
+}
+
+impl World {
+    /// The taints `out-of-service` of a Node, as it is now.
+    pub(super) fn taints_of(&self, name: &str) -> Vec<Value> {
+        let node = self.cluster.get("nodes", "", name);
+        node.map_or_else(Vec::new, |node| taints(&node))
+    }
+
+    /// A person takes a Node out of service, if nobody has done so, or puts it back.
+    pub fn person_taints(&self, name: &str, out: bool) {
+        let node = self.cluster.get("nodes", "", name);
+        let Some(node) = node.filter(|node| !out || !is_out_of_service(node)) else {
+            return;
+        };
+        let all = node["spec"]["taints"].as_array().cloned();
+        let mut all = all.unwrap_or_default();
+        let before = all.len();
+        all.retain(|taint| taint["key"] != KEY || taint["value"] != PERSON);
+        if out {
+            all.push(json!({"key": KEY, "value": PERSON, "effect": "NoExecute"}));
+        }
+        if all.len() != before {
+            self.cluster
+                .merge("nodes", "", name, json!({"spec": {"taints": all}}));
+            self.log.fault(format!(
+                "world    a person takes node {name} out of service: {out}"
+            ));
+        }
+    }
+
+    /// The Nodes that are out of service.
+    #[must_use]
+    pub fn tainted(&self) -> Vec<String> {
+        let nodes = self.cluster.list("nodes").into_iter();
+        let tainted = nodes.filter(|node| is_out_of_service(node));
+        tainted
+            .filter_map(|node| Some(node["metadata"]["name"].as_str()?.to_owned()))
+            .collect()
+    }
+
+    /// The last word of a kubelet that ends: its node is not ready.
+    pub fn last_word(&self, name: &str) {
+        let machine = self.machines.get(name);
+        if machine.is_some_and(|machine| machine.health != Health::Well) {
+            let status = json!({"conditions": [{"type": "Ready", "status": "False"}]});
+            self.cluster.merge_status("nodes", "", name, status);
+        }
+    }
+
+    /// Pods on a Node that is out of service are told to go; where it is not ready, they are deleted by force.
+    pub(super) fn evict(&mut self, now: Duration) {
+        if !self.shape.fast {
+            return;
+        }
+        for node in self.cluster.list("nodes") {
+            if !is_out_of_service(&node) {
+                continue;
+            }
+            let collects = !is_true(&node, "Ready") && now.as_secs().is_multiple_of(COLLECTED);
+            let there = self.pods.iter().filter(|(_, pod)| {
+                let on = pod.node.as_deref();
+                on.is_some() && on == node["metadata"]["name"].as_str()
+            });
+            let there: Vec<_> = there.map(|(uid, pod)| (uid.clone(), pod.clone())).collect();
+            for (uid, pod) in there {
+                if pod.ending.is_none() {
+                    self.delete_pod(&uid, false);
+                } else if collects {
+                    self.remove_pod(&uid, &pod);
+                }
+            }
+        }
+    }
+}
