@@ -191,8 +191,7 @@ static FAILURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 const FAILED: &str = "failed: ";
 
 fn failed(name: &str, text: &str) {
-    let line: String = text.replace('
-', " | ").chars().take(800).collect();
+    let line: String = text.replace('\n', " | ").chars().take(800).collect();
     let mut failures = FAILURES.lock().expect("no panic while locked");
     failures.push(format!("{name}: {line}"));
 }
