@@ -99,7 +99,10 @@ async fn a_stateful_sets_address_follows_when_its_instance_is_terminated(scene: 
     let count = measured(scene, "total").await;
     scene.cluster().terminate_instance(&here.instance_id).await;
     // The last word of its kubelet.
-    scene.cluster().node_says_not_ready(&here.name, true).await;
+    scene
+        .cluster()
+        .report_node_not_ready(&here.name, true)
+        .await;
     expect_taints(scene, &here, &["mooring"]).await;
     let note = scene.expect_event("OutOfService", &here.name).await;
     assert!(note.contains("is terminated"), "{note}");
@@ -150,7 +153,10 @@ async fn a_node_that_ec2_does_not_say_has_ended_stays_in_service(scene: &Scene) 
     scene.stateful_set("web", &ip).await;
     let (here, _) = attached(scene, &ip, "web-0", (a, b)).await;
     // EC2 says that the instance runs.
-    scene.cluster().node_says_not_ready(&here.name, true).await;
+    scene
+        .cluster()
+        .report_node_not_ready(&here.name, true)
+        .await;
     scene
         .expect_condition("Node", &here.name, "Ready", "False")
         .await;
@@ -175,11 +181,17 @@ async fn a_node_is_put_back_when_its_instance_runs_again(scene: &Scene) {
     scene.cluster().taint(&there.name, &person).await;
     let before = scene.uid("web-0").await;
     scene.cluster().stop_instance(&here.instance_id).await;
-    scene.cluster().node_says_not_ready(&here.name, true).await;
+    scene
+        .cluster()
+        .report_node_not_ready(&here.name, true)
+        .await;
     expect_taints(scene, &here, &["mooring"]).await;
     comes_again(scene, &before).await;
     scene.cluster().start_instance(&here.instance_id).await;
-    scene.cluster().node_says_not_ready(&here.name, false).await;
+    scene
+        .cluster()
+        .report_node_not_ready(&here.name, false)
+        .await;
     expect_taints(scene, &here, &[]).await;
     scene.expect_event("BackInService", &here.name).await;
     assert_eq!(taints(scene, &there).await, ["nodeshutdown"]);

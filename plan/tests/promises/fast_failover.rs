@@ -88,7 +88,7 @@ fn a_node_whose_instance_has_ended_is_taken_out_of_service_at_once() {
 #[test]
 fn the_address_follows_the_pod_that_comes_for_the_one_that_was_deleted() {
     let mut sim = out_of_service(InstanceState::Stopped);
-    sim.pod_goes("a");
+    sim.remove_pod("a");
     sim.pod("a").on("n2");
     sim.wait(MOMENT);
     sim.expect_attached("partner", "a");
@@ -227,7 +227,7 @@ fn a_node_without_an_address_of_such_a_block_is_left_alone() {
 fn a_claim_for_the_machine_before_is_no_reason_to_ask_for_the_machine_that_has_its_name_now() {
     let mut sim = fast(&["n1", "n2", "n3"]);
     sim.instance("n3", InstanceState::Stopped);
-    sim.node_goes("n3");
+    sim.remove_node("n3");
     sim.change_node("n1", |node| {
         node.instance = Some(instance_of("n3"));
         node.ready = false;

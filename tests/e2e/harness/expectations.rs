@@ -201,19 +201,30 @@ impl Scene {
 
     /// The same as [`Scene::expect_event`], with another time limit.
     pub async fn expect_event_within(&self, reason: &str, object: &str, limit: Duration) -> String {
-        let sentence = format!("an Event {reason} of {object}");
+        self.expect_event_naming(reason, object, &[], limit).await
+    }
+
+    /// There is an Event with this reason for the object whose message has all of these words. Returns its message.
+    pub async fn expect_event_naming(
+        &self,
+        reason: &str,
+        object: &str,
+        words: &[&str],
+        limit: Duration,
+    ) -> String {
+        let sentence = format!("an Event {reason} of {object} that names {words:?}");
         self.eventually(&sentence, limit, async || {
-            let events = self.events().await;
-            let mut found = events
-                .iter()
-                .filter(|event| event["involvedObject"]["name"] == object);
-            let reasons: Vec<&Value> = found.by_ref().map(|event| &event["reason"]).collect();
-            let event = events.iter().find(|event| {
-                event["involvedObject"]["name"] == object && event["reason"] == reason
+            let mut events = self.events().await;
+            events.retain(|event| event["involvedObject"]["name"] == object);
+            let found = events.iter().find_map(|event| {
+                let message = event["message"].as_str().unwrap_or_default();
+                let named = words.iter().all(|word| message.contains(word));
+                (named && event["reason"] == reason).then(|| message.to_owned())
             });
-            event
-                .map(|event| event["message"].as_str().unwrap_or_default().to_owned())
-                .ok_or(format!("{reasons:?}"))
+            let seen = events
+                .iter()
+                .map(|event| format!("{}: {}", event["reason"], event["message"]));
+            found.ok_or_else(|| seen.collect::<Vec<String>>().join("\n"))
         })
         .await
     }
