@@ -81,7 +81,6 @@ impl Metrics {
         let mut registry = Registry::with_prefix("mooring");
         let moves = Seconds(&WAIT_SECONDS).new_metric();
         let attaches = Seconds(&WAIT_SECONDS).new_metric();
-        let failovers = Histograms::new_with_constructor(Seconds(&WAIT_SECONDS));
         let ec2_durations = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let certificate_expiry = Gauge::<f64, AtomicU64>::default();
@@ -113,12 +112,7 @@ impl Metrics {
             "From the claim of a free address to the record of its place",
             attaches.clone(),
         );
-        registry.register(
-            "failover_seconds",
-            "Parts of a failover that fast failover began: detection, eviction, scheduling, claim, ec2, record, \
-             programming (with spec.node), and total",
-            failovers.clone(),
-        );
+        let failovers = failovers(&mut registry);
         let (ec2_requests, ec2_tokens) = ec2_calls(&mut registry);
         registry.register(
             "ec2_request_duration_seconds",
@@ -349,6 +343,18 @@ fn ec2_calls(registry: &mut Registry) -> (Family<Labels<2>, Counter>, Family<Lab
         "Calls of an action that the leader may make at once; more come with time",
     );
     (requests, tokens)
+}
+
+/// The parts of failovers.
+fn failovers(registry: &mut Registry) -> Histograms<1> {
+    let failovers = Histograms::new_with_constructor(Seconds(&WAIT_SECONDS));
+    registry.register(
+        "failover_seconds",
+        "Parts of a failover that fast failover began: detection, eviction, scheduling, claim, ec2, record, \
+         programming (with spec.node), and total",
+        failovers.clone(),
+    );
+    failovers
 }
 
 /// One counter, from the start.

@@ -12,7 +12,7 @@ use crate::replicas::is_ours;
 
 /// An answer of EC2 is good for 10 s and can lag by 9 s, and the write that follows from it can be on its way while its
 /// process is paused (40 s).
-const BEFORE: Duration = Duration::from_secs(60);
+const BEFORE: Duration = Duration::from_mins(1);
 
 /// Is the taint that of Mooring?
 fn is_ours_of(taint: &Value) -> bool {
