@@ -136,8 +136,8 @@ pub struct IpBlockSpec {
     /// Whether Mooring itself takes a node with an address of the block out of service, by the taint
     /// node.kubernetes.io/out-of-service, when the node is away (its Node is not ready, or its node part does not
     /// report) and EC2 says that its instance is stopped or terminated, or about to be, or that its status checks have
-    /// failed for 5 minutes. Kubernetes then deletes every pod of that node by force and detaches its volumes. Left out:
-    /// false.
+    /// failed for 5 minutes. Kubernetes then deletes every pod of that node by force and detaches its volumes. Left
+    /// out: false.
     #[serde(default)]
     pub fast_failover: bool,
 

@@ -99,7 +99,10 @@ fn pods() -> Vec<Attempt> {
 /// Nodes: anything but the labels of blocks, and our own taint.
 fn nodes() -> Vec<Attempt> {
     let label = |key: &str, value: Value| json!({"metadata": {"labels": {key: value}}});
-    let tainted = |key: &str, value: &str, effect: &str| json!({"spec": {"taints": [{"key": key, "value": value, "effect": effect}]}});
+    let tainted = |key: &str, value: &str, effect: &str| {
+        let taint = json!({"key": key, "value": value, "effect": effect});
+        json!({"spec": {"taints": [taint]}})
+    };
     let out_of_service = "node.kubernetes.io/out-of-service";
     let change = |body: Value| (WHOLE, "PATCH", NODE.to_owned(), body);
     vec![

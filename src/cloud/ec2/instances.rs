@@ -55,8 +55,8 @@ impl Ec2 {
         }
     }
 
-    /// Since when a status check of an instance fails, in the words of EC2: the earliest moment, where several fail. The
-    /// check of its volumes is not looked at: the machine can work without them.
+    /// Since when a status check of an instance fails, in the words of EC2: the earliest moment, where several fail.
+    /// The check of its volumes is not looked at: the machine can work without them.
     ///
     /// # Errors
     /// [`mooring_plan::outcome::Outcome::InstanceNotFound`] if EC2 does not know it.

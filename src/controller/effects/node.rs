@@ -137,7 +137,11 @@ mod tests {
 
     fn of_others() -> [Value; 2] {
         [
-            json!({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}),
+            json!({
+                "key": "node.kubernetes.io/unreachable",
+                "effect": "NoExecute",
+                "timeAdded": "2026-01-01T00:00:00Z",
+            }),
             json!({"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoSchedule"}),
         ]
     }

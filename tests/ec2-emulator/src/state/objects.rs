@@ -82,7 +82,8 @@ pub struct Instance {
     pub subnet: SubnetId,
     /// Its tags.
     pub tags: Tags,
-    /// Since when a status check of it fails, as EC2 writes it. The system check and the one of the instance fail alike.
+    /// Since when a status check of it fails, as EC2 writes it. The system check and the one of the instance fail
+    /// alike.
     pub impaired: Option<String>,
 }
 
