@@ -72,6 +72,15 @@ pub struct Placed<'a> {
     frozen: Option<(RuleId, Arc<AtomicBool>)>,
 }
 
+/// What came of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    TookEffect,
+    /// Another program, a kubelet for example, had just changed the object: the write was refused, and nothing was
+    /// done that could be lost.
+    Refused,
+}
+
 /// What applies the fault.
 enum Interceptor {
     Proxy(RuleId),
@@ -216,14 +225,14 @@ impl Placed<'_> {
     }
 
     /// After the process was killed: what was held is dropped, what was not carried out never is, and nothing
-    /// blocks the next process. Returns whether it had the expected effect.
-    pub fn settle(&self) -> Result<(), String> {
+    /// blocks the next process. An error if it had no effect.
+    pub fn settle(&self) -> Result<Settled, String> {
         let proxy = &self.lot.site.proxy;
         if let Some((rest, _)) = &self.frozen {
             proxy.drop_held(*rest);
         }
         let Interceptor::Proxy(rule) = self.interceptor else {
-            return Ok(());
+            return Ok(Settled::TookEffect);
         };
         proxy.drop_held(rule);
         let answers = proxy.struck(rule).map(|write| write.answers);
@@ -233,7 +242,10 @@ impl Placed<'_> {
                 Fault::KilledAfter | Fault::AnswerLost | Fault::AnswerSlow | Fault::AnswerLate,
                 Some([200..300]),
             )
-            | (Fault::DoneTwice | Fault::DoneTwiceAnsweredLast, Some([200..300, _])) => Ok(()),
+            | (Fault::DoneTwice | Fault::DoneTwiceAnsweredLast, Some([200..300, _])) => {
+                Ok(Settled::TookEffect)
+            }
+            (_, Some([409, ..])) => Ok(Settled::Refused),
             (_, seen) => Err(format!("the fault did not take effect: answered {seen:?}")),
         }
     }

@@ -92,7 +92,7 @@ async fn play(scene: &Scene, stories: &[Story], always_all: bool) {
         none_failed(&site.round(replays).await);
     }
     for replays in killing.chunks(TOGETHER) {
-        none_failed(&site.killing_round(replays).await);
+        none_failed(&site.round(replays).await);
     }
     site.close().await;
     let writes = runs.iter().map(|(_, points)| points.len()).sum();

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt as _;
 use futures::future::join_all;
 
-use super::fault::{Fault, Placed, place};
+use super::fault::{Fault, Placed, Settled, place};
 use super::point::{self, Point};
 use super::site::{Lot, Site, take_away};
 use super::story::Story;
@@ -28,6 +28,9 @@ impl fmt::Display for Replay {
     }
 }
 
+/// A replay whose fault was not applied, because its write was refused, is played again; at most this number of times in
+/// all.
+const TRIES: usize = 3;
 /// Inventories in which nothing is written at rest.
 const REST: u64 = 3;
 
@@ -62,8 +65,29 @@ impl Site<'_> {
         runs
     }
 
-    /// Replays of which none kills; what has failed.
+    /// Replays that all kill, or of which none does; what has failed.
     pub async fn round(&self, replays: &[Replay]) -> Vec<String> {
+        let mut left = replays.to_vec();
+        for _ in 0..TRIES {
+            let kills = left.iter().any(|replay| replay.fault.kills());
+            let played = if kills {
+                self.killing_round(&left).await
+            } else {
+                self.quiet_round(&left).await
+            };
+            match played {
+                Ok(refused) if refused.is_empty() => return Vec::new(),
+                Ok(refused) => left = refused,
+                Err(failed) => return failed,
+            }
+        }
+        left.iter()
+            .map(|replay| format!("{replay}: refused {TRIES} times"))
+            .collect()
+    }
+
+    /// Replays of which none kills. Returns those whose write was refused, or what has failed.
+    async fn quiet_round(&self, replays: &[Replay]) -> Result<Vec<Replay>, Vec<String>> {
         let lots: Vec<Lot<'_>> = replays
             .iter()
             .map(|replay| self.lot(replay.story))
@@ -73,18 +97,17 @@ impl Site<'_> {
             let placed = place(lot, &replay.point, replay.fault).await;
             let ((), ()) = futures::join!(placed.strike(), lot.story.begin(lot));
             lot.story.end(lot).await;
-            placed.settle().unwrap_or_else(|error| panic!("{error}"));
+            placed.settle().unwrap_or_else(|error| panic!("{error}"))
         });
-        let failed = outcomes(replays, join_all(played.map(caught)).await);
-        if failed.is_empty() {
-            self.expect_rest().await;
-            take_away(&lots).await;
-        }
-        failed
+        let settled = outcomes(replays, join_all(played.map(caught)).await)?;
+        self.expect_rest().await;
+        take_away(&lots).await;
+        Ok(refused(replays, &settled))
     }
 
-    /// Replays that kill: one process is killed for all of them. Returns the failures.
-    pub async fn killing_round(&self, replays: &[Replay]) -> Vec<String> {
+    /// Replays that kill: one process is killed for all of them. Returns those whose write was refused, or what has
+    /// failed.
+    async fn killing_round(&self, replays: &[Replay]) -> Result<Vec<Replay>, Vec<String>> {
         let lots: Vec<Lot<'_>> = replays
             .iter()
             .map(|replay| self.lot(replay.story))
@@ -98,25 +121,17 @@ impl Site<'_> {
         let struck = placed.iter().zip(&lots).map(async |(placed, lot)| {
             futures::join!(placed.strike(), lot.story.begin(lot));
         });
-        let failed = outcomes(replays, join_all(struck.map(caught)).await);
-        if !failed.is_empty() {
-            return failed;
-        }
+        outcomes(replays, join_all(struck.map(caught)).await)?;
         self.kill9().await;
         self.drop_calls().await;
         let settled = placed.iter().map(Placed::settle).collect();
-        let failed = outcomes(replays, settled);
-        if !failed.is_empty() {
-            return failed;
-        }
+        let settled = outcomes(replays, settled)?;
         self.start_again().await;
         let ended = lots.iter().map(async |lot| lot.story.end(lot).await);
-        let failed = outcomes(replays, join_all(ended.map(caught)).await);
-        if failed.is_empty() {
-            self.expect_rest().await;
-            take_away(&lots).await;
-        }
-        failed
+        outcomes(replays, join_all(ended.map(caught)).await)?;
+        self.expect_rest().await;
+        take_away(&lots).await;
+        Ok(refused(replays, &settled))
     }
 
     /// The calls of the killed process that EC2 has not executed are dropped; no fault is left.
@@ -158,13 +173,33 @@ impl Site<'_> {
 }
 
 /// What came of a replay: the message of its panic, if it has one.
-async fn caught(replay: impl Future<Output = ()>) -> Result<(), String> {
+async fn caught<T>(replay: impl Future<Output = T>) -> Result<T, String> {
     let played = AssertUnwindSafe(replay).catch_unwind().await;
     played.map_err(|panic| message(&*panic))
 }
 
-fn outcomes(replays: &[Replay], outcomes: Vec<Result<(), String>>) -> Vec<String> {
-    let both = replays.iter().zip(outcomes);
-    both.filter_map(|(replay, outcome)| Some(format!("{replay}:\n{}", outcome.err()?)))
+/// What each replay has returned, or what has failed.
+fn outcomes<T>(
+    replays: &[Replay],
+    outcomes: Vec<Result<T, String>>,
+) -> Result<Vec<T>, Vec<String>> {
+    let (mut returned, mut failed) = (Vec::new(), Vec::new());
+    for (replay, outcome) in replays.iter().zip(outcomes) {
+        match outcome {
+            Ok(value) => returned.push(value),
+            Err(error) => failed.push(format!("{replay}:\n{error}")),
+        }
+    }
+    if failed.is_empty() {
+        Ok(returned)
+    } else {
+        Err(failed)
+    }
+}
+
+fn refused(replays: &[Replay], settled: &[Settled]) -> Vec<Replay> {
+    let both = replays.iter().zip(settled);
+    both.filter(|(_, settled)| **settled == Settled::Refused)
+        .map(|(replay, _)| replay.clone())
         .collect()
 }
