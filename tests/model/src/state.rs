@@ -77,6 +77,8 @@ pub struct History {
     pub sets_unread: BTreeSet<usize>,
     /// Addresses that a person has put on an interface, and that no own call has moved since.
     pub manual: BTreeSet<(Ipv4Addr, InterfaceId)>,
+    /// Interfaces that were detached from their machine: a write that was decided then can be late.
+    pub detached: BTreeSet<InterfaceId>,
     /// The seconds since the last holder was lost, at most [`PATIENCE`]. It is also [`PATIENCE`] if no holder was
     /// lost, or if there is a new holder.
     pub missing_for: u64,
@@ -188,6 +190,9 @@ impl State {
             Event::LeadChanges => self.change_leader(),
             Event::Revised(..) => self.history.sets_unread = all_controllers(),
             Event::PutManually(..) => self.history.outdated = all_controllers(),
+            Event::InterfaceDetached(interface) => {
+                self.history.detached.insert(interface.clone());
+            }
             _ => {}
         }
         let before = self.cloud.assigned();
