@@ -4,23 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::rewrite::{Rewritten, rewrite};
-use crate::site::Sites;
+use crate::sources::Source;
 use crate::tree;
 
 const RUNTIME: &str = include_str!("runtime.rs");
-
-/// A file of `plan`.
-pub(crate) struct Source {
-    pub(crate) path: String,
-    pub(crate) text: String,
-    pub(crate) found: Sites,
-}
 
 /// The copy of the tree.
 pub(crate) struct Tree {
@@ -204,9 +197,4 @@ fn unfolded(span: &Value) -> Vec<(String, Range<usize>)> {
             .and_then(|expansion| expansion.get("span"));
     }
     places
-}
-
-/// Is the folder the workspace?
-pub(crate) fn is_workspace(folder: &Path) -> bool {
-    folder.join("plan/src/lib.rs").is_file() && folder.join("tests/mutants").is_dir()
 }

@@ -1,15 +1,16 @@
 //! Finds what changes in a file: the classes are those of cargo-mutants.
 
+mod walk;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use syn::Pat;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Expr, Pat};
 
-use crate::constants;
 use crate::operators;
-use crate::site::{Asked, Mutant, Shape, Site, Sites};
+use crate::site::{Asked, Found, Mutant, Shape, Site};
 use crate::values;
 
 /// Finds what changes in the text of a file. Numbers begin at `first`; `constant` has the names of functions that
@@ -18,15 +19,17 @@ pub(crate) fn discover(
     source: &str,
     first: u32,
     constant: &BTreeSet<String>,
-) -> Result<Sites, syn::Error> {
+) -> Result<Found, syn::Error> {
     let mut finder = Finder {
         source,
-        next: first,
         constant,
         owner: Vec::new(),
         names: Vec::new(),
         asked: Asked::AtRunTime,
-        found: Sites::default(),
+        found: Found {
+            next: first,
+            ..Found::default()
+        },
     };
     finder.visit_file(&syn::parse_file(source)?);
     Ok(finder.found)
@@ -34,14 +37,13 @@ pub(crate) fn discover(
 
 struct Finder<'a> {
     source: &'a str,
-    next: u32,
     constant: &'a BTreeSet<String>,
     /// The `impl` or `trait` around.
     owner: Vec<String>,
     /// The functions around.
     names: Vec<String>,
     asked: Asked,
-    found: Sites,
+    found: Found,
 }
 
 fn bytes(of: &impl Spanned) -> Range<usize> {
@@ -71,13 +73,13 @@ impl Finder<'_> {
         let mut mutants = Vec::new();
         for (name, text) in changes {
             mutants.push(Mutant {
-                id: self.next,
+                id: self.found.next,
                 line: start.line,
                 column: start.column + 1,
                 name,
                 text,
             });
-            self.next += 1;
+            self.found.next += 1;
         }
         if !mutants.is_empty() {
             self.found.sites.push(Site {
@@ -111,22 +113,22 @@ impl Finder<'_> {
         self.site(bytes(binary), Shape::Expression, &binary.op, changes);
     }
 
-    fn function(&mut self, name: String, signature: &syn::Signature, block: &syn::Block) {
+    fn function(&mut self, name: &str, signature: &syn::Signature, block: &syn::Block) {
         let full = match (self.names.last(), self.owner.last()) {
             (Some(outer), _) => format!("{outer}::{name}"),
             (None, Some(owner)) => format!("{owner}::{name}"),
-            (None, None) => name.clone(),
+            (None, None) => name.to_owned(),
         };
         let before = self.asked;
         if let Some(constness) = &signature.constness {
-            if self.constant.contains(&name) {
+            if self.constant.contains(name) {
                 self.asked = Asked::WhenCompiled;
             } else {
                 self.found.constness.push(bytes(constness));
             }
         }
         self.names.push(full.clone());
-        self.body(&full, &name, signature, block);
+        self.body(&full, name, signature, block);
         visit::visit_block(self, block);
         self.names.pop();
         self.asked = before;
@@ -233,92 +235,62 @@ impl Finder<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Finder<'_> {
-    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        if !constants::is_of_tests(&module.attrs) {
-            visit::visit_item_mod(self, module);
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(source: &str) -> Vec<String> {
+        let found = discover(source, 1, &BTreeSet::new()).unwrap();
+        let mutants = found.sites.into_iter().flat_map(|site| site.mutants);
+        mutants.map(|mutant| mutant.name).collect()
     }
 
-    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        if !constants::is_of_tests(&function.attrs) {
-            let name = function.sig.ident.to_string();
-            self.function(name, &function.sig, &function.block);
-        }
+    #[test]
+    fn a_name_says_what_changes_and_in_which_function() {
+        let source = "impl<'a> A<'a> { fn f(self) -> bool { self.b > 1 } }";
+        assert_eq!(
+            names(source),
+            [
+                "replace A<'a>::f -> bool with true",
+                "replace A<'a>::f -> bool with false",
+                "replace > with == in A<'a>::f",
+                "replace > with < in A<'a>::f",
+                "replace > with >= in A<'a>::f",
+            ]
+        );
+        let source = "impl B for A { fn f(&self) { g(!a) } }";
+        assert_eq!(
+            names(source),
+            [
+                "replace <impl B for A>::f with ()",
+                "delete ! in <impl B for A>::f"
+            ]
+        );
     }
 
-    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        if constants::is_of_tests(&item.attrs) {
-            return;
-        }
-        let kind = self.text(&item.self_ty);
-        let owner = match &item.trait_ {
-            Some((path, _)) => format!("<impl {} for {kind}>", self.text(path)),
-            None => kind,
-        };
-        self.of(owner, |this| visit::visit_item_impl(this, item));
+    #[test]
+    fn what_is_compiled_for_tests_does_not_change() {
+        assert!(names("#[cfg(test)] mod tests { fn f() -> bool { a == b } }").is_empty());
+        assert!(names("#[test] fn f() { g() }").is_empty());
     }
 
-    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        if !constants::is_of_tests(&function.attrs) {
-            let name = function.sig.ident.to_string();
-            self.function(name, &function.sig, &function.block);
-        }
+    #[test]
+    fn no_let_stands_in_an_or() {
+        let found = names("fn f() { if let Some(a) = b && c == d { g() } }");
+        assert_eq!(found, ["replace f with ()", "replace == with != in f"]);
     }
 
-    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        let owner = item.ident.to_string();
-        self.of(owner, |this| visit::visit_item_trait(this, item));
+    #[test]
+    fn a_function_does_not_return_what_it_returns_anyway() {
+        assert_eq!(names("fn f() -> Option<u8> { None }").len(), 2);
+        assert!(names("impl Default for A { fn default() -> Self { g() } }").is_empty());
     }
 
-    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
-        if let Some(block) = &function.default {
-            self.function(function.sig.ident.to_string(), &function.sig, block);
-        }
-    }
-
-    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
-        self.constant(|this| visit::visit_item_const(this, item));
-    }
-
-    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
-        self.constant(|this| visit::visit_impl_item_const(this, item));
-    }
-
-    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
-        self.constant(|this| visit::visit_item_static(this, item));
-    }
-
-    fn visit_type_array(&mut self, item: &'ast syn::TypeArray) {
-        self.constant(|this| visit::visit_type_array(this, item));
-    }
-
-    fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
-        self.binary(binary);
-        visit::visit_expr_binary(self, binary);
-    }
-
-    fn visit_expr_unary(&mut self, unary: &'ast syn::ExprUnary) {
-        let operator = self.text(&unary.op);
-        if operator != "*" && !matches!(&*unary.expr, Expr::Lit(_)) {
-            let name = format!("delete {operator}{}", self.within());
-            let text = self.original(&unary.expr).to_owned();
-            let changes = vec![(name, text)];
-            self.site(bytes(unary), Shape::Expression, unary, changes);
-        }
-        visit::visit_expr_unary(self, unary);
-    }
-
-    fn visit_expr_match(&mut self, matched: &'ast syn::ExprMatch) {
-        self.arms(matched);
-        for arm in &matched.arms {
-            self.guard(arm);
-        }
-        visit::visit_expr_match(self, matched);
-    }
-
-    fn visit_expr_struct(&mut self, made: &'ast syn::ExprStruct) {
-        self.fields(made);
-        visit::visit_expr_struct(self, made);
+    #[test]
+    fn an_arm_is_deleted_where_another_one_takes_the_rest() {
+        let with = "fn f() -> bool { match a { Some(1) => g(), _ => h() } }";
+        assert!(names(with).contains(&"delete match arm Some(1) in f".to_owned()));
+        let without = "fn f() -> bool { match a { Some(1) => g(), b => h() } }";
+        assert_eq!(names(without).len(), 2);
     }
 }

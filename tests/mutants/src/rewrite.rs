@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::site::{Asked, Mutant, Shape, Site, Sites};
+use crate::site::{Asked, Found, Mutant, Shape, Site};
 
 /// A file with its mutants, and where they are in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ enum Order {
     Begins(core::cmp::Reverse<usize>),
 }
 
-pub(crate) fn rewrite(source: &str, found: &Sites, without: &BTreeSet<u32>) -> Rewritten {
+pub(crate) fn rewrite(source: &str, found: &Found, without: &BTreeSet<u32>) -> Rewritten {
     let mut edits: Vec<(usize, Order, Vec<Piece>)> = Vec::new();
     for range in &found.constness {
         let order = Order::Begins(core::cmp::Reverse(0));
@@ -82,7 +82,7 @@ pub(crate) fn rewrite(source: &str, found: &Sites, without: &BTreeSet<u32>) -> R
     apply(source, found, edits)
 }
 
-fn apply(source: &str, found: &Sites, edits: Vec<(usize, Order, Vec<Piece>)>) -> Rewritten {
+fn apply(source: &str, found: &Found, edits: Vec<(usize, Order, Vec<Piece>)>) -> Rewritten {
     let mut out = Rewritten::default();
     let mut at = 0;
     let mut begun = vec![0; found.sites.len()];
@@ -172,5 +172,96 @@ fn written<'a>(
             before.push(Piece::Text(" }, ".to_owned()));
             (before, text(") }".to_owned()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::discover;
+
+    fn rewritten(source: &str, without: &[u32]) -> Rewritten {
+        let found = discover(source, 1, &BTreeSet::new()).unwrap();
+        rewrite(source, &found, &without.iter().copied().collect())
+    }
+
+    #[test]
+    fn an_expression_stands_beside_what_it_changes_into() {
+        let new = rewritten("fn f(a: u8) { g(a == 1) }", &[1]).text;
+        assert_eq!(
+            new,
+            "fn f(a: u8) { g((match crate::mutant::which(2, 2) { 0 => {a == 1}, _ => { (a) != (1) }, })) }"
+        );
+    }
+
+    #[test]
+    fn only_the_original_has_changes_within_it() {
+        let new = rewritten("fn f(a: bool, b: bool) { g(!a && b) }", &[1]).text;
+        assert_eq!(
+            new,
+            "fn f(a: bool, b: bool) { g((match crate::mutant::which(2, 2) { 0 => {\
+             (match crate::mutant::which(3, 3) { 0 => {!a}, _ => { a }, }) && b}, _ => { (!a) || (b) }, })) }"
+        );
+    }
+
+    #[test]
+    fn a_function_returns_at_once() {
+        let new = rewritten("fn f() -> bool { g() }", &[]).text;
+        assert_eq!(
+            new,
+            "fn f() -> bool { match crate::mutant::which(1, 2) { 0 => {} 1 => return true, _ => return false, } g() }"
+        );
+    }
+
+    #[test]
+    fn an_arm_a_guard_and_a_field_are_taken_out() {
+        let new = rewritten("fn f(a: u8) { match a { 1 => g(), _ => {} } }", &[1]).text;
+        assert!(
+            new.contains("1 if crate::mutant::which(2, 2) == 0 => g()"),
+            "{new}"
+        );
+        let new = rewritten(
+            "fn f(a: u8) { match a { n if n > b => g(), _ => {} } }",
+            &[1, 4, 5, 6],
+        )
+        .text;
+        assert!(new.contains("n if (match crate::mutant::which(2, 3) { 0 => {n > b}, 2 => { true }, _ => { false }, }) =>"), "{new}");
+        let new = rewritten("fn f() -> A { A { a, ..b } }", &[1]).text;
+        assert!(
+            new.contains(
+                "{ a: (match crate::mutant::which(2, 2) { 0 => {a}, _ => { (b).a }, }), ..b }"
+            ),
+            "{new}"
+        );
+    }
+
+    #[test]
+    fn what_does_not_compile_leaves_nothing_behind() {
+        let source = "fn f(a: u8) -> u8 { a << 1 }";
+        assert_eq!(rewritten(source, &[1, 2, 3]).text, source);
+    }
+
+    #[test]
+    fn a_function_is_no_longer_const_unless_a_constant_needs_it() {
+        let source = "const fn f() -> bool { g() }";
+        assert!(rewritten(source, &[1, 2]).text.starts_with(" fn f"));
+        let needed = BTreeSet::from(["f".to_owned()]);
+        let found = discover(source, 1, &needed).unwrap();
+        let new = rewrite(source, &found, &BTreeSet::new()).text;
+        assert!(
+            new.starts_with("const fn f() -> bool { match crate::mutant::fixed(1, 2)"),
+            "{new}"
+        );
+    }
+
+    #[test]
+    fn an_error_belongs_to_the_mutant_it_is_in_or_to_all_of_the_place_around_it() {
+        let new = rewritten("fn f(a: u8) -> u8 { a + g(1) }", &[1, 2]);
+        let product = new.text.find("(a) * (g(1))").unwrap();
+        assert_eq!(new.blamed(&(product..product + 3)), Some(vec![4]));
+        let original = new.text.find("{a + g(1)}").unwrap();
+        let within = original + 1..original + 2;
+        assert_eq!(new.blamed(&within), None);
+        assert_eq!(new.around(&within), Some(vec![3, 4]));
     }
 }

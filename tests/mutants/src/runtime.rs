@@ -35,7 +35,11 @@ pub(crate) const fn fixed(first: u32, last: u32) -> u32 {
 }
 
 const fn within(active: u32, first: u32, last: u32) -> u32 {
-    if first <= active && active <= last { active } else { 0 }
+    if first <= active && active <= last {
+        active
+    } else {
+        0
+    }
 }
 
 #[cold]

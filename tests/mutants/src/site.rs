@@ -49,8 +49,10 @@ pub(crate) struct Site {
 
 /// What is found in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sites {
+pub(crate) struct Found {
     pub(crate) sites: Vec<Site>,
     /// Each `const` of a function that no constant needs: without it, it can ask at run time.
     pub(crate) constness: Vec<Range<usize>>,
+    /// The number of the first mutant that is not in this file.
+    pub(crate) next: u32,
 }

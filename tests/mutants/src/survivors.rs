@@ -64,6 +64,6 @@ mod tests {
             "plan/src/a.rs: x\nplan/src/b.rs: y\n",
             &["plan/src/b.rs".to_owned()],
         );
-        assert_eq!(Vec::from_iter(all.keys()), ["plan/src/b.rs: y"]);
+        assert_eq!(all.into_keys().collect::<Vec<_>>(), ["plan/src/b.rs: y"]);
     }
 }

@@ -77,7 +77,7 @@ impl Test {
         let _ = fs::remove_file(file);
         let begun = Instant::now();
         let path = file.to_string_lossy();
-        let output = self.run(Duration::from_secs(600), "MOORING_MUTANTS_REACHED", &path)?;
+        let output = self.run(Duration::from_mins(10), "MOORING_MUTANTS_REACHED", &path)?;
         self.took = begun.elapsed();
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -66,7 +66,7 @@ pub(crate) fn all(
     }
 }
 
-fn work<'a>(shared: &Mutex<Shared<'a>>, tests: &[Test]) {
+fn work(shared: &Mutex<Shared<'_>>, tests: &[Test]) {
     let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         let (mutant, first) = {

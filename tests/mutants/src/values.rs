@@ -68,7 +68,7 @@ fn of_tuple(tuple: &syn::TypeTuple) -> Vec<String> {
             .flat_map(|before| {
                 values
                     .iter()
-                    .map(move |value| [before.as_slice(), &[value.clone()]].concat())
+                    .map(move |value| [before.as_slice(), std::slice::from_ref(value)].concat())
             })
             .collect();
     }
