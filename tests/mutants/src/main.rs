@@ -79,6 +79,7 @@ fn run(files: &[String]) -> Result<bool, Box<dyn Error>> {
             let tried = |everywhere| Tried {
                 id: mutant.id,
                 file: &source.path,
+                name: &mutant.name,
                 everywhere,
             };
             match site.asked {

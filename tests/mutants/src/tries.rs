@@ -27,6 +27,7 @@ const REMEMBERED: usize = 4;
 pub(crate) struct Tried<'a> {
     pub(crate) id: u32,
     pub(crate) file: &'a str,
+    pub(crate) name: &'a str,
     /// It is in a constant, which no test is seen to reach.
     pub(crate) everywhere: bool,
 }
@@ -86,6 +87,9 @@ fn work(shared: &Mutex<Shared<'_>>, tests: &[Test]) {
         match tried {
             Err(why) => shared.failure = Some(why.to_string()),
             Ok((verdict, by)) => {
+                if verdict != Verdict::Caught {
+                    println!("survives: {}: {}", mutant.file, mutant.name);
+                }
                 shared.verdicts.insert(mutant.id, verdict);
                 if let Some(by) = by {
                     let catchers = shared.catchers.entry(mutant.file).or_default();
