@@ -10,10 +10,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
-use crate::names::{BlockName, IpName, Millis};
+use crate::names::{BlockName, IpName};
 use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{BlockStep, Notice};
+use crate::time::Instant;
 use status::READY;
 
 impl Facts {
@@ -25,7 +26,7 @@ impl Facts {
 
     /// What is to be done for a block now; each step is independent of the others.
     #[must_use]
-    pub fn block_steps(&self, name: &BlockName, now: Millis) -> (Vec<BlockStep>, Vec<Notice>) {
+    pub fn block_steps(&self, name: &BlockName, now: Instant) -> (Vec<BlockStep>, Vec<Notice>) {
         let Some(block) = self.blocks.get(name).filter(|_| self.synced()) else {
             return (Vec::new(), Vec::new());
         };

@@ -37,15 +37,16 @@ pub use world::World;
 use alloc::vec::Vec;
 
 use crate::facts::Facts;
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::objects::ClaimPhase;
 use crate::step::{Decision, Read, Step};
+use crate::time::Instant;
 
 impl Facts {
     /// The next step for an IP. Nothing before every kind has been listed: what is not known yet is
     /// not gone.
     #[must_use]
-    pub fn decide(&self, name: &IpName, now: Millis) -> Decision {
+    pub fn decide(&self, name: &IpName, now: Instant) -> Decision {
         if !self.synced() {
             return Decision::default();
         }

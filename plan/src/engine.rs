@@ -8,14 +8,16 @@
 //! at a time; different ones do not wait for each other.
 //!
 //! ```
+//! use core::time::Duration;
+//!
 //! use mooring_plan::engine::{Engine, Event, Pacing};
 //! use mooring_plan::facts::{Fact, Kind, Settings};
 //! use mooring_plan::lease::Leadership;
-//! use mooring_plan::names::Millis;
+//! use mooring_plan::time::Instant;
 //!
-//! let settings = Settings { inventory_interval: Millis::seconds(60) };
+//! let settings = Settings { inventory_interval: Duration::from_secs(60) };
 //! let mut engine = Engine::new(settings, Pacing::On);
-//! let now = Millis(0);
+//! let now = Instant::START;
 //! engine.handle(Event::Leadership(Leadership::ALWAYS), now);
 //! for kind in Kind::ALL {
 //!     engine.handle(Event::Fact(Fact::Synced(kind)), now);
@@ -49,14 +51,16 @@ mod work_queue;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::address::Address;
 use crate::buckets::{Buckets, Budget};
 use crate::facts::{Affected, CallError, Contradiction, Fact, Facts, Settings};
 use crate::lease::Leadership;
-use crate::names::{BlockName, InterfaceId, IpName, Millis, NodeName, SubnetId};
+use crate::names::{BlockName, InterfaceId, IpName, NodeName, SubnetId};
 use crate::outcome::{Action, Outcome};
 use crate::step::{BlockStep, CallGroup, Moved, NodeStep, Notice, Read, Write};
+use crate::time::Instant;
 use block_schedule::BlockSchedule;
 use call_queue::CallQueue;
 use claim_timers::ClaimTimers;
@@ -72,7 +76,7 @@ use tombstones::Tombstones;
 use work_queue::WorkQueue;
 
 /// No timer fires sooner than this, whatever a decision says.
-const SHORTEST_TIMER: Millis = Millis(20);
+const SHORTEST_TIMER: Duration = Duration::from_millis(20);
 
 /// What an engine is told.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,11 +161,11 @@ pub enum Report {
     /// This process decides from now on, or no longer.
     Leading(bool),
     /// A claim was recorded; the time since it began.
-    Attached(Millis),
+    Attached(Duration),
     /// The same of a claim that took the address from another place or pod.
-    Moved(Millis),
+    Moved(Duration),
     /// A part of a failover that a taint of ours began has ended; how long it took.
-    Failover(FailoverPart, Millis),
+    Failover(FailoverPart, Duration),
     /// An inventory of a subnet contradicts EC2's own answers.
     Contradicted(SubnetId, Contradiction),
     /// How many addresses of each block are in each state.
@@ -173,7 +177,7 @@ pub enum Report {
     /// The subnets that are listed from now on, and no others.
     Subnets(Vec<SubnetId>),
     /// A complete inventory; the time since it began.
-    Inventory(SubnetId, Millis),
+    Inventory(SubnetId, Duration),
     /// How many calls of this action may be made at once.
     Tokens(Action, u64),
 }
@@ -197,7 +201,7 @@ pub struct Engine {
     leadership: Leadership,
     leading: bool,
     /// When the list of all IPs was begun that is in flight. No step of an IP is begun meanwhile.
-    listing: Option<Millis>,
+    listing: Option<Instant>,
     synced: bool,
     queue: WorkQueue,
     calls: CallQueue,
@@ -221,7 +225,7 @@ pub struct Engine {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct InFlight {
     /// When its request was begun.
-    begun: Millis,
+    begun: Instant,
     /// What is to be posted if it is done.
     event: Option<PendingEvent>,
     /// The interfaces that the IP may call for after it.
@@ -270,7 +274,7 @@ impl Engine {
     }
 
     /// Takes an event. What follows from it comes out of [`Self::poll`].
-    pub fn handle(&mut self, event: Event, now: Millis) {
+    pub fn handle(&mut self, event: Event, now: Instant) {
         match event {
             Event::Fact(fact) => self.apply_fact(fact, now, now),
             Event::Completed(work, completion) => self.completed(work, completion, now),
@@ -281,7 +285,7 @@ impl Engine {
     }
 
     /// The next effect; None: nothing is to be done before [`Self::wake_at`] or the next event.
-    pub fn poll(&mut self, now: Millis) -> Option<Effect> {
+    pub fn poll(&mut self, now: Instant) -> Option<Effect> {
         if let Some(effect) = self.outbox.pop_front() {
             return Some(effect);
         }
@@ -298,9 +302,9 @@ impl Engine {
 
     /// When [`Self::poll`] has something to do although no event came: later than `now`, or never.
     #[must_use]
-    pub fn wake_at(&self, now: Millis) -> Millis {
+    pub fn wake_at(&self, now: Instant) -> Instant {
         if !self.leading {
-            return Millis(u64::MAX);
+            return Instant::NEVER;
         }
         let moments = [
             self.leadership.ends(),
@@ -312,12 +316,12 @@ impl Engine {
             self.inventories.next(&self.facts),
         ];
         let earliest = moments.into_iter().flatten().min();
-        let earliest = earliest.unwrap_or(Millis(u64::MAX));
+        let earliest = earliest.unwrap_or(Instant::NEVER);
         earliest.max(now.plus(SHORTEST_TIMER))
     }
 
     /// Takes a fact; `begun` is when the request that it answers was begun.
-    fn apply_fact(&mut self, fact: Fact, begun: Millis, now: Millis) {
+    fn apply_fact(&mut self, fact: Fact, begun: Instant, now: Instant) {
         let fact = self.tombstones.filter(fact, begun, &self.facts);
         // What is remembered here of an IP that is gone goes with it, when it is reconciled.
         if let Fact::IpGone(name, _) | Fact::IpRead(name, None) = &fact {
@@ -351,7 +355,7 @@ impl Engine {
     }
 
     /// Posts those of the notices that are new.
-    fn post_new(&mut self, notices: Vec<Notice>, now: Millis) {
+    fn post_new(&mut self, notices: Vec<Notice>, now: Instant) {
         if self.pacing == Pacing::On {
             let new = self.dedup.new_ones(notices, now);
             self.outbox.extend(new.into_iter().map(Effect::Post));
@@ -372,7 +376,7 @@ impl Engine {
     ///
     /// # Errors
     /// The moment to ask again.
-    fn take_token(&mut self, action: Action, now: Millis) -> Result<(), Millis> {
+    fn take_token(&mut self, action: Action, now: Instant) -> Result<(), Instant> {
         match self.pacing {
             Pacing::On => self.buckets.take(action, now),
             Pacing::Off => Ok(()),

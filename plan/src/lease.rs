@@ -7,11 +7,13 @@
 
 use alloc::string::{String, ToString};
 use core::fmt;
+use core::time::Duration;
 
-use crate::names::{Millis, ResourceVersion};
+use crate::names::ResourceVersion;
+use crate::time::{Instant, millis};
 
 /// A mutating call to EC2 takes at most this long: none is begun with less of the lease left.
-const CALL: Millis = Millis::seconds(5);
+const CALL: Duration = Duration::from_secs(5);
 
 /// A replica's name in the `Lease`: unique to one process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,24 +42,24 @@ impl fmt::Display for Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timings {
     /// How long others respect the lease after they last saw it change.
-    pub duration: Millis,
+    pub duration: Duration,
     /// The holder gives up when its last renewal was begun this long ago.
-    pub renew_deadline: Millis,
+    pub renew_deadline: Duration,
     /// How often it is renewed, or tried for.
-    pub retry_period: Millis,
+    pub retry_period: Duration,
 }
 
 impl Timings {
     /// No mutating call is begun with less than this left: 5 s, or a third of a lease so short that it
     /// could never have them.
-    fn margin(&self) -> Millis {
-        CALL.min(Millis(self.duration.0 / 3))
+    fn margin(&self) -> Duration {
+        CALL.min(Duration::from_millis(millis(self.duration) / 3))
     }
 
     /// `spec.leaseDurationSeconds`: whole seconds, never none.
     #[must_use]
     pub const fn seconds(&self) -> u64 {
-        let seconds = self.duration.0.div_ceil(1000);
+        let seconds = millis(self.duration).div_ceil(1000);
         if seconds == 0 { 1 } else { seconds }
     }
 }
@@ -70,7 +72,7 @@ pub struct Record {
     /// Who holds it; None: it was given back.
     pub holder: Option<Identity>,
     /// How long its holder said that it lasts.
-    pub duration: Option<Millis>,
+    pub duration: Option<Duration>,
     /// `spec.renewTime` as text: compared, never understood.
     pub renewed: String,
     /// How often it changed hands.
@@ -109,7 +111,7 @@ pub enum Step {
     /// Replace its spec, guarded by this version.
     Update(ResourceVersion, Spec),
     /// Nothing before then.
-    Wait(Millis),
+    Wait(Instant),
 }
 
 /// How a step was answered.
@@ -129,33 +131,33 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Leadership {
     /// It decides until then; None: not at all.
-    pub until: Option<Millis>,
+    pub until: Option<Instant>,
     /// It begins mutating calls until then: a call must end before another process may lead.
-    pub calls_until: Option<Millis>,
+    pub calls_until: Option<Instant>,
 }
 
 impl Leadership {
     /// Of a process without other replicas.
     pub const ALWAYS: Self = Self {
-        until: Some(Millis(u64::MAX)),
-        calls_until: Some(Millis(u64::MAX)),
+        until: Some(Instant::NEVER),
+        calls_until: Some(Instant::NEVER),
     };
 
     /// Does it lead?
     #[must_use]
-    pub fn holds(self, now: Millis) -> bool {
+    pub fn holds(self, now: Instant) -> bool {
         self.until.is_some_and(|until| now < until)
     }
 
     /// May it begin a mutating call?
     #[must_use]
-    pub fn may_call(self, now: Millis) -> bool {
+    pub fn may_call(self, now: Instant) -> bool {
         self.holds(now) && self.calls_until.is_some_and(|until| now < until)
     }
 
     /// When it ends unless the lease is renewed.
     #[must_use]
-    pub const fn ends(self) -> Option<Millis> {
+    pub const fn ends(self) -> Option<Instant> {
         self.until
     }
 }
@@ -166,11 +168,11 @@ pub struct Election {
     me: Identity,
     timings: Timings,
     /// What the `Lease` said last, and when we first saw it say so. None: it was not read yet.
-    seen: Option<(Option<Record>, Millis)>,
+    seen: Option<(Option<Record>, Instant)>,
     /// When the last renewal that succeeded was begun, while we hold it.
-    held: Option<Millis>,
+    held: Option<Instant>,
     /// Nothing before then.
-    next: Millis,
+    next: Instant,
     /// The last answer leaves open what the `Lease` says.
     unsure: bool,
 }
@@ -184,29 +186,29 @@ impl Election {
             timings,
             seen: None,
             held: None,
-            next: Millis(0),
+            next: Instant::START,
             unsure: true,
         }
     }
 
     /// Does this process lead? Only until its own deadline, whatever it receives or does not receive.
     #[must_use]
-    pub fn leads(&self, now: Millis) -> bool {
+    pub fn leads(&self, now: Instant) -> bool {
         self.held
             .is_some_and(|renewed| now < renewed.plus(self.timings.renew_deadline))
     }
 
     /// Until when a mutating call to EC2 may be begun; None: not at all.
     #[must_use]
-    pub fn calls_until(&self) -> Option<Millis> {
+    pub fn calls_until(&self) -> Option<Instant> {
         let renewed = self.held?;
-        let left = self.timings.duration.since(self.timings.margin());
-        Some(renewed.plus(Millis(left.0.min(self.timings.renew_deadline.0))))
+        let left = self.timings.duration.saturating_sub(self.timings.margin());
+        Some(renewed.plus(left.min(self.timings.renew_deadline)))
     }
 
     /// Until when this process leads unless it renews; None: it does not.
     #[must_use]
-    pub fn leads_until(&self) -> Option<Millis> {
+    pub fn leads_until(&self) -> Option<Instant> {
         Some(self.held?.plus(self.timings.renew_deadline))
     }
 
@@ -218,7 +220,7 @@ impl Election {
 
     /// What to do now.
     #[must_use]
-    pub fn step(&self, now: Millis) -> Step {
+    pub fn step(&self, now: Instant) -> Step {
         if now < self.next {
             return Step::Wait(self.next);
         }
@@ -242,7 +244,7 @@ impl Election {
 
     /// Until when this process leads, as its lease says now.
     #[must_use]
-    pub fn leadership(&self, now: Millis) -> Leadership {
+    pub fn leadership(&self, now: Instant) -> Leadership {
         let leads = self.leads(now);
         Leadership {
             until: self.leads_until().filter(|_| leads),
@@ -266,7 +268,7 @@ impl Election {
     }
 
     /// Takes the answer to a step that was begun at `begun`.
-    pub fn apply(&mut self, answer: Answer, begun: Millis, now: Millis) {
+    pub fn apply(&mut self, answer: Answer, begun: Instant, now: Instant) {
         if !self.leads(now) {
             self.held = None;
         }
@@ -300,7 +302,7 @@ impl Election {
 
     /// Takes what a watch shows, and says whether it is news. A watch can be late: only a newer version than the known one
     /// counts. It replaces no read: what an answer left open stays open.
-    pub fn observe(&mut self, record: Record, now: Millis) -> bool {
+    pub fn observe(&mut self, record: Record, now: Instant) -> bool {
         let known = self.seen.as_ref().and_then(|(known, _)| known.as_ref());
         if known.is_none_or(|known| record.version <= known.version) {
             return false;
@@ -310,13 +312,13 @@ impl Election {
         if !mine {
             self.held = None;
             // The holder renews it every period: as long as the watch shows that, nothing is read.
-            self.next = self.next_look(Millis(self.timings.retry_period.0.saturating_mul(2)), now);
+            self.next = self.next_look(self.timings.retry_period.saturating_mul(2), now);
         }
         true
     }
 
     /// When the lease is looked at again: at once if it can be had, otherwise after the interval, or when it expires.
-    fn next_look(&self, interval: Millis, now: Millis) -> Millis {
+    fn next_look(&self, interval: Duration, now: Instant) -> Instant {
         let Some((Some(record), since)) = &self.seen else {
             return now;
         };
@@ -329,7 +331,7 @@ impl Election {
         }
     }
 
-    fn see(&mut self, record: Option<Record>, now: Millis) {
+    fn see(&mut self, record: Option<Record>, now: Instant) {
         let since = match (&self.seen, &record) {
             (Some((Some(before), since)), Some(record)) if before.says_the_same(record) => *since,
             _ => now,
@@ -337,7 +339,7 @@ impl Election {
         self.seen = Some((record, since));
     }
 
-    fn expires(&self, record: &Record, since: Millis) -> Millis {
+    fn expires(&self, record: &Record, since: Instant) -> Instant {
         since.plus(record.duration.unwrap_or(self.timings.duration))
     }
 

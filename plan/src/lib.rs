@@ -23,3 +23,4 @@ pub mod objects;
 pub mod outcome;
 pub mod reason;
 pub mod step;
+pub mod time;

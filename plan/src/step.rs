@@ -7,12 +7,13 @@ use alloc::vec::Vec;
 use crate::address::Address;
 use crate::cloud::{Lost, Reassign};
 use crate::names::{
-    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
-    PodUid, ResourceVersion, SubnetId,
+    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName, PodKey, PodUid,
+    ResourceVersion, SubnetId,
 };
 use crate::objects::{BlockStatus, IpStatus, Reservation};
 use crate::outcome::Action;
 use crate::reason::Reason;
+use crate::time::Instant;
 
 /// One step for one IP, and what to say of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +21,7 @@ pub struct Decision {
     /// What to do now; None: nothing.
     pub step: Option<Step>,
     /// When to look again although nothing happened, also if the step has to wait for something.
-    pub again: Option<Millis>,
+    pub again: Option<Instant>,
     /// What to tell the user; repeated as long as it is so, the driver says each thing once.
     pub notices: Vec<Notice>,
 }

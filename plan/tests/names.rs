@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use mooring_plan::cloud::{InstanceState, Reassign};
-use mooring_plan::names::{BlockName, InterfaceId, Millis, PodKey, ResourceVersion};
+use mooring_plan::names::{BlockName, InterfaceId, PodKey, ResourceVersion};
 use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
@@ -25,15 +25,6 @@ fn the_label_of_a_block_has_its_name_under_our_domain() {
 #[test]
 fn a_version_is_displayed_as_its_number() {
     assert_eq!(ResourceVersion(42).to_string(), "42");
-}
-
-#[test]
-fn time_never_runs_backwards() {
-    let (early, late) = (Millis::seconds(1), Millis::seconds(3));
-    assert_eq!(late.since(early), Millis(2000));
-    assert_eq!(early.since(late), Millis(0));
-    assert_eq!(early.plus(late), Millis(4000));
-    assert_eq!(Millis(u64::MAX).plus(late), Millis(u64::MAX));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args as ClapArgs, value_parser};
 use mooring_plan::buckets::Budget;
+use mooring_plan::lease::Timings;
 use rustls::crypto::aws_lc_rs;
 use tokio::net::TcpListener;
 
@@ -18,7 +19,7 @@ use super::identity::identity;
 use super::signals::signals;
 use crate::admission::{self, KubeReader, Webhook};
 use crate::cloud::ec2::Ec2;
-use crate::controller::{self, LeaseTimes};
+use crate::controller;
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
@@ -244,7 +245,7 @@ async fn controller(
         stop: supervisor.stop(Stage::Deciding),
         namespace: args.namespace,
         identity: identity(args.identity),
-        election: args.leader_elect.then_some(LeaseTimes {
+        election: args.leader_elect.then_some(Timings {
             duration: args.lease_duration,
             renew_deadline: args.lease_renew_deadline,
             retry_period: args.lease_retry_period,

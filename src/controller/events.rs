@@ -1,9 +1,8 @@
 //! Events of what the controller decided and did.
 
-use std::time::Duration;
-
 use kube::Client;
 use mooring_plan::step::{Notice, Regarding};
+use mooring_plan::time;
 use tokio::sync::mpsc;
 
 use super::clock::Clock;
@@ -97,7 +96,7 @@ impl Poster {
             controller: CONTROLLER,
             instance,
         };
-        let clock = move || Duration::from_millis(clock.now().0);
+        let clock = move || clock.now().since(time::Instant::START);
         Self {
             poster: events::Poster::new(client, reporter, clock),
             metrics,

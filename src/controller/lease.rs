@@ -10,7 +10,7 @@ use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::watcher;
 use kube::{Api, Client};
 use mooring_plan::lease::{Answer, Election, Identity, Leadership, Record, Spec, Step, Timings};
-use mooring_plan::names::Millis;
+use mooring_plan::time;
 use tokio::sync::watch;
 use tokio::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -105,7 +105,7 @@ impl LeaderElector {
     }
 
     /// Waits until then, or until the watch shows something.
-    async fn wait(&mut self, at: Millis) {
+    async fn wait(&mut self, at: time::Instant) {
         let clock = self.clock;
         tokio::select! {
             () = clock.until(at) => {}
@@ -224,7 +224,7 @@ fn record(lease: &Lease) -> Option<Record> {
             .holder_identity
             .filter(|holder| !holder.is_empty())
             .map(Identity::new),
-        duration: seconds.map(Millis::seconds),
+        duration: seconds.map(Duration::from_secs),
         renewed: spec
             .renew_time
             .map(|time| time.0.to_string())
@@ -272,7 +272,7 @@ mod tests {
     use super::{NAME, record, written};
     use crate::controller::clock::Clock;
     use mooring_plan::lease::{Answer, Election, Identity, Leadership, Spec, Step, Timings};
-    use mooring_plan::names::{Millis, ResourceVersion};
+    use mooring_plan::names::ResourceVersion;
     use std::cell::Cell;
     use tokio::time::Duration;
 
@@ -283,9 +283,9 @@ mod tests {
     #[test]
     fn a_process_that_slept_past_its_lease_does_not_lead_and_begins_no_call() {
         let timings = Timings {
-            duration: Millis::seconds(15),
-            renew_deadline: Millis::seconds(10),
-            retry_period: Millis::seconds(2),
+            duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
         };
         let clock = Clock::with(|| SLEPT.get());
         let mut election = Election::new(Identity::from("a"), timings);
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(read.holder, Some(Identity::from("a")));
         assert_eq!(
             (read.duration, read.transitions),
-            (Some(Millis::seconds(15)), 3)
+            (Some(Duration::from_secs(15)), 3)
         );
     }
 

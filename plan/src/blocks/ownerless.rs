@@ -2,9 +2,10 @@
 //! IP had gone. Its own finalizer would hold it for good, and its address with it.
 
 use crate::facts::{Facts, READ_FRESH, SubnetFacts};
-use crate::names::{IpName, IpUid, Millis};
+use crate::names::{IpName, IpUid};
 use crate::objects::{BlockSpec, Reservation};
 use crate::step::BlockStep;
+use crate::time::Instant;
 
 impl Facts {
     /// What is to be done about one that lies in the block: ask for its IP, or let it go.
@@ -12,7 +13,7 @@ impl Facts {
         &self,
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
-        now: Millis,
+        now: Instant,
     ) -> Option<BlockStep> {
         let subnet = subnet?;
         self.ownerless().find_map(|(reservation, parent)| {

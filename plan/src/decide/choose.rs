@@ -2,30 +2,32 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::eligible::Placement;
 use super::waits::{handover_waits, older_revision_first, other_holds};
 use super::world::on_pod;
 use super::{Ineligible, Next, Notices, World};
-use crate::names::{Millis, ReplicaSetUid};
+use crate::names::ReplicaSetUid;
 use crate::objects::{Claim, Pod, ReplicaSet};
 use crate::reason::Reason;
 use crate::step::Read;
+use crate::time::Instant;
 
 /// After this long a pod of a revision that is not ready gets a free address all the same, and a
 /// rollout that waits for the address is told how to help itself.
-pub(crate) const PATIENCE: Millis = Millis::seconds(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP.
-pub(crate) const REPLICA_SETS_AGE: Millis = Millis::seconds(5);
+pub(crate) const REPLICA_SETS_AGE: Duration = Duration::from_secs(5);
 
 /// For a free address an older answer is good enough: a wrong guess costs a handover.
-const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
+const REPLICA_SETS_AGE_FREE: Duration = Duration::from_mins(1);
 
 /// A pod that could hold the address, and where it would go.
 pub(crate) struct Candidate<'a> {
     pub(crate) pod: &'a Pod,
-    pub(crate) seen: Millis,
+    pub(crate) seen: Instant,
     pub(crate) seat: Placement,
 }
 
@@ -77,7 +79,7 @@ impl<'a> World<'a> {
 
     /// Since when no pod holds it that could keep it: patience counts from then, not from when a pod
     /// began to wait behind a holder that was well.
-    pub(crate) fn lost_since(&self) -> Millis {
+    pub(crate) fn lost_since(&self) -> Instant {
         match &self.ip.status.claim {
             None => self.memory.claim_seen,
             Some(claim) => self
@@ -199,18 +201,18 @@ impl<'a> World<'a> {
 
     /// The read that tells of the pod's `ReplicaSet`, where it is neither known well enough for a free address nor
     /// was asked for within `age`.
-    pub(crate) fn unread_set(&self, pod: &Pod, age: Millis) -> Option<Read> {
+    pub(crate) fn unread_set(&self, pod: &Pod, age: Duration) -> Option<Read> {
         let (name, uid) = pod.replica_set()?;
         let known = self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_some() || self.asked(uid, age);
         (!known).then(|| Read::ReplicaSets(pod.key.clone(), name.clone()))
     }
 
-    fn replica_set(&self, uid: &ReplicaSetUid, age: Millis) -> Option<&'a ReplicaSet> {
+    fn replica_set(&self, uid: &ReplicaSetUid, age: Duration) -> Option<&'a ReplicaSet> {
         let (begun, set) = self.facts.replica_sets.get(uid)?;
         (self.now.since(*begun) <= age).then_some(set)
     }
 
-    fn asked(&self, uid: &ReplicaSetUid, age: Millis) -> bool {
+    fn asked(&self, uid: &ReplicaSetUid, age: Duration) -> bool {
         self.facts
             .reads
             .replica_sets
@@ -305,7 +307,7 @@ impl<'a> World<'a> {
             }
             Some(_) => {}
         }
-        let fresh = |begun: &Millis| self.memory.fresh(*begun, self.now);
+        let fresh = |begun: &Instant| self.memory.fresh(*begun, self.now);
         let node = &candidate.seat.target.node;
         if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
             return Choice::None(Next::read(Read::Node(node.clone())));

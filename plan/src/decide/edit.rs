@@ -8,10 +8,11 @@ use super::{Next, World};
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::facts::SubnetFacts;
-use crate::names::{InterfaceId, Millis};
+use crate::names::InterfaceId;
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Write};
+use crate::time::Instant;
 
 impl World<'_> {
     /// The address that the spec names, if it is another than the one reserved.
@@ -208,7 +209,7 @@ impl World<'_> {
 
     /// Do two agreeing inventories show the address nowhere of ours, both begun when no call from before
     /// that moment can land any more?
-    pub(crate) fn proven_off(&self, address: Address, before: Millis) -> bool {
+    pub(crate) fn proven_off(&self, address: Address, before: Instant) -> bool {
         let location = self.locate(address);
         let nowhere = location
             .on

@@ -1,20 +1,19 @@
 //! Which pods could hold the address now, and where that would put it.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use super::World;
 use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::SubnetFacts;
-use crate::names::{
-    InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, Millis, NodeName, PodUid,
-};
+use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, NodeName, PodUid};
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 
 /// A target that was refused for want of permission is passed over for this long, and twice as long
 /// each time: to ask costs the holder its readiness for a moment.
-const DENIED_AGAIN: Millis = Millis::seconds(60);
+const DENIED_AGAIN: Duration = Duration::from_mins(1);
 
 /// Up to eight minutes.
 const DENIED_DOUBLINGS: u32 = 3;
@@ -134,7 +133,7 @@ impl World<'_> {
             return None;
         }
         let times = self.memory.failures.times_denied().saturating_sub(1);
-        let wait = Millis(DENIED_AGAIN.0 << times.min(DENIED_DOUBLINGS));
+        let wait = DENIED_AGAIN.saturating_mul(1 << times.min(DENIED_DOUBLINGS));
         let again = self.memory.refused_seen.plus(wait);
         let over = if refused.reason == Reason::AccessDenied {
             let permitted = self.facts.recovered > self.memory.refused_seen;

@@ -1,16 +1,17 @@
 //! Does the holder still hold? Only a quorum read of this round says that it does not.
 
+use core::time::Duration;
+
 use super::{Next, World};
 use crate::facts::{PodSeen, READ_FRESH};
-use crate::names::Millis;
 use crate::objects::{Claim, Pod, Target};
 use crate::step::{Read, Write};
 
 /// A release that is inferred from absence waits this long, and for a second read (the brake).
-pub(crate) const ABSENCE_WAIT: Millis = Millis::seconds(60);
+pub(crate) const ABSENCE_WAIT: Duration = Duration::from_mins(1);
 
 /// An answer of `DescribeInstances` is good for this long.
-pub(crate) const INSTANCE_FRESH: Millis = Millis::seconds(10);
+pub(crate) const INSTANCE_FRESH: Duration = Duration::from_secs(10);
 
 /// What has become of the holder.
 pub(crate) enum Holder<'a> {
@@ -74,8 +75,8 @@ impl<'a> World<'a> {
         };
         match self.facts.reads.pods.get(&claim.pod) {
             Some((begun, Some(read))) if read.uid == claim.uid => {
-                let stale = begun.plus(READ_FRESH).plus(Millis(1));
-                Next::At(stale.max(self.now.plus(Millis(1))))
+                let stale = begun.plus(READ_FRESH).plus(Duration::from_millis(1));
+                Next::At(stale.max(self.now.plus(Duration::from_millis(1))))
             }
             _ => Next::Rest,
         }
@@ -119,8 +120,8 @@ impl<'a> World<'a> {
         };
         let after = self
             .spec()
-            .map_or(Millis::seconds(30), |spec| spec.failover_after);
-        let grace = Millis::seconds(holder.deleting.unwrap_or_default());
+            .map_or(Duration::from_secs(30), |spec| spec.failover_after);
+        let grace = Duration::from_secs(holder.deleting.unwrap_or_default());
         let deleting_since = self
             .pod(&holder.uid)
             .and_then(|seen: &PodSeen| seen.deleting_since)
@@ -135,7 +136,7 @@ impl<'a> World<'a> {
                     return yes();
                 }
                 Lost::Ask(Next::At(
-                    due.min(begun.plus(INSTANCE_FRESH).plus(Millis(1))),
+                    due.min(begun.plus(INSTANCE_FRESH).plus(Duration::from_millis(1))),
                 ))
             }
             _ => Lost::Ask(Next::read(Read::Instance(target.place.instance.clone()))),

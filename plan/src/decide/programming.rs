@@ -8,11 +8,11 @@ use alloc::vec;
 use super::world::on_pod;
 use super::{Next, Notices, World};
 use crate::facts::{HEALTHY_ATTACH, NodeReportSeen};
-use crate::names::Millis;
 use crate::objects::{
     AddressReport, AddressState, Claim, Condition, DataPath, IpStatus, Pod, Target,
 };
 use crate::reason::Reason;
+use crate::time::Instant;
 
 /// How far the node of a recorded claim is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) enum Programming {
     Programmed,
     /// The node part has not reported on this claim. The sentence says what may be wrong; it is another one at that
     /// time.
-    Silent(String, Option<Millis>),
+    Silent(String, Option<Instant>),
     /// The node part says what is missing.
     Failing(Reason, String),
 }

@@ -9,11 +9,11 @@ use super::{Next, Notices, World, conditions};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
-use crate::names::Millis;
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Refused, Target};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
+use crate::time::Instant;
 
 /// EC2 refused this target for good: the claim goes back to the holder before, if there is one that
 /// still wants it; else the address is free.
@@ -70,7 +70,7 @@ fn denied_to_all(
     world: &World<'_>,
     address: Address,
     target: &Target,
-) -> Option<(Reason, Millis, String)> {
+) -> Option<(Reason, Instant, String)> {
     let on = world.locate(address).on?;
     if on == target.place.interface || !world.explained(address, &on) {
         return None;

@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::conditions::Trouble;
 use super::trouble::kept_for_good;
@@ -11,13 +12,12 @@ use super::{Next, World};
 use crate::address::Address;
 use crate::block::Unusable;
 use crate::facts::SubnetFacts;
-use crate::names::Millis;
 use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
 use crate::step::{Read, Write};
 
 /// An address that another has is asked for again this often.
-pub(crate) const ASK_AGAIN: Millis = Millis::seconds(30);
+pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What keeps an address from being reserved: trouble to report, or a step to do first.
 pub(crate) enum Unreserved {

@@ -2,16 +2,17 @@
 //! whenever a pod is replaced.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::choose::{Candidate, PATIENCE, REPLICA_SETS_AGE};
 use super::waits::own_workload_first;
 use super::{Ineligible, Next, Notices, World};
-use crate::names::{Millis, WorkloadUid};
+use crate::names::WorkloadUid;
 use crate::objects::{Controller, Pod, Workload};
 
 /// A controller that replaces its pod only once that is gone (a `StatefulSet`, strategy `Recreate`) does so within
 /// this time.
-const REPLACEMENT: Millis = Millis::seconds(5);
+const REPLACEMENT: Duration = Duration::from_secs(5);
 
 impl<'a> World<'a> {
     /// The workload of a pod, as far as its `ReplicaSet` was read.

@@ -13,11 +13,12 @@ mod subnets;
 use alloc::collections::BTreeSet;
 
 use crate::facts::{Affected, Fact, Facts, Kind};
-use crate::names::{Millis, ResourceVersion};
+use crate::names::ResourceVersion;
+use crate::time::Instant;
 
 impl Facts {
     /// Takes a fact. `begun` is when the request that it answers was begun (a watch's event: `now`).
-    pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Affected {
+    pub fn apply(&mut self, fact: Fact, begun: Instant, now: Instant) -> Affected {
         let Some(fact) = self.since_led(fact, begun) else {
             return Affected::Nothing;
         };

@@ -8,7 +8,8 @@ use super::Facts;
 use crate::address::Address;
 use crate::cloud::Interface;
 use crate::ec2::DESCRIBE_LAG;
-use crate::names::{InterfaceId, Millis, SubnetId};
+use crate::names::{InterfaceId, SubnetId};
+use crate::time::Instant;
 
 /// An address that an inventory does not show where EC2 has put it by an answer of more than ten seconds before: a
 /// Describe lags for longer than is counted on, or another program moved the address.
@@ -30,12 +31,12 @@ impl Facts {
         &self,
         subnet: &SubnetId,
         list: &[Interface],
-        begun: Millis,
+        begun: Instant,
     ) -> Vec<Contradiction> {
         let Some(facts) = self.subnets.get(subnet) else {
             return Vec::new();
         };
-        let late = |answered: Millis| begun > answered.plus(DESCRIBE_LAG);
+        let late = |answered: Instant| begun > answered.plus(DESCRIBE_LAG);
         let own = facts.own.iter().filter(|(_, own)| late(own.answered));
         let own: Vec<_> = own.collect();
         if own.is_empty() {

@@ -5,13 +5,13 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::{CallError, Fact, Facts, Memory, WriteOutcome};
-use crate::names::Millis;
 use crate::outcome::Outcome;
+use crate::time::Instant;
 
 impl Facts {
     /// Another led until now. Its last writes may be newer than what the watches have shown, so every IP is
     /// read before anything is decided from it; and it may have sent an Assign that was not answered.
-    pub fn lead_begins(&mut self, now: Millis) {
+    pub fn lead_begins(&mut self, now: Instant) {
         let before = core::mem::replace(self, Self::new(self.settings));
         *self = Self {
             synced: before.synced,
@@ -50,13 +50,13 @@ impl Facts {
 
     /// Did this process lead at that time, and ever since?
     #[must_use]
-    pub fn led_since(&self, begun: Millis) -> bool {
+    pub fn led_since(&self, begun: Instant) -> bool {
         begun >= self.led_since
     }
 
     /// What an answer says now, if its request was begun before this process began to lead: what a write or
     /// a call did, others may have undone since. None: nothing at all.
-    pub(super) fn since_led(&self, fact: Fact, begun: Millis) -> Option<Fact> {
+    pub(super) fn since_led(&self, fact: Fact, begun: Instant) -> Option<Fact> {
         if self.led_since(begun) {
             return Some(fact);
         }

@@ -3,10 +3,11 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::Condition;
 use crate::block::BlockRange;
-use crate::names::{BlockName, Millis, Namespace, ResourceVersion, SubnetId};
+use crate::names::{BlockName, Namespace, ResourceVersion, SubnetId};
 
 /// Which namespaces may use an address (`spec.allowedNamespaces`). By default none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,7 +101,7 @@ pub struct BlockSpec {
     /// Namespaces that may use it.
     pub allowed_namespaces: Namespaces,
     /// How long a Node may be away before the address may leave a pod that is being deleted.
-    pub failover_after: Millis,
+    pub failover_after: Duration,
     /// Is a node taken out of service when EC2 says that its instance has ended?
     pub fast_failover: bool,
     /// Who brings packets from the interface to the pod.

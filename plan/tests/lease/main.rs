@@ -4,14 +4,17 @@
 mod alone;
 mod watched;
 
+use std::time::Duration;
+
 use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
-use mooring_plan::names::{Millis, ResourceVersion};
+use mooring_plan::names::ResourceVersion;
+use mooring_plan::time::Instant;
 use proptest::prelude::*;
 
 const TIMINGS: Timings = Timings {
-    duration: Millis::seconds(15),
-    renew_deadline: Millis::seconds(10),
-    retry_period: Millis::seconds(2),
+    duration: Duration::from_secs(15),
+    renew_deadline: Duration::from_secs(10),
+    retry_period: Duration::from_secs(2),
 };
 
 /// The one `Lease`, with the API server's compare-and-swap.
@@ -45,7 +48,7 @@ impl Server {
         let record = Record {
             version: ResourceVersion(self.version),
             holder: spec.holder.clone(),
-            duration: Some(Millis::seconds(spec.seconds)),
+            duration: Some(Duration::from_secs(spec.seconds)),
             // A stopped wall clock: it may only make writes differ.
             renewed: self.version.to_string(),
             transitions: spec.transitions,
@@ -72,8 +75,8 @@ impl Replica {
         }
     }
 
-    fn clock(&self, real: u64) -> Millis {
-        Millis(real + self.began)
+    fn clock(&self, real: u64) -> Instant {
+        Instant::from_millis(real + self.began)
     }
 
     /// One step that takes no time.
@@ -159,19 +162,19 @@ fn a_leader_that_resumes_after_its_deadline_does_not_lead_before_any_read() {
 fn a_leader_that_cannot_write_stops_at_its_deadline() {
     let mut election = Election::new(Identity::from("a"), TIMINGS);
     let mut server = Server::default();
-    let answer = server.carry_out(&election.step(Millis(0)));
-    election.apply(answer, Millis(0), Millis(0));
-    let answer = server.carry_out(&election.step(Millis(0)));
-    election.apply(answer, Millis(0), Millis(400));
-    assert!(election.leads(Millis(9_999)));
+    let answer = server.carry_out(&election.step(Instant::START));
+    election.apply(answer, Instant::START, Instant::START);
+    let answer = server.carry_out(&election.step(Instant::START));
+    election.apply(answer, Instant::START, Instant::from_millis(400));
+    assert!(election.leads(Instant::from_millis(9_999)));
     for second in 2..=12 {
-        let now = Millis::seconds(second);
+        let now = Instant::from_secs(second);
         if !matches!(election.step(now), Step::Wait(_)) {
             election.apply(Answer::Failed, now, now);
         }
     }
     assert!(
-        !election.leads(Millis::seconds(10)),
+        !election.leads(Instant::from_secs(10)),
         "counted from when the renewal was begun, not answered"
     );
 }
@@ -179,17 +182,17 @@ fn a_leader_that_cannot_write_stops_at_its_deadline() {
 #[test]
 fn no_call_starts_in_the_last_five_seconds_of_the_lease() {
     let long = Timings {
-        renew_deadline: Millis::seconds(14),
+        renew_deadline: Duration::from_secs(14),
         ..TIMINGS
     };
     for (timings, last) in [(TIMINGS, 10_000), (long, 10_000)] {
         let mut election = Election::new(Identity::from("a"), timings);
         let mut server = Server::default();
         for _ in 0..2 {
-            let answer = server.carry_out(&election.step(Millis(0)));
-            election.apply(answer, Millis(0), Millis(0));
+            let answer = server.carry_out(&election.step(Instant::START));
+            election.apply(answer, Instant::START, Instant::START);
         }
-        assert_eq!(election.calls_until(), Some(Millis(last)));
+        assert_eq!(election.calls_until(), Some(Instant::from_millis(last)));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a watch of the `Lease` adds to reading it.
 
 use mooring_plan::lease::{Answer, Step};
-use mooring_plan::names::Millis;
+use mooring_plan::time::Instant;
 
 use super::{Replica, Server, run};
 
@@ -28,7 +28,7 @@ fn a_release_is_noticed_immediately() {
     assert!(matches!(server.carry_out(&release), Answer::Wrote(_)));
     // Between two looks.
     assert!(matches!(
-        standby.election.step(Millis(20_100)),
+        standby.election.step(Instant::from_millis(20_100)),
         Step::Wait(_)
     ));
     assert!(show(&server, &mut standby, 20_100));
@@ -78,7 +78,7 @@ fn a_late_watch_event_reverts_nothing() {
     server.carry_out(&release);
     show(&server, &mut standby, 20_100);
     standby.turn(&mut server, 20_100);
-    assert!(!standby.election.observe(old, Millis(20_100)));
+    assert!(!standby.election.observe(old, Instant::from_millis(20_100)));
     assert!(standby.leads(20_100));
     // The leader from before learns of it without a read.
     assert!(show(&server, &mut leader, 20_100));

@@ -1,7 +1,8 @@
 //! The annotation's removal gives the address up, and lets the pod be ready without it.
 
+use std::time::Duration;
+
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::Millis;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 
 use crate::sim::{Sim, key};
@@ -95,7 +96,7 @@ fn a_holder_that_ends_during_a_read_releases_the_address() {
     let (asked, then) = (sim.now, sim.the_pod("a").clone());
     sim.change_pod("a", |pod| pod.ended = true);
     sim.tell(0);
-    let now = asked.plus(Millis(1));
+    let now = asked.plus(Duration::from_millis(1));
     let read = Fact::PodRead(key("a"), Some(then));
     sim.controllers[0].receive(read, None, asked, now);
     let next = sim.in_hand(0);

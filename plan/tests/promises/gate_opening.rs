@@ -1,7 +1,9 @@
 //! When the gate of a pod becomes true, and how a refusal of EC2 is quoted.
 
+use std::time::Duration;
+
 use mooring_plan::facts::{CallError, Fact, Kind};
-use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::{Claim, Ip};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -20,7 +22,7 @@ fn partner() -> IpName {
 /// The claim is recorded, and its holder not told yet. A kubelet has written the pod since.
 fn recorded() -> Sim {
     let mut sim = just_recorded();
-    sim.now = sim.now.plus(Millis(1));
+    sim.now = sim.now.plus(Duration::from_millis(1));
     sim.kube.change_pod(&key("a"), |_| {});
     sim.tell(0);
     sim
@@ -40,7 +42,7 @@ fn just_recorded() -> Sim {
 }
 
 fn told(sim: &mut Sim, fact: Fact) {
-    sim.now = sim.now.plus(Millis(1));
+    sim.now = sim.now.plus(Duration::from_millis(1));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(fact, now, now);
 }
@@ -80,7 +82,7 @@ fn an_old_record_opens_no_gate_without_a_read() {
     let changed = recorded();
     assert_eq!(next(&changed), Some(Step::Read(Read::Pod(key("a")))));
     let mut late = just_recorded();
-    late.now = late.now.plus(Millis(5_001));
+    late.now = late.now.plus(Duration::from_millis(5_001));
     assert_eq!(next(&late), Some(Step::Read(Read::Pod(key("a")))));
     // Another process wrote the IP since.
     let mut written = just_recorded();

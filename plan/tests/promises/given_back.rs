@@ -1,8 +1,10 @@
 //! What happens to an address that could not be assigned to its target, and how it is reported.
 
+use std::time::Duration;
+
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::objects::Pod;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -60,7 +62,7 @@ fn a_drift_is_reported_as_a_drift() {
     sim.expect_event("IP partner", Reason::DriftRepaired);
     let mut sim = attached();
     sim.found_on("203.0.113.10", Some("eni-n3"));
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     sim.expect_event("IP partner", Reason::AddressInUse);
     assert!(!sim.rules.reported("IP partner", Reason::DriftRepaired));
 }
@@ -69,7 +71,7 @@ fn a_drift_is_reported_as_a_drift() {
 fn an_address_on_a_recent_place_is_not_foreign() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     sim.found_on("203.0.113.10", Some("eni-n1"));
     sim.settle();
@@ -132,7 +134,7 @@ fn a_reservation_without_label_or_owner_is_repaired_at_once() {
         }
         held.version = version;
         sim.taken.clear();
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
         let first = sim.taken.first().map(|(_, _, step)| step);
         assert!(
             matches!(first, Some(Step::Write(Write::MendReservation(..)))),
@@ -145,7 +147,7 @@ fn a_reservation_without_label_or_owner_is_repaired_at_once() {
 fn previous_places_stay_listed_when_a_claim_returns() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.next_revision("c", "n3", 3);

@@ -1,9 +1,12 @@
 //! One leads, another leads, and the first leads again: what it knew of EC2 and of claims is of before.
 
+use std::time::Duration;
+
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Fact, Kind, WriteOutcome};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, SUBNET, Sim, address, interface_of};
 
@@ -25,7 +28,7 @@ fn steps_until(sim: &mut Sim, who: usize, done: impl Fn(&Step) -> bool) -> Step 
         match sim.step(who) {
             Ok(step) if done(&step) => return step,
             Ok(_) => {}
-            Err(_) => sim.now = sim.now.plus(Millis(10)),
+            Err(_) => sim.now = sim.now.plus(Duration::from_millis(10)),
         }
     }
     panic!("it was never done\n{}", sim.story());
@@ -36,15 +39,15 @@ fn is_status(step: &Step, wanted: StatusWrite) -> bool {
 }
 
 /// The time until this is so, and no longer than two minutes.
-fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Millis {
+fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Duration {
     let from = sim.now;
     while !so(sim) {
         assert!(
-            sim.now.since(from) < Millis::seconds(120),
+            sim.now.since(from) < Duration::from_mins(2),
             "{}",
             sim.story()
         );
-        sim.wait(Millis(10));
+        sim.wait(Duration::from_millis(10));
     }
     sim.now.since(from)
 }
@@ -53,12 +56,12 @@ fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Millis {
 fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     let mut sim = two();
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.lead(1);
     sim.remove_pod("a");
     sim.pod("b").on("n2");
-    sim.wait(Millis::seconds(12));
+    sim.wait(Duration::from_secs(12));
     sim.expect_attached("partner", "b");
     sim.remove_pod("b");
     sim.pod("c").on("n1");
@@ -67,7 +70,7 @@ fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     let told = |sim: &Sim| sim.the_pod("c").says_attached();
     let took = time_until(&mut sim, told);
     sim.expect_on("203.0.113.10", Some("eni-n1"));
-    assert!(took < Millis::seconds(1), "{took:?}\n{}", sim.story());
+    assert!(took < Duration::from_secs(1), "{took:?}\n{}", sim.story());
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     // What is not certain for the new leader is so after ten seconds and two looks.
     let served = |sim: &Sim| sim.the_pod("c").says_attached();
     let took = time_until(&mut sim, served);
-    assert!(took <= Millis::seconds(14), "{took:?}\n{}", sim.story());
+    assert!(took <= Duration::from_secs(14), "{took:?}\n{}", sim.story());
     sim.remove_pod("c");
     sim.delete_ip("partner");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Detach));
@@ -112,7 +115,7 @@ fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
     let Step::Call(late) = steps_until(&mut sim, 0, |step| matches!(step, Step::Call(_))) else {
         unreachable!("a call was waited for");
     };
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.lead(1);
     (sim, late)
@@ -122,7 +125,7 @@ fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
 fn an_ip_is_not_deleted_while_an_assign_of_the_former_leader_can_land() {
     for shown in [true, false] {
         let (mut sim, late) = a_change_of_leader_during_an_assign(shown);
-        sim.wait(Millis(20));
+        sim.wait(Duration::from_millis(20));
         sim.controllers[1].stuck.clear();
         sim.remove_pod("a");
         sim.delete_ip("partner");
@@ -139,7 +142,7 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     let before = sim.the_ip("partner").clone();
     let asked = sim.now;
     let list = sim.ec2.describe(asked);
-    let later = asked.plus(Millis::seconds(1));
+    let later = asked.plus(Duration::from_secs(1));
     let facts = sim.controllers[0].facts_mut();
     facts.lead_begins(later);
     let again = |facts: &mooring_plan::facts::Facts| facts.decide(&name, later).step;
@@ -155,7 +158,11 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     facts.apply(Fact::Wrote(name.clone(), write, done), asked, later);
     assert_eq!(again(facts), first, "a write");
     facts.apply(Fact::InventoryDone(SUBNET.into(), list), asked, later);
-    assert_eq!(facts.inventory_due(&SUBNET.into()), Millis(0), "a list");
+    assert_eq!(
+        facts.inventory_due(&SUBNET.into()),
+        Instant::START,
+        "a list"
+    );
     let same = Fact::IpRead(name.clone(), Some(before));
     facts.apply(same.clone(), later, later);
     assert_ne!(again(facts), first, "a read of now");

@@ -1,6 +1,8 @@
 //! A pod that can still have a true gate for the address is listed until it was denied, and denied once.
 
-use mooring_plan::names::{InterfaceId, Millis, PodUid};
+use std::time::Duration;
+
+use mooring_plan::names::{InterfaceId, PodUid};
 use mooring_plan::objects::Claim;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
@@ -57,7 +59,7 @@ fn a_holder_is_denied_before_each_repair_even_if_its_gate_is_false() {
         sim.found_on("203.0.113.10", None);
         sim.step_until(|step| matches!(step, Step::Call(_)));
         sim.expect_denied("a", Reason::Drifted);
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
         let claim = sim.the_ip("partner").status.claim.as_ref();
         assert!(claim.is_some_and(Claim::recorded), "{time}");
     }
@@ -96,7 +98,7 @@ fn a_rollback_denies_the_holder_nothing_even_after_a_restart() {
 fn a_denied_loser_is_not_denied_again_by_the_next_move() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_cost(2, 2, 2);
     sim.next_revision("c", "n1", 3);
     sim.step_until(is_claim);
@@ -132,7 +134,7 @@ fn a_change_of_the_ip_during_a_move_repeats_no_denial() {
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.faults.extend([Fault::Throttled; 4]);
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_denied("a", Reason::MovedTo);
     sim.taken.clear();
     sim.allow_reassignment("partner");
@@ -167,7 +169,7 @@ fn a_deleted_loser_is_denied_once_and_not_at_every_move() {
     for ((revision, pod), node) in (1..).zip(["a", "b", "c", "d", "e", "f"]).zip(nodes) {
         sim.next_revision(pod, node, revision);
         sim.count_from_here();
-        sim.wait(Millis::seconds(5));
+        sim.wait(Duration::from_secs(5));
         sim.expect_attached("partner", pod);
         // The loser, the one that has gone since it lost it to that one, and the winner.
         let gates = sim.counts.gate_writes;

@@ -1,9 +1,11 @@
 //! A reservation is released only when the address is proven to be on none of our interfaces, and then
 //! without asking more of EC2 than that.
 
+use std::time::Duration;
+
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
@@ -144,13 +146,13 @@ fn a_deletion_without_its_block_waits_with_a_reason() {
 fn a_missing_address_is_unassigned_from_previous_places() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     // A late call of another process, which no inventory shows yet.
     sim.found_on(ADDRESS, Some("eni-n1"));
     sim.delete_ip("partner");
     sim.taken.clear();
-    sim.wait(Millis(500));
+    sim.wait(Duration::from_millis(500));
     let address = address(ADDRESS);
     let asked = [
         &Call::Unassign(interface_of("n2"), address),
@@ -167,6 +169,6 @@ fn a_deletion_waits_two_inventories_for_a_deleted_interface() {
     let mut sim = attached();
     sim.instance("n1", InstanceState::Terminated);
     sim.delete_ip("partner");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_gone("partner");
 }

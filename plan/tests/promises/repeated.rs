@@ -1,7 +1,9 @@
 //! A repeated refusal of EC2 is reported once, although its message differs each time.
 
+use std::time::Duration;
+
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Regarding, StatusWrite, Step, Write};
@@ -26,7 +28,7 @@ fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
         matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
     });
     sim.count_from_here();
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     assert!(sim.counts.assigns > 60, "{}", sim.story());
     assert_eq!(sim.counts.status_writes, 1, "{}", sim.story());
     let said = sim.rules.notices(Reason::AccessDenied);

@@ -1,8 +1,9 @@
 //! Two processes that both act as the leader do no harm.
 
+use std::time::Duration;
+
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::Kind;
-use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
@@ -103,7 +104,7 @@ fn moved() -> Sim {
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     sim
 }
@@ -113,7 +114,7 @@ fn a_late_assign_of_a_paused_process_is_repaired() {
     let mut sim = moved();
     let late = Call::Assign(interface_of("n1"), address("203.0.113.10"), Reassign::Allow);
     sim.ec2.execute(&late, sim.now).unwrap();
-    sim.wait(Millis::seconds(70));
+    sim.wait(Duration::from_secs(70));
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_on("203.0.113.10", Some("eni-n2"));
@@ -149,7 +150,7 @@ fn a_late_assign_after_the_detach_is_unassigned() {
         let _ = sim.step(0);
         sim.remove_pod(pod);
     }
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_free("partner");
     let late = Call::Assign(
         interface_of("n2"),
@@ -195,7 +196,7 @@ fn a_late_step_has_the_same_result() {
                     sim.allow_reassignment("partner");
                 }
                 sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-                sim.wait(Millis(5));
+                sim.wait(Duration::from_millis(5));
                 sim.pod("b").on(node).replica_set("rs2", 2, "dep");
                 sim.containers_ready("b");
                 sim
@@ -302,11 +303,11 @@ fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     sim.tell(1);
     sim.controllers[1].stuck.insert(Kind::Ip);
     sim.leader = Some(0);
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.leader = None;
     sim.count_from_here();
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
 }

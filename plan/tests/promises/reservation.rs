@@ -1,7 +1,9 @@
 //! The IP that creates the `IPAddress` of an address first has the address.
 
+use std::time::Duration;
+
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, IpUid, Millis};
+use mooring_plan::names::{IpName, IpUid};
 use mooring_plan::objects::{DesiredIp, Namespaces, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
@@ -325,7 +327,7 @@ fn a_reservation_of_another_leader_is_not_released_for_an_old_watch() {
     };
     let facts = sim.controllers[0].facts_mut();
     // Later than any read that `settle` may have needed.
-    let now = sim.now.plus(Millis::seconds(60));
+    let now = sim.now.plus(Duration::from_mins(1));
     facts.apply(Fact::Reservation(given), now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name.clone()))));
@@ -365,6 +367,6 @@ fn a_release_with_a_conflict_is_repeated_without_a_new_watch_event() {
     let waiting = facts.decide(&name, now);
     assert_eq!(waiting.step, None, "not at once: a watch may be on its way");
     let then = waiting.again.unwrap();
-    assert!(then <= now.plus(Millis::seconds(1)));
+    assert!(then <= now.plus(Duration::from_secs(1)));
     assert_eq!(facts.decide(&name, then).step, Some(Step::Write(release)));
 }

@@ -1,7 +1,9 @@
 //! The process may be killed between any two steps: the next one ends where it would have ended.
 
+use std::time::Duration;
+
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
-use mooring_plan::names::{BlockName, IpName, Millis, ResourceVersion};
+use mooring_plan::names::{BlockName, IpName, ResourceVersion};
 use mooring_plan::objects::Ip;
 use mooring_plan::step::{Read, Step};
 
@@ -250,7 +252,7 @@ fn an_earlier_not_found_does_not_apply_to_a_recreated_ip() {
     let facts = sim.controllers[0].facts_mut();
     let first = facts.ip(&name).unwrap().clone();
     let begun = sim.now;
-    let seen = begun.plus(Millis(1));
+    let seen = begun.plus(Duration::from_millis(1));
     let second = Ip {
         uid: "made-anew".into(),
         version: ResourceVersion(first.version.0 + 10),
@@ -258,7 +260,7 @@ fn an_earlier_not_found_does_not_apply_to_a_recreated_ip() {
     };
     facts.apply(Fact::Ip(second.clone()), seen, seen);
     let missed = Fact::IpRead(name.clone(), None);
-    let answered = seen.plus(Millis(1));
+    let answered = seen.plus(Duration::from_millis(1));
     facts.apply(missed.clone(), begun, answered);
     assert_eq!(facts.ip(&name), Some(&second));
     // One that was begun since is.

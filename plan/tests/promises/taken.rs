@@ -1,11 +1,14 @@
 //! How an address is handled that a foreign `IPAddress` can reserve.
 
+use std::time::Duration;
+
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::{DesiredIp, Namespaces, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
+use mooring_plan::time::Instant;
 use mooring_world::objects::reservation_of_others;
 
 use crate::sim::{INTERVAL, Sim, address};
@@ -26,7 +29,7 @@ fn put(sim: &mut Sim, held: Reservation) {
     sim.kube.reservations.insert(held.address, held);
 }
 
-fn asked(sim: &Sim) -> Vec<Millis> {
+fn asked(sim: &Sim) -> Vec<Instant> {
     let asks = |step: &Step| matches!(step, Step::Read(Read::Reservation(_)));
     let taken = sim.taken.iter().filter(|(_, _, step)| asks(step));
     taken.map(|(at, _, _)| *at).collect()
@@ -37,12 +40,12 @@ fn the_present_owner_is_read_at_once_and_then_twice_a_minute() {
     let mut sim = Sim::new();
     put(&mut sim, held_by(None));
     sim.ip("partner", "203.0.113.10");
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     assert_eq!(asked(&sim).len(), 1, "{}", sim.story());
     sim.expect_not_reserved("partner", Reason::AddressInUse);
     sim.wait(INTERVAL);
     assert_eq!(asked(&sim).len(), 3, "{}", sim.story());
-    sim.wait(Millis(INTERVAL.0 * 4));
+    sim.wait(INTERVAL * 4);
     assert!(asked(&sim).len() <= 11, "{}", sim.story());
 }
 
@@ -180,7 +183,7 @@ fn two_of_three() -> Sim {
         let (facts, now) = (sim.controllers[0].facts_mut(), sim.now);
         facts.apply(fact, now, now);
     }
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_not_reserved("c", Reason::BlockExhausted);
     sim
 }
@@ -190,7 +193,7 @@ fn a_freed_address_goes_to_an_ip_that_lost_the_race() {
     let mut sim = two_of_three();
     sim.settle();
     sim.delete_ip("a");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert!(!sim.has_ip("a"), "{}", sim.story());
     let given = sim.the_ip("c").status.address;
     assert_eq!(given, Some(address("203.0.113.8")), "{}", sim.story());

@@ -5,6 +5,7 @@ use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion, SubnetId};
 use mooring_plan::objects::Reservation;
+use mooring_plan::time::Instant;
 
 use crate::sim::{INTERVAL, SUBNET, Sim, address, key};
 
@@ -179,7 +180,7 @@ fn the_first_list_is_not_a_restore() {
     let mut facts = Facts::new(Settings {
         inventory_interval: INTERVAL,
     });
-    let now = mooring_plan::names::Millis(0);
+    let now = Instant::START;
     let listed = Fact::Listed(Kind::Ip, ResourceVersion(7));
     assert_eq!(facts.apply(listed, now, now), Affected::Nothing);
 }

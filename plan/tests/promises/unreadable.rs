@@ -2,10 +2,11 @@
 //! has repaired it, and then everything continues.
 
 use mooring_plan::facts::{Affected, Fact, Kind};
-use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::{UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Decision, Regarding, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::Sim;
 
@@ -189,7 +190,9 @@ fn an_ip_that_was_never_readable_is_known_until_its_deletion() {
     told(&mut sim, Fact::IpGone(never.name.clone(), never.uid));
     assert!(!sim.controllers[0].facts().knows(&never.name));
     assert_eq!(
-        sim.controllers[0].facts().decide(&never.name, Millis(0)),
+        sim.controllers[0]
+            .facts()
+            .decide(&never.name, Instant::START),
         Decision::default()
     );
 }

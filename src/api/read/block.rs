@@ -2,7 +2,7 @@
 
 use kube::core::DynamicObject;
 use mooring_plan::address::ParseError;
-use mooring_plan::names::{BlockName, Millis, SubnetId};
+use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::{Block, BlockSpec, DataPath};
 
 use super::{
@@ -84,7 +84,7 @@ pub fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, UnreadableBlockSpec> 
         interface_tags: spec.interface_tags.clone(),
         allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
         fast_failover: spec.fast_failover,
-        failover_after: Millis(u64::try_from(failover_after.as_millis()).unwrap_or(u64::MAX)),
+        failover_after,
         data_path: match spec.node {
             Some(_) => DataPath::NodePart,
             None => DataPath::Foreign,

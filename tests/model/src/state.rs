@@ -6,6 +6,7 @@ mod time;
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use mooring_plan::facts::{CallError, Fact, WriteOutcome};
 use mooring_plan::names::InterfaceId;
@@ -22,7 +23,7 @@ use crate::world::controller::{Controller, Sent};
 use crate::world::events::Event;
 
 /// The longest delay of a request, and the longest lag of a Describe: `plan` relies on it.
-pub const MAX_DELAY: u64 = 10_000;
+pub const MAX_DELAY: Duration = Duration::from_secs(10);
 
 /// The number of earlier states of EC2 that a Describe can show.
 const MAX_OLD_CLOUDS: usize = 2;
@@ -37,7 +38,7 @@ pub struct State {
     pub kube: Shared<Kube>,
     pub cloud: Shared<Cloud>,
     /// Former states of EC2 and the time since each was replaced, the latest last.
-    pub old_clouds: Vec<(u64, Shared<Cloud>)>,
+    pub old_clouds: Vec<(Duration, Shared<Cloud>)>,
     pub controllers: Vec<Shared<Controller>>,
     /// The controller that leads; the others do nothing. `None`: all of them lead.
     pub leader: Option<usize>,
@@ -62,7 +63,7 @@ pub struct State {
 pub struct Late {
     pub sent: Sent,
     /// The time since it was sent.
-    pub age: u64,
+    pub age: Duration,
     /// Was the last inventory of its sender older than a manual change?
     pub outdated: bool,
 }
@@ -116,7 +117,7 @@ impl State {
         let before = self.cloud.clone();
         let answer = self.cloud.change(change);
         if self.faults > 0 && before != self.cloud {
-            self.old_clouds.push((0, before));
+            self.old_clouds.push((Duration::ZERO, before));
             if self.old_clouds.len() > MAX_OLD_CLOUDS {
                 self.old_clouds.remove(0);
             }

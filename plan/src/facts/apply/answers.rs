@@ -2,15 +2,17 @@
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
+use core::time::Duration;
 
 use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
 use crate::facts::memory::Recorded;
 use crate::facts::subnet::OwnWrite;
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::objects::Reservation;
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Call, StatusWrite, Write};
+use crate::time::Instant;
 
 impl Facts {
     pub(super) fn wrote(
@@ -18,8 +20,8 @@ impl Facts {
         name: &IpName,
         write: Write,
         outcome: WriteOutcome,
-        begun: Millis,
-        now: Millis,
+        begun: Instant,
+        now: Instant,
     ) -> Affected {
         let known = self.ips.get(name).map(|ip| ip.version);
         let mut of_none = Memory::default();
@@ -112,7 +114,7 @@ impl Facts {
         name: IpName,
         call: Call,
         result: Result<(), CallError>,
-        now: Millis,
+        now: Instant,
     ) -> Affected {
         let interval = self.settings.inventory_interval;
         let subnet_id = self.subnet_of(&name);
@@ -201,7 +203,7 @@ impl Facts {
                         subnet.unknown.insert(address, now);
                     }
                     // An inventory of the same millisecond proves nothing about this answer.
-                    subnet.want(now.plus(Millis(1)));
+                    subnet.want(now.plus(Duration::from_millis(1)));
                 }
                 // What is asked for an IP that is gone finds no outage: no other call of it would end it.
                 if of_all
@@ -235,7 +237,7 @@ fn said(error: &CallError) -> String {
 }
 
 /// A Record that was answered.
-fn recorded(write: &Write, outcome: &WriteOutcome, begun: Millis) -> Option<Recorded> {
+fn recorded(write: &Write, outcome: &WriteOutcome, begun: Instant) -> Option<Recorded> {
     match (write, outcome) {
         (
             Write::Status(_, _, StatusWrite::Record, _),

@@ -1,13 +1,15 @@
 //! What is seen of IPs, by a watch or in an answer.
 
 use alloc::collections::BTreeSet;
+use core::time::Duration;
 
 use crate::facts::{Affected, Facts, Memory};
-use crate::names::{IpName, IpUid, Millis, PodUid};
+use crate::names::{IpName, IpUid, PodUid};
 use crate::objects::{Ip, UnreadableIp};
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn see_ip(&mut self, ip: Ip, now: Millis) -> Affected {
+    pub(super) fn see_ip(&mut self, ip: Ip, now: Instant) -> Affected {
         let before = self.ips.get(&ip.name);
         // An older version than our own write left: the watch lags, and will get there.
         if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
@@ -70,7 +72,7 @@ impl Facts {
         }
         if edited && let Some(id) = self.subnet_of(&name) {
             let subnet = self.subnets.entry(id).or_default();
-            subnet.want(now.plus(Millis(1)));
+            subnet.want(now.plus(Duration::from_millis(1)));
         }
         self.want_proof(&name, now);
         if let Some((uid, since)) = missed {
@@ -85,7 +87,7 @@ impl Facts {
         Affected::of(touched)
     }
 
-    pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Millis) -> Affected {
+    pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Instant) -> Affected {
         let same = |uid: &IpUid| uid == &ip.uid;
         let known = self.ips.get(&ip.name).filter(|known| same(&known.uid));
         let before = self
@@ -117,7 +119,7 @@ impl Facts {
         }
     }
 
-    pub(super) fn lose_ip(&mut self, name: &IpName, now: Millis) -> Affected {
+    pub(super) fn lose_ip(&mut self, name: &IpName, now: Instant) -> Affected {
         self.memory.remove(name);
         self.missed.remove(name);
         self.reads.failed.remove(name);
@@ -134,7 +136,7 @@ impl Facts {
         Affected::Several(touched)
     }
 
-    pub(super) fn set_missing_holder(&mut self, name: &IpName, uid: PodUid, since: Millis) {
+    pub(super) fn set_missing_holder(&mut self, name: &IpName, uid: PodUid, since: Instant) {
         if let Some(block) = self.block_of(name) {
             self.missing_holders_in.insert(block, name.clone());
         }

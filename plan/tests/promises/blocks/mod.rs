@@ -8,9 +8,11 @@ mod ownerless;
 mod status;
 mod unusable;
 
+use std::time::Duration;
+
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{BlockName, Millis, SubnetId};
+use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::BlockStatus;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{BlockStep, Notice};
@@ -174,12 +176,12 @@ fn an_unknown_subnet_is_polled_until_it_is_known() {
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(failed, now, now);
     assert!(!asks(&mut sim), "not in the same moment again");
-    sim.now = sim.now.plus(Millis::seconds(30));
+    sim.now = sim.now.plus(Duration::from_secs(30));
     assert!(asks(&mut sim), "no wait is longer");
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
     let read = Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(cidrs));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(read, now, now);
-    sim.now = sim.now.plus(Millis::seconds(3600));
+    sim.now = sim.now.plus(Duration::from_hours(1));
     assert!(!asks(&mut sim));
 }

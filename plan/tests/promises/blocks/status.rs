@@ -179,7 +179,7 @@ fn an_address_outside_the_block_is_no_orphan() {
     });
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.found_on("203.0.113.60", Some("eni-n2"));
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     assert!(!condition(&mut sim, "OrphanedAddress").status);
 }
 
@@ -189,13 +189,13 @@ fn a_message_of_a_block_names_five_and_counts_the_rest() {
     for last in 71..=75 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
     }
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     let five = condition(&mut sim, "OrphanedAddress").message;
     assert!(five.contains("203.0.113.75 on eni-n2: "), "{five}");
     assert!(!five.contains("more"), "{five}");
     sim.found_on("203.0.113.76", Some("eni-n2"));
     sim.found_on("203.0.113.77", Some("eni-n2"));
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     let seven = condition(&mut sim, "OrphanedAddress").message;
     assert!(
         seven.contains("203.0.113.75 on eni-n2 and 2 more"),

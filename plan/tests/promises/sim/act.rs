@@ -1,8 +1,10 @@
 //! What is done for a step: a request to the world, and its answer told as a fact.
 
+use std::time::Duration;
+
 use mooring_plan::engine::{Effect, Event, Reconciled, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::step::{BlockStep, Call, Read, Step, Write};
 use mooring_world::engine;
 use mooring_world::text::brief;
@@ -66,7 +68,7 @@ impl Sim {
                 Fact::Called(name.clone(), call, result)
             }
         };
-        self.now = self.now.plus(Millis(1));
+        self.now = self.now.plus(Duration::from_millis(1));
         self.controllers[controller].receive(fact, Some(name), begun, self.now);
         self.tell(controller);
         self.check_after(controller, name, step);
@@ -138,7 +140,7 @@ impl Sim {
             return;
         }
         // One that is begun in the very moment of an answer does not count for it, and is begun again.
-        self.now = self.now.plus(Millis(1));
+        self.now = self.now.plus(Duration::from_millis(1));
         let begun = self.now;
         let effects = self.controllers[controller]
             .engine
@@ -148,7 +150,7 @@ impl Sim {
                 continue;
             };
             let list = self.ec2.describe(begun);
-            self.now = self.now.plus(Millis(1));
+            self.now = self.now.plus(Duration::from_millis(1));
             self.counts.inventories += 1;
             self.rules.inventory(controller, begun);
             let fact = match self.describe_fails {

@@ -4,21 +4,23 @@ mod blocks;
 mod writes;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use kube::core::DynamicObject;
 use mooring::api::read;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{CallError, Fact, Facts};
-use mooring_plan::names::{IpName, Millis, ReplicaSetUid, ResourceVersion};
+use mooring_plan::names::{IpName, ReplicaSetUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Step, Write};
+use mooring_plan::time::Instant;
 
 use super::cluster::{BEGIN, Cluster};
 use super::promises::may_call;
 
 /// Between two rounds.
-const PAUSE: Millis = Millis::seconds(6);
+const PAUSE: Duration = Duration::from_secs(6);
 /// The number of steps of one object in a round.
 const STEPS: u32 = 4;
 
@@ -26,7 +28,7 @@ const STEPS: u32 = 4;
 pub struct Play {
     cluster: Cluster,
     facts: Facts,
-    now: Millis,
+    now: Instant,
     /// The sorts of steps that were taken.
     pub taken: BTreeSet<String>,
 }
