@@ -22,7 +22,7 @@ help:
 	@echo 'make down      end what `make up` started'
 	@echo 'make test      format, lints, and every test (its parts: test-fast, checkers, e2e)'
 	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo webhook"'
-	@echo 'make mutants   change plan in one place at a time: its tests have to notice (over an hour)'
+	@echo 'make mutants   change plan in one place at a time: its tests have to notice (about 10 minutes)'
 	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
 	@echo 'make bench     measures the release binary; once it is built, QUICK=1 takes 3 minutes'
 	@echo 'make release   builds the static release binary, and tries it in an empty root'
