@@ -28,7 +28,7 @@ help:
 	@echo 'make release   builds the static release binary, and tries it in an empty root'
 	@echo 'make sbom      writes target/mooring.cdx.json, what the binary is made of'
 	@echo 'make advisories  asks the RustSec database about every library (needs the network)'
-	@echo 'make crds      write config/crd anew from the code'
+	@echo 'make crds      generate config/crd from the code'
 	@echo 'make fmt lint  format; lint'
 	@echo 'make tools     build the control plane, install moto'
 	@echo 'make clean     end what is up, and take away everything that was built'
