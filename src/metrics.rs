@@ -88,8 +88,8 @@ impl Metrics {
         let addresses = family(
             &mut registry,
             "addresses",
-            "Addresses of a block, each in one state: free; foreign (others have it); or an IP's: reserved, \
-             claimed, attached, or deleting (the IP is being deleted and the address not yet let go)",
+            "Addresses of a block by state: free, foreign (used by others), reserved, claimed, attached, or deleting \
+             (the IP is being deleted and the address is not released yet)",
         );
         let probed = family(
             &mut registry,
@@ -99,50 +99,50 @@ impl Metrics {
         let inventories = family(
             &mut registry,
             "inventory_timestamp_seconds",
-            "When the last complete inventory of a subnet's interfaces was begun, in seconds since 1970; 0 \
-             before the first. Until the next nothing that others changed in EC2 is known",
+            "Start time of the last complete inventory of the interfaces of a subnet, in seconds since 1970; 0 \
+             before the first. Changes by others in EC2 are known only up to this time",
         );
         registry.register(
             "move_duration_seconds",
-            "From the claim that moves an address to the record of its new place",
+            "Time from the claim that moves an address to the record of its new place",
             moves.clone(),
         );
         registry.register(
             "attach_duration_seconds",
-            "From the claim of a free address to the record of its place",
+            "Time from the claim of a free address to the record of its place",
             attaches.clone(),
         );
         let failovers = failovers(&mut registry);
         let (ec2_requests, ec2_tokens) = ec2_calls(&mut registry);
         registry.register(
             "ec2_request_duration_seconds",
-            "How long EC2 took to answer",
+            "Duration of requests to EC2",
             ec2_durations.clone(),
         );
         registry.register(
             "admission_duration_seconds",
-            "How long an admission review took",
+            "Duration of admission reviews",
             admissions.clone(),
         );
         let webhook_panics = counter(
             &mut registry,
             "webhook_panics",
-            "Reviews that were refused because deciding panicked: a fault of Mooring",
+            "Reviews that were refused because of a panic: a bug in Mooring",
         );
         registry.register(
             "webhook_certificate_expiry_timestamp_seconds",
-            "When the certificate that the webhook serves ends, in seconds since 1970",
+            "Expiry time of the certificate that the webhook serves, in seconds since 1970",
             certificate_expiry.clone(),
         );
         let reconcile_errors = family(
             &mut registry,
             "reconcile_errors",
-            "Steps of the controller that failed, by why",
+            "Steps of the controller that failed, by reason",
         );
         let describe_lag_exceeded = counter(
             &mut registry,
             "describe_lag_exceeded",
-            "Addresses that an inventory does not show where EC2 has put them by an answer of more than 10 s before",
+            "Addresses that an inventory does not show where EC2 confirmed them more than 10 s before",
         );
         registry.register(
             "leader",
@@ -152,7 +152,7 @@ impl Metrics {
         let brakes = family(
             &mut registry,
             "brake_engaged",
-            "1 while releases inferred from absence wait for a person",
+            "1 while releases that are inferred from absence wait for a confirmation by a person",
         );
         build(&mut registry);
         Self(Arc::new(Inner {
@@ -325,7 +325,7 @@ fn build(registry: &mut Registry) {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     registry.register(
         "build",
-        "What is running",
+        "Version of this process",
         Info::new([("version", version)]),
     );
 }
@@ -335,12 +335,12 @@ fn ec2_calls(registry: &mut Registry) -> (Family<Labels<2>, Counter>, Family<Lab
     let requests = family(
         registry,
         "ec2_requests",
-        "Calls of EC2, by what it answered",
+        "Calls of EC2, by action and code of the answer",
     );
     let tokens = family(
         registry,
         "ec2_tokens",
-        "Calls of an action that the leader may make at once; more come with time",
+        "Tokens in the bucket of an action: the calls that the leader can make immediately",
     );
     (requests, tokens)
 }

@@ -1,4 +1,4 @@
-//! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended by the word of EC2, gets the taint
+//! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended according to EC2, gets the taint
 //! `node.kubernetes.io/out-of-service`. Kubernetes then deletes its pods by force, and their addresses follow them.
 
 use alloc::borrow::ToOwned as _;

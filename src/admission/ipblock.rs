@@ -24,7 +24,7 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
             check_range(&name(block), &range, &snapshot.plan_blocks())?;
             Ok(Allowed::silently()
                 .warning(useless(block, &range))
-                .warning(allows_nobody(&name(block), block)))
+                .warning(allows_no_namespace(&name(block), block)))
         }
         // The deletion of a block must not be delayed.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
@@ -136,7 +136,7 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
 }
 
 /// A spec without `allowedNamespaces` allows none.
-fn allows_nobody(name: &BlockName, block: &IpBlock) -> Option<String> {
+fn allows_no_namespace(name: &BlockName, block: &IpBlock) -> Option<String> {
     let no_namespace =
         namespaces(block.spec.allowed_namespaces.as_deref()) == Namespaces::default();
     no_namespace.then(|| {

@@ -119,7 +119,7 @@ fn too_many_values() -> Denial {
     Denial::new(
         Because::BadRequest,
         format!("the review has more than {VALUES} values"),
-        "make the object smaller: nothing that runs needs so many fields",
+        "make the object smaller: it has too many fields",
     )
 }
 

@@ -41,10 +41,10 @@ pub struct Args {
     /// Directory with the webhook's certificate and key, tls.crt and tls.key (--tls=files)
     #[arg(long, env = "MOORING_CERT_DIR", default_value = "/etc/mooring/tls")]
     cert_dir: PathBuf,
-    /// File with the CA that a client's certificate has to come from, PEM; without, any client is answered
+    /// PEM file with the CA of the certificates of clients. Without it any client is accepted
     #[arg(long, env = "MOORING_CLIENT_CA")]
     client_ca: Option<PathBuf>,
-    /// Common names, one of which a client's certificate has to have (--client-ca), with commas between; without, any
+    /// Common names of the clients that are accepted (--client-ca), separated by commas. Without it any name is accepted
     #[arg(
         long,
         env = "MOORING_CLIENT_SUBJECT_NAMES",
@@ -52,17 +52,17 @@ pub struct Args {
         requires = "client_ca"
     )]
     client_subject_names: Vec<String>,
-    /// Secret that the certificate is kept in (--tls=self-managed)
+    /// Secret of the certificate (--tls=self-managed)
     #[arg(
         long,
         env = "MOORING_CERT_SECRET",
         default_value = "mooring-webhook-certificate"
     )]
     cert_secret: String,
-    /// How long a certificate lasts; it is renewed at two thirds (--tls=self-managed)
+    /// Lifetime of a certificate; it is renewed after two thirds of it (--tls=self-managed)
     #[arg(long, env = "MOORING_CERT_LIFETIME", default_value = "2160h", value_parser = duration)]
     cert_lifetime: Duration,
-    /// How often the certificate is looked at: kubelet itself takes about a minute to bring a change to a mount
+    /// Time between two reads of the certificate. The kubelet needs about a minute to update a mounted Secret
     #[arg(long, env = "MOORING_CERT_INTERVAL", default_value = "30s", value_parser = duration)]
     cert_interval: Duration,
 }
@@ -70,7 +70,7 @@ pub struct Args {
 /// Times that contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "--cert-interval {interval:?} must be longer than nothing, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
+    "--cert-interval {interval:?} must be greater than zero, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
      times as long"
 )]
 pub struct Contradiction {

@@ -42,7 +42,7 @@ pub struct Args {
     /// Cilium on this node routes pods in the stack of the host (bpf.hostLegacyRouting=true), so they pass netfilter
     #[arg(long, env = "MOORING_CILIUM_LEGACY_ROUTING")]
     cilium_legacy_routing: bool,
-    /// How a line of the log looks
+    /// Format of the log
     #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
 }

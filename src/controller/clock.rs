@@ -1,4 +1,4 @@
-//! This process's monotonic clock: nothing here depends on what time anybody thinks it is.
+//! This process's monotonic clock: nothing here depends on the time of day.
 //!
 //! Tokio's stands still while the machine sleeps (a virtual machine that is paused or moved, a suspended
 //! laptop), and a lease that ended meanwhile would still seem to be ours. So the time slept is added to it.

@@ -24,7 +24,7 @@ use crate::telemetry::chain;
 
 /// The name of the `Lease`.
 const NAME: &str = "mooring";
-/// How long giving it back may take in all: whoever waits for it waits for its expiry otherwise.
+/// Time limit for the release in all. Without a release the other replicas wait for the expiry.
 const RELEASE: Duration = Duration::from_millis(1500);
 
 /// One replica's part in the election, run by a task.

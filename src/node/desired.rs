@@ -44,7 +44,7 @@ pub struct Address {
     pub gateway: Ipv4Addr,
     /// Networks that are reached by another gateway.
     pub gateways: BTreeMap<Ipv4Net, Ipv4Addr>,
-    /// Whom the node part asks which source it sees.
+    /// The target that the node part asks which source address it sees.
     pub probe: Option<Probe>,
 }
 

@@ -37,7 +37,7 @@ pub struct NodeSpec {
     pub routes: Vec<Route>,
     /// Destinations that never see the address. None: [`crate::api::internal_by_default`].
     pub internal: Option<Vec<Ipv4Net>>,
-    /// Whom the node part asks which source address it sees.
+    /// The target that the node part asks which source address it sees.
     pub probe: Option<Probe>,
 }
 

@@ -96,8 +96,8 @@ pub enum Trouble {
         #[source]
         source: kube::Error,
     },
-    /// The Secret holds something else; it is made anew.
-    #[error("Secret {secret} cannot be used and is made anew")]
+    /// The Secret has other contents; it is replaced.
+    #[error("Secret {secret} cannot be used and is replaced")]
     Secret {
         /// Its name.
         secret: String,

@@ -1,6 +1,6 @@
 //! Whose right to use an IP counts, when a pod that asks for it is created.
 //!
-//! What a pod says of its owners never counts: whoever creates a pod can write any owner into it.
+//! What a pod says of its owners never counts: the creator of a pod can write any owner into it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -88,8 +88,9 @@ pub struct Use {
 }
 
 impl Use {
-    /// Whose right counts: the pod's own account's if a controller creates it, and no other's but the
-    /// requester's otherwise, or naming an account would be enough to have what it has.
+    /// The subject that must have the right: the service account of the pod if a controller creates the pod, and
+    /// the requester otherwise. If the account counted always, a requester could use the rights of any account
+    /// by naming it.
     #[must_use]
     pub fn subject(&self, requester: &Requester, trusted: &TrustedControllers) -> Subject {
         let Requester(requester) = requester;

@@ -58,7 +58,7 @@ impl Facts {
     }
 }
 
-/// Is it this IP's? Where both references were stripped it belongs to whoever has its parent's name.
+/// Is it this IP's? Without both references it belongs to the IP with the name of its parent.
 fn may_be_of(reservation: &Reservation, parent: &IpUid) -> bool {
     let uids = [&reservation.label, &reservation.owner];
     let mut named = uids.into_iter().flatten().peekable();

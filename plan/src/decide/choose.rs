@@ -256,7 +256,7 @@ impl<'a> World<'a> {
             };
             waits = waits.or(soon);
             let before = self.facts.replica_sets.get(theirs).map(|(_, set)| set);
-            // Whoever creates a pod can write any owner into it, also one of another namespace.
+            // The creator of a pod can write any owner into it, also one of another namespace.
             let same = |before: &&ReplicaSet| {
                 set.deployment.is_some()
                     && before.deployment == set.deployment

@@ -41,7 +41,7 @@ impl World<'_> {
             if !moves_block {
                 return Ok(());
             }
-            // Another block and no address: allocated anew there; the old reservation is dropped after.
+            // Another block and no address: allocated there; the old reservation is dropped after.
             self.wished_block()?;
             let status = IpStatus {
                 address: None,

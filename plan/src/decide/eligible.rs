@@ -212,7 +212,7 @@ pub fn usable_interface<'a>(
 }
 
 impl Ineligible {
-    /// The Event for a pod that waits; None where waiting needs no word of ours.
+    /// The Event for a pod that waits; None where the wait needs no message.
     #[must_use]
     pub fn notice(&self, block: &str) -> Option<(Reason, String)> {
         use alloc::format;

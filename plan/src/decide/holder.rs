@@ -107,7 +107,7 @@ impl<'a> World<'a> {
             return yes();
         };
         // The name may have gone to another machine: the instance counts. One without an instance says nothing:
-        // it may just have been made anew.
+        // it may be new.
         let instance = seen.node.instance.as_ref();
         if instance.is_some_and(|instance| instance != &target.place.instance) {
             return yes();

@@ -137,8 +137,8 @@ impl<'a> World<'a> {
                 format!("block {name} is gone: create it again"),
             ));
         };
-        // One that was deleted by hand stays, since its finalizer still reserves the address: to make it
-        // anew would leave a moment in which another IP could take the address.
+        // One that was deleted by hand stays, since its finalizer still reserves the address: if it were
+        // replaced, another IP could take the address between the two writes.
         match self.own_reservation(address) {
             Some(reservation) => self.mended(reservation),
             None => self.reserve(block, address),
@@ -204,7 +204,7 @@ impl<'a> World<'a> {
 
     /// An `IPAddress` that is ours already, for an address that is to become the status's. Another leader may
     /// be about to let it go, or have done so unseen: it counts once this process has written it for this
-    /// very version of the IP. From then on, whoever lets it go has read that version.
+    /// very version of the IP. From then on, each process that releases it has read that version.
     fn adopted(&self, reservation: &Reservation) -> Result<(), Unreserved> {
         self.mended(reservation)?;
         if self.memory.adopted == Some(reservation.address) {
@@ -248,7 +248,7 @@ impl<'a> World<'a> {
         match self.read_ip(parent) {
             None => Unreserved::Do(Next::read(Read::Ip(parent.clone()))),
             Some(Some(_)) => Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again),
-            // `parentRef` cannot be changed: what an IP that is gone left is deleted and made anew.
+            // `parentRef` cannot be changed: what an IP that is gone left is deleted, and a new one created.
             Some(None) => Unreserved::Do(Next::write(Write::Release(reservation.clone()))),
         }
     }

@@ -94,7 +94,7 @@ pub(crate) fn foreign(world: &World<'_>, address: Address, on: &InterfaceId) -> 
     )
 }
 
-/// No call of anybody's gets the address off that interface.
+/// No call can take the address off that interface.
 pub(crate) fn kept_for_good(address: Address, kept: Immovable<'_>) -> Trouble {
     let on = kept.on;
     let message = match kept.prefix {

@@ -52,7 +52,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     // What is not reserved for this IP is never given to a pod, however it is explained.
     let next = match ip.status.address {
         Some(address) if world.own_reservation(address).is_some() => {
-            assign_to_somebody(world, address, reserved, notices)
+            assign_to_candidate(world, address, reserved, notices)
         }
         _ => world.write_conditions(reserved, &Attachment::Unclaimed),
     };
@@ -60,7 +60,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
 }
 
 /// The oldest that may have it gets it.
-fn assign_to_somebody(
+fn assign_to_candidate(
     world: &World<'_>,
     address: Address,
     reserved: Result<(), Trouble>,
@@ -172,7 +172,7 @@ fn first(world: &World<'_>) -> Result<(), Unreserved> {
     )))
 }
 
-/// The lowest address that nothing speaks against. Whoever creates its `IPAddress` first has it.
+/// The lowest address that is free as far as is known. The IP that creates its `IPAddress` first has it.
 fn allocate(
     world: &World<'_>,
     block: &Block,

@@ -133,7 +133,7 @@ pub enum Fact {
 pub enum WriteOutcome {
     /// Done. The object as it now is, where the write was of an `IP` or a pod.
     Done(Option<Written>),
-    /// Another writer was faster: read and decide anew.
+    /// Another writer was faster: read and decide again.
     Conflict,
     /// The object is not there (404, or another UID).
     NotFound,

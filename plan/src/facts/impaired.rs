@@ -27,7 +27,7 @@ pub(crate) struct Impaired {
 }
 
 impl Impaired {
-    /// Has it failed for so long that it is for good? Only what this process has seen counts: EC2 has another clock.
+    /// Has it failed long enough to count as failed for good? Only what this process has seen counts: EC2 has another clock.
     pub(crate) fn is_for_good(&self) -> bool {
         self.last.since(self.first) >= FOR_GOOD
     }

@@ -73,7 +73,7 @@ pub struct Memory {
     pub(crate) refused: BTreeMap<InterfaceId, Instant>,
     /// When the present `status.refused` was first seen.
     pub(crate) refused_seen: Instant,
-    /// Addresses that `Reserve` found taken, when that was last seen, and by whom.
+    /// Addresses that `Reserve` found taken, when that was last seen, and the reservation that has each.
     pub(crate) taken: BTreeMap<Address, (Instant, String)>,
     /// The address whose `IPAddress` this process wrote for the IP as it is now, at this very version.
     pub(crate) adopted: Option<Address>,

@@ -9,7 +9,7 @@ use crate::time::Instant;
 
 /// Time between two questions at first: EC2 shows a new state of an instance some seconds after it was asked for it.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// So many questions come at that pace, which is half a minute.
+/// Number of questions at that rate: half a minute.
 const AT_FIRST: u32 = 15;
 /// The watch shows within this time what a write has changed.
 const WATCH_LAG: Duration = Duration::from_secs(2);

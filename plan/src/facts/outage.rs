@@ -1,5 +1,5 @@
 //! EC2 serves an action to no address at the moment: it throttles, permits or answers nothing. One address at a time
-//! finds out whether it does again, and the first success is everybody's.
+//! finds out whether it does again, and the first success ends the wait of all.
 
 use alloc::string::String;
 use core::time::Duration;

@@ -81,7 +81,7 @@ pub struct Block {
     pub finalizer: bool,
     /// The spec; `Err` says in a sentence why it cannot be read.
     pub spec: Result<BlockSpec, String>,
-    /// A person's word that the brake may go (annotation `ip.wgtwo.com/release-brake`).
+    /// A person confirms that the pods are gone (annotation `ip.wgtwo.com/release-brake`): the brake ends.
     pub release_brake: bool,
     /// What was last said of it.
     pub status: BlockStatus,

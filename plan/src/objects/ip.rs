@@ -199,7 +199,7 @@ impl Claim {
     }
 }
 
-/// A place where we put an address, and for whom.
+/// A place where Mooring put an address, and the pod that it was for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Previous {
     /// The address (another than the present one after an edit).

@@ -1,4 +1,4 @@
-//! Fast failover: a node is taken out of service by the positive word of EC2 alone, and put back by it; and only a node
+//! Fast failover: a node is taken out of service by a positive answer of EC2 alone, and put back by it; and only a node
 //! with an address of a block that asks for that.
 
 use std::time::Duration;

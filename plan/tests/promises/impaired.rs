@@ -67,7 +67,7 @@ fn status_checks_that_pass_in_between_are_no_failure_for_good() {
 }
 
 #[test]
-fn a_node_that_was_ready_in_between_begins_anew() {
+fn a_node_that_was_ready_in_between_restarts_the_five_minutes() {
     let mut sim = impaired();
     for _ in 0..5 {
         sim.wait(Duration::from_secs(280));

@@ -23,7 +23,7 @@ fn is_claim(step: &Step) -> bool {
     matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
 }
 
-/// The places that `status.previous` names, and for whom.
+/// The places that `status.previous` names, each with its pod.
 fn named(sim: &Sim) -> Vec<(InterfaceId, Option<PodUid>)> {
     let previous = &sim.the_ip("partner").status.previous;
     let holder =

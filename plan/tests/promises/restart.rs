@@ -225,7 +225,7 @@ fn a_late_deletion_event_does_not_apply_to_a_recreated_ip() {
     let facts = sim.controllers[0].facts_mut();
     let first = facts.ip(&name).unwrap().clone();
     let second = Ip {
-        uid: "made-anew".into(),
+        uid: "recreated".into(),
         version: ResourceVersion(first.version.0 + 10),
         ..first.clone()
     };
@@ -254,7 +254,7 @@ fn an_earlier_not_found_does_not_apply_to_a_recreated_ip() {
     let begun = sim.now;
     let seen = begun.plus(Duration::from_millis(1));
     let second = Ip {
-        uid: "made-anew".into(),
+        uid: "recreated".into(),
         version: ResourceVersion(first.version.0 + 10),
         ..first
     };

@@ -80,15 +80,15 @@ fn an_outdated_ip_takes_nothing_from_its_successor() {
     sim.settle();
     let name = IpName::from("partner");
     let before = sim.the_ip("partner").clone();
-    let mut anew = before.clone();
-    anew.uid = IpUid::from("created-anew");
+    let mut recreated = before.clone();
+    recreated.uid = IpUid::from("recreated");
     let mut stripped = sim.kube.reservations[&address("203.0.113.10")].clone();
     (stripped.label, stripped.owner) = (None, None);
     stripped.version = ResourceVersion(1_000);
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Reservation(stripped), now, now);
-    facts.apply(Fact::IpRead(name.clone(), Some(anew)), now, now);
+    facts.apply(Fact::IpRead(name.clone(), Some(recreated)), now, now);
     facts.apply(Fact::Ip(before), now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name))));

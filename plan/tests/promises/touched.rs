@@ -154,25 +154,28 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
 #[test]
 fn a_recreated_reservation_is_applied_whatever_its_version() {
     let mut sim = world();
-    let mut anew = sim.kube.reservations[&address("203.0.113.10")].clone();
-    anew.version = ResourceVersion(1);
+    let mut recreated = sim.kube.reservations[&address("203.0.113.10")].clone();
+    recreated.version = ResourceVersion(1);
     assert_eq!(
-        told(&mut sim, Fact::Reservation(anew.clone())),
+        told(&mut sim, Fact::Reservation(recreated.clone())),
         Affected::Nothing,
         "older"
     );
-    anew.uid = "anew".to_owned();
-    assert_eq!(told(&mut sim, Fact::Reservation(anew)), partner());
+    recreated.uid = "recreated".to_owned();
+    assert_eq!(told(&mut sim, Fact::Reservation(recreated)), partner());
 }
 
 #[test]
 fn an_ip_with_another_uid_is_another_ip_whatever_its_version() {
     let mut sim = world();
-    let mut anew = sim.the_ip("partner").clone();
-    anew.version = ResourceVersion(1);
-    assert_eq!(told(&mut sim, Fact::Ip(anew.clone())), Affected::Nothing);
-    anew.uid = "anew".into();
-    assert_eq!(told(&mut sim, Fact::Ip(anew)), partner());
+    let mut recreated = sim.the_ip("partner").clone();
+    recreated.version = ResourceVersion(1);
+    assert_eq!(
+        told(&mut sim, Fact::Ip(recreated.clone())),
+        Affected::Nothing
+    );
+    recreated.uid = "recreated".into();
+    assert_eq!(told(&mut sim, Fact::Ip(recreated)), partner());
 }
 
 #[test]

@@ -181,8 +181,8 @@ fn a_node_affects_the_ips_on_it() {
     };
     assert_eq!(touched.len(), 40);
     crowd.node(50);
-    let nobody_waits = crowd.tell(Fact::NodeGone(node_name(50)));
-    assert_eq!(nobody_waits, none());
+    let without_waiting_ips = crowd.tell(Fact::NodeGone(node_name(50)));
+    assert_eq!(without_waiting_ips, none());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::api::ipblock::FailoverAfterError;
 use crate::api::{IpBlockSpec, IpBlockStatus, names};
 
 /// Reads an `IPBlock`. A spec that cannot be read becomes a sentence; a status that cannot be read is
-/// read as empty, since all of it is derived and will be written anew.
+/// read as empty, since all of it is derived and will be written again.
 ///
 /// # Errors
 /// Its identity cannot be read.

@@ -133,7 +133,7 @@ impl Effects {
         let now = Time(Timestamp::now());
         self.patch_block(block, version, Subresource::Status, |object| {
             let before = object.data.get("status").map(IpBlockStatus::deserialize);
-            // All of it is derived: what cannot be read is written anew.
+            // All of it is derived: what cannot be read is replaced.
             let before = before.and_then(Result::ok).unwrap_or_default();
             Ok(Some(
                 json!({"status": block_status_patch(status, &before, &now)?}),

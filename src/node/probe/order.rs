@@ -10,7 +10,7 @@ use crate::node::settings::Settings;
 use crate::node::slots;
 use crate::node::state::KernelState;
 
-/// One claim of an address, and whom the node part asks about it. An outcome is about one subject.
+/// One claim of an address, and the target that the node part asks about it. An outcome is about one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The address.

@@ -68,7 +68,7 @@ pub(super) async fn read(
     }))
 }
 
-/// Contents that cannot be served are made anew: nothing else would repair them.
+/// Contents that cannot be served are replaced: nothing else would repair them.
 fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,

@@ -42,7 +42,7 @@ struct Shared<'a> {
     failure: Option<String>,
 }
 
-/// Tries the mutants, so many at once. `tests` are the quickest first.
+/// Tries the mutants, with a limit of parallel runs. `tests` are the quickest first.
 pub(crate) fn all(
     mutants: &[Tried<'_>],
     tests: &[Test],

@@ -93,7 +93,7 @@ impl Facts {
             }
             WriteOutcome::Conflict => {
                 memory.stale = true;
-                // The IP is read anew, but the write was of another object: it waits for its watch.
+                // The IP is read again, but the write was of another object: it waits for its watch.
                 if matches!(write, Write::Release(_) | Write::MendReservation(..))
                     || matches!(&write, Write::Gate(gate) if gate.tells_why())
                 {

@@ -14,7 +14,7 @@ use mooring_world::queries::explains;
 
 use super::{INTERVAL, Sim};
 
-/// What was so, and when it was seen by whom.
+/// A past state, when it was seen, and which processes saw it.
 #[derive(Clone, Default)]
 pub struct Rules {
     /// The reasons of the notices on each object.
