@@ -1,4 +1,5 @@
 //! The wait that grows with each repetition: of what failed, and of what is done again and again.
+//! Rules: R5.14, R5.17.
 
 use core::time::Duration;
 

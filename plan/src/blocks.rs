@@ -1,5 +1,6 @@
 //! What is said and done for a block, beside the IPs' own steps: its finalizer, its status, and the
 //! labels of the nodes that can carry its addresses.
+//! Rule: R3.7.
 
 mod counts;
 mod ownerless;

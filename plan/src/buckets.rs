@@ -1,5 +1,6 @@
 //! How often EC2 may be called: a token bucket per action, as EC2 keeps one per account, region and
 //! action (EC2 API reference, "Request throttling").
+//! Rule: R5.10.
 //!
 //! The account's bucket is shared with everything else that runs in it and cannot be read. So ours
 //! starts as large as EC2's, and a call that EC2 throttles tells that it is empty. How often a throttled

@@ -1,4 +1,5 @@
 //! `plan(world, now)`: the one step that an IP needs next.
+//! Rule: R1.2.
 //!
 //! Status carries the state ([`ClaimPhase`]); each function here looks at one state and says what follows.
 //! Every step is one write that is durable before the next is decided, so that the process can be

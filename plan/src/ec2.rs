@@ -15,12 +15,12 @@ pub(crate) const TYPES_AT_ONCE: usize = 100;
 /// The tag that keeps the VPC CNI off an interface (VPC CNI, "CNI Configuration Variables").
 pub(crate) const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
-/// A call may still take effect for this long after it was sent. EC2 names no bound: this one is ours.
+/// A call may still take effect for this long after it was sent. EC2 names no bound: this one is ours (R5.23).
 pub(crate) const LATE_CALL: Duration = Duration::from_secs(10);
 
 /// What an inventory says against our own write is accepted only from one begun at least this long after it: Describe may lag
 /// (EC2 API reference, "Eventual consistency", without a bound: this one is ours), and a repair that is not needed
-/// costs the holder its readiness.
+/// costs the holder its readiness (R1.14, R5.23).
 pub(crate) const DESCRIBE_LAG: Duration = Duration::from_secs(10);
 
 /// The size of an action's token bucket, and its tokens per second (EC2 API reference, "Request throttling").

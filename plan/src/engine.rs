@@ -1,4 +1,5 @@
 //! The driver around the decisions, without I/O: events go in, effects come out.
+//! Rule: R1.3.
 //!
 //! A caller (the controller, a model, a simulation) passes what watches and completed requests say to
 //! [`Engine::handle`], carries out what [`Engine::poll`] returns, and calls `poll` again no later than

@@ -1,4 +1,5 @@
 //! Everything this process has been told, and what follows from it for one IP.
+//! Rule: R1.1.
 //!
 //! `apply(fact)` takes what watches, responses and inventories say, in the controller and in a model
 //! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.

@@ -1,5 +1,6 @@
 //! Who leads: the rule by which replicas share one `Lease`, as a pure function of what was read and
 //! when this process saw it.
+//! Rules: R6.1, R6.2, R6.14.
 //!
 //! No wall clock is trusted: a `Lease` has expired when *we* have not seen it change for as long
 //! as its holder said it would last, on our own monotonic clock. Leading saves work; that two cannot do
@@ -12,7 +13,7 @@ use core::time::Duration;
 use crate::names::ResourceVersion;
 use crate::time::{Instant, millis};
 
-/// A mutating call to EC2 takes at most this long: none is begun with less of the lease left.
+/// A mutating call to EC2 takes at most this long: none is begun with less of the lease left (R5.1).
 const CALL: Duration = Duration::from_secs(5);
 
 /// A replica's name in the `Lease`: unique to one process.

@@ -116,7 +116,7 @@ impl fmt::Display for PodKey {
     }
 }
 
-/// A place for an address: the same ENI on another instance is another place.
+/// A place for an address: the same ENI on another instance is another place (R1.18).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceRef {
     /// The network interface.

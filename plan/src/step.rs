@@ -61,7 +61,7 @@ pub enum Step {
     Call(Call),
 }
 
-/// A read that a decision needs. Answers: [`crate::facts::Fact`]'s `…Read`.
+/// A read that a decision needs (R1.6). Answers: [`crate::facts::Fact`]'s `…Read`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Read {
     /// GET of a pod.

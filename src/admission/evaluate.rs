@@ -1,4 +1,5 @@
 //! Verdicts that do not depend on the age of a cache.
+//! Rule: R8.23.
 
 use super::cluster_reader::{ClusterReader, Dependencies, LIMIT, unavailable};
 use super::{Snapshot, Verdict};

@@ -47,7 +47,7 @@ fn name(ip: &Ip) -> &str {
     ip.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check.
+/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check (R8.17).
 fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     let called = format!("IP \"{}\"", name(new));
     let allowed = new.spec.allowed_namespaces.as_ref();

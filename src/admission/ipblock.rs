@@ -55,7 +55,7 @@ fn name(block: &IpBlock) -> BlockName {
     BlockName::from(block.metadata.name.as_deref().unwrap_or_default())
 }
 
-/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check.
+/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check (R8.17).
 fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     let name = name(new);
     let allowed = new.spec.allowed_namespaces.as_ref();

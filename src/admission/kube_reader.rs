@@ -1,5 +1,6 @@
 //! The cluster's objects: IPs and blocks from watches, others when a review needs them. Reviews that need the same
 //! object at the same time share one read, and the number of reads at a time is limited.
+//! Rules: R8.23, R8.26.
 
 use std::fmt::Debug;
 use std::hash::Hash;

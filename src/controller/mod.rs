@@ -67,7 +67,7 @@ pub struct Options {
     pub on_synced: Box<dyn FnOnce() + Send>,
 }
 
-/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back.
+/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back (R6.13).
 ///
 /// # Errors
 /// A task of it ended or panicked: a fault of ours. The lease is given back then too.

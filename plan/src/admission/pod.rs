@@ -1,4 +1,5 @@
 //! Which annotations of a new pod are known.
+//! Rule: R8.3.
 
 use alloc::format;
 use alloc::string::String;

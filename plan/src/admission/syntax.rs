@@ -1,4 +1,5 @@
 //! What the names in an object must look like, so that they can name anything at all.
+//! Rules: R8.16, R8.18.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

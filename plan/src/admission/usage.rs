@@ -1,4 +1,5 @@
 //! Whose right to use an IP counts, when a pod that asks for it is created.
+//! Rule: R8.20.
 //!
 //! What a pod says of its owners never counts: the creator of a pod can write any owner into it.
 

@@ -1,5 +1,6 @@
 //! An `IPAddress` of ours that belongs to no IP: its creation was not answered, and came after its
 //! IP had gone. Its own finalizer would hold it for good, and its address with it.
+//! Rules: R2.22 to R2.24.
 
 use crate::facts::{Facts, READ_FRESH, SubnetFacts};
 use crate::names::{IpName, IpUid};

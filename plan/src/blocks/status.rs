@@ -1,4 +1,5 @@
 //! What is said of a block in its status.
+//! Rules: R3.6, R5.21, R5.22.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;

@@ -1,4 +1,5 @@
 //! Who gets a free address, and who may take it over in a rollout.
+//! Rules: R1.21, R3.13, R3.16 to R3.18, R3.23 to R3.25.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,7 +19,7 @@ use crate::time::Instant;
 /// rollout that waits for the address is told how to help itself.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP.
+/// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP (R1.21).
 pub(crate) const REPLICA_SETS_AGE: Duration = Duration::from_secs(5);
 
 /// For a free address an older answer is good enough: a wrong guess costs a handover.
@@ -190,7 +191,7 @@ impl<'a> World<'a> {
     }
 
     /// While the pod is still waiting for a node, its `ReplicaSet` is read ahead, so that nothing
-    /// stands between its binding and the claim.
+    /// stands between its binding and the claim (R3.18).
     fn look_ahead(&self) -> Next {
         let mut unread = self.pods().filter_map(|seen| {
             let read = self.unread_set(&seen.pod, REPLICA_SETS_AGE_FREE)?;
@@ -297,7 +298,7 @@ impl<'a> World<'a> {
     }
 
     /// A handover takes the address from a living pod: candidate, its Node and the `ReplicaSet`s are
-    /// read in this round before it.
+    /// read in this round before it (R3.23).
     fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
         let pod = candidate.pod;
         match self.read_pod(&pod.key) {

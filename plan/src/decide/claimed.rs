@@ -1,4 +1,5 @@
 //! A claim on its way: silence the losers, tell EC2, record what it said.
+//! Rules: R4.1 to R4.3, R4.28 to R4.30.
 
 use alloc::format;
 

@@ -1,4 +1,5 @@
 //! An address that is changed: the new one is reserved first; only then is the old one let go.
+//! Rules: R2.18, R4.6, R5.18 to R5.20.
 
 use alloc::format;
 
@@ -169,7 +170,7 @@ impl World<'_> {
     }
 
     /// Addresses that are still reserved for us and are not ours by status any more: taken off, then
-    /// let go. The one that is being changed to is not among them.
+    /// let go (R2.18, R2.21). The one that is being changed to is not among them.
     pub(crate) fn drop_stale(&self) -> Next {
         let desired = self.other_address();
         // Of those of an IP that is about to be given any address, one becomes the status's: another leader may be
@@ -220,7 +221,7 @@ impl World<'_> {
     }
 
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
-    /// to do for it.
+    /// to do for it (R5.18).
     pub(crate) fn confirm_unassigned(&self, address: Address) -> Result<(), Next> {
         let soon = self.soon();
         let status = &self.ip.status;

@@ -1,4 +1,5 @@
 //! Which pods could hold the address now, and where that would put it.
+//! Rules: R3.1, R3.5, R3.6, R3.9, R5.5, R5.6.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -148,7 +149,7 @@ impl World<'_> {
         (!over).then_some(refused.reason)
     }
 
-    /// Is the address there already, or a slot free? Unfinished moves count on both interfaces.
+    /// Is the address there already, or a slot free? Unfinished moves count on both interfaces (R3.9).
     fn has_room(&self, interface: &InterfaceId, kind: Option<&InstanceType>) -> bool {
         let Some(subnet) = self.subnet() else {
             return false;
@@ -177,7 +178,7 @@ impl World<'_> {
 }
 
 /// The interface of an instance that carries a block's addresses, and whether the VPC CNI may manage
-/// it too. The same answer decides which Nodes get the block's label.
+/// it too. The same answer decides which Nodes get the block's label (R3.5 to R3.7).
 #[must_use]
 pub fn usable_interface<'a>(
     spec: &BlockSpec,

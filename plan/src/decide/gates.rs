@@ -1,4 +1,5 @@
 //! The readiness gate: `False` at a loser before EC2 is told anything, `True` at the winner last.
+//! Rules: R4.5, R4.9 to R4.15.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -37,7 +38,7 @@ impl<'a> World<'a> {
     }
 
     /// The next pod of this IP that says it has the address although the status does not: the gate follows
-    /// what is written, also where that was wiped by hand.
+    /// what is written, also where that was wiped by hand (R4.10, R4.11).
     pub(crate) fn silence_others(&self, claim: Option<&Claim>) -> Option<Next> {
         let has = |pod: &Pod| claim.is_some_and(|claim| claim.recorded() && claim.uid == pod.uid);
         let stale_gate = self
@@ -136,7 +137,7 @@ impl<'a> World<'a> {
     }
 
     /// The winner's `True`: read the pod, then find this very claim recorded in a quorum read of the
-    /// IP, then write with the version that the pod had before.
+    /// IP, then write with the version that the pod had before (R4.15).
     pub(crate) fn open_gate(&self, pod: &'a Pod, claim: &Claim) -> Next {
         if !pod.gated || pod.says_attached() {
             return Next::Rest;
@@ -207,7 +208,7 @@ impl<'a> World<'a> {
     }
 
     /// Pods that came through admission, still carry our label and ask for nothing: their gate lets them be ready,
-    /// and the label goes last, so that no crash hides a pod from the watch.
+    /// and the label goes last, so that no crash hides a pod from the watch (R4.5, R8.12).
     pub(crate) fn release_unannotated(&self, holder: Option<&Claim>) -> Next {
         let left = self.pods().map(|seen| &seen.pod).find(|pod| {
             !pod.annotated

@@ -1,4 +1,5 @@
 //! Does the holder still hold? Only a quorum read of this round says that it does not.
+//! Rules: R1.19, R1.20, R3.19 to R3.21, R7.1.
 
 use core::time::Duration;
 
@@ -7,10 +8,10 @@ use crate::facts::{PodSeen, READ_FRESH};
 use crate::objects::{Claim, Pod, Target};
 use crate::step::{Read, Write};
 
-/// A release that is inferred from absence waits this long, and for a second read (the brake).
+/// A release that is inferred from absence waits this long, and for a second read (R7.1).
 pub(crate) const ABSENCE_WAIT: Duration = Duration::from_mins(1);
 
-/// An answer of `DescribeInstances` is good for this long.
+/// An answer of `DescribeInstances` is good for this long (R1.10).
 pub(crate) const INSTANCE_FRESH: Duration = Duration::from_secs(10);
 
 /// What has become of the holder.

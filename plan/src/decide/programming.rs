@@ -1,5 +1,6 @@
 //! Does the node pass packets between the interface and the pod? Where the block asks for the node part, the gate
 //! and `Ready` wait for its word on this very claim.
+//! Rules: R4.36 to R4.40.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,5 @@
 //! An address that is where it should be: does its holder still want it, and is it still there?
+//! Rules: R3.19, R3.22, R4.8.
 
 use super::choose::Choice;
 use super::conditions::Attachment;
@@ -99,7 +100,7 @@ pub(crate) fn hand_over(
 }
 
 /// What is done for a holder, unless it holds no more. One that is being deleted may lose it by failover: that
-/// comes before all that is done for a holder, since what keeps being refused there would hide it.
+/// comes before all that is done for a holder, since what keeps being refused there would hide it (R3.22).
 pub(crate) fn unless_lost<'a>(
     world: &World<'a>,
     claim: &Claim,

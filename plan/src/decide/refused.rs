@@ -1,4 +1,5 @@
 //! A target that EC2 refused for good.
+//! Rules: R5.3 to R5.5, R5.7, R5.8.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,5 @@
 //! Reservation: the `IPAddress` object of an address decides who has it.
+//! Rules: R2.2, R2.4 to R2.12, R2.15, R2.16, R2.19, R2.20.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -16,7 +17,7 @@ use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
 use crate::step::{Read, Write};
 
-/// An address that another has is asked for again this often.
+/// An address that another has is asked for again this often (R2.15).
 pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What keeps an address from being reserved: trouble to report, or a step to do first.

@@ -1,4 +1,5 @@
 //! What stands in the way, in words: as a condition, an Event, or both.
+//! Rules: R4.23, R4.25, R5.9.
 
 use alloc::format;
 use alloc::string::ToString;

@@ -1,4 +1,5 @@
 //! An IP that no pod holds: reserved, given to the first pod that may have it, or taken down.
+//! Rules: R1.11, R2.3, R2.13, R2.14, R2.17, R2.21, R4.7.
 
 use alloc::format;
 

@@ -1,5 +1,6 @@
 //! What a pod that waits for its address finds at its readiness gate: what stands in the way, once it has
 //! waited for longer than a healthy attach takes.
+//! Rules: R3.31 to R3.33.
 
 use alloc::format;
 use alloc::string::String;

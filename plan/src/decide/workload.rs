@@ -1,5 +1,6 @@
 //! A free address goes to the workload that had it last: another one, which only waits for longer, would get it
 //! whenever a pod is replaced.
+//! Rules: R3.12 to R3.15.
 
 use alloc::vec::Vec;
 use core::time::Duration;

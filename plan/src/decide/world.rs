@@ -133,7 +133,7 @@ impl<'a> World<'a> {
         self.subnet()?.immovable(address)
     }
 
-    /// Does the status say that we put the address on this interface?
+    /// Does the status say that we put the address on this interface (R4.22, R4.24)?
     pub(crate) fn explained(&self, address: Address, interface: &InterfaceId) -> bool {
         if self.kept_by(address, interface) {
             return false;
@@ -154,7 +154,7 @@ impl<'a> World<'a> {
             .is_some_and(|kept| kept.on == interface)
     }
 
-    /// Does the user say that the address is to be taken off this interface, and can it be?
+    /// Does the user say that the address is to be taken off this interface, and can it be (R4.26)?
     pub(crate) fn may_take_from(&self, address: Address, interface: &InterfaceId) -> bool {
         self.ip.take_from.as_ref() == Some(interface) && !self.kept_by(address, interface)
     }
@@ -176,7 +176,7 @@ pub(crate) fn on_pod(pod: &Pod, reason: Reason, message: String) -> Notice {
     }
 }
 
-/// By label or by owner: one of the two is enough, since either may be stripped. Never by name.
+/// By label or by owner: one of the two is enough, since either may be stripped. Never by name (R2.7, R2.9).
 pub(crate) fn is_ours(reservation: &Reservation, uid: &IpUid) -> bool {
     reservation.label.as_ref() == Some(uid) || reservation.owner.as_ref() == Some(uid)
 }

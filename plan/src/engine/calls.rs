@@ -1,4 +1,5 @@
 //! The requests to EC2 for the addresses of IPs: which goes next, and with which addresses.
+//! Rules: R5.28 to R5.31.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,5 @@
 //! When each subnet's interfaces are listed: one inventory at a time for each subnet that a block names.
+//! Rule: R1.12.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

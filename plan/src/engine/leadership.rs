@@ -1,4 +1,5 @@
 //! What changes when this process begins or ceases to lead.
+//! Rules: R6.9, R6.12.
 
 use super::{Completion, Effect, Engine, Pacing, Report};
 use crate::time::Instant;

@@ -10,7 +10,7 @@ use crate::outcome::Action;
 use crate::step::{Moved, Read, StatusWrite, Step, Write};
 use crate::time::Instant;
 
-/// The most requests for IPs in flight: the API server's own limits for one client are higher.
+/// The most requests for IPs in flight (R6.4): the API server's own limits for one client are higher.
 pub(super) const AT_ONCE: usize = 64;
 /// A call for which the lease does not last long enough is considered again after this long.
 pub(super) const CALL_AGAIN: Duration = Duration::from_millis(500);

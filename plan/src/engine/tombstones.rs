@@ -1,5 +1,6 @@
 //! Tombstones: UIDs of IPs that are gone. An answer can come later than the event that its object is gone. It
 //! must not bring the object back: no event would ever say again that it is gone.
+//! Rule: R1.23.
 
 use alloc::collections::VecDeque;
 

@@ -1,5 +1,6 @@
 //! Which IPs a fact may change the decisions of: too few would be forgotten, too many cost every one of
 //! thousands a look. Where it is not sure, more.
+//! Rule: R1.4.
 
 use alloc::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
 //! Evidence that EC2 was slower than the rules count on. What follows from it is repaired as any other drift: it is
 //! safe, and costs readiness. A person has to know that it happens.
+//! Rule: R5.26.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,4 +1,5 @@
 //! What failed for one IP, and when it is tried again. Each address waits for itself, and for the end of an outage.
+//! Rules: R5.14 to R5.16.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -8,7 +9,7 @@ use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Step, Write};
 use crate::time::Instant;
 
-/// A healthy attach takes less.
+/// A healthy attach takes less (R3.31).
 pub(crate) const HEALTHY_ATTACH: Duration = Duration::from_secs(2);
 
 /// From the sixth denial in a row on, none is counted any more.

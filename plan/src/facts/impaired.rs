@@ -1,4 +1,5 @@
 //! Instances of which a status check fails, while their nodes are away.
+//! Rule: R3.41.
 
 use alloc::string::String;
 use core::time::Duration;

@@ -1,5 +1,6 @@
 //! A process that begins to lead is as one that has just started: what the watches have shown, it keeps;
 //! what it learnt of EC2, of claims and by reads was of a time in which it led, or another did.
+//! Rules: R6.8, R6.10, R6.11.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;

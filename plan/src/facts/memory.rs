@@ -84,7 +84,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Is a read that was begun then good for a destructive step?
+    /// Is a read that was begun then good for a destructive step (R1.7, R1.8)?
     pub(crate) fn fresh(&self, begun: Instant, now: Instant) -> bool {
         begun >= self.last_write_at && now.since(begun) <= READ_FRESH
     }
@@ -94,7 +94,7 @@ impl Memory {
         !self.stale && self.refused.is_empty() && self.taken.is_empty() && self.failures.none()
     }
 
-    /// May an Assign still land of which no answer came?
+    /// May an Assign still land of which no answer came (R5.19)?
     pub(crate) fn assign_may_land(&self, now: Instant) -> bool {
         let since = self.unanswered;
         since.is_some_and(|since| now.since(since) <= LATE_CALL)

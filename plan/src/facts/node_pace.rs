@@ -1,4 +1,5 @@
 //! How often EC2 is asked about the instance of a node, and how often the taint of the node is written.
+//! Rule: R3.39.
 
 use core::time::Duration;
 
@@ -9,7 +10,7 @@ use crate::time::Instant;
 
 /// Time between two questions at first: EC2 shows a new state of an instance some seconds after it was asked for it.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// Number of questions at that rate: half a minute.
+/// Number of questions at that rate: half a minute (R3.39).
 const AT_FIRST: u32 = 15;
 /// The watch shows within this time what a write has changed.
 const WATCH_LAG: Duration = Duration::from_secs(2);

@@ -1,4 +1,5 @@
 //! What node parts report.
+//! Rules: R3.34, R4.39.
 
 use alloc::collections::BTreeSet;
 use core::time::Duration;

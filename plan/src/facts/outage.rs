@@ -1,5 +1,6 @@
 //! EC2 serves an action to no address at the moment: it throttles, permits or answers nothing. One address at a time
 //! finds out whether it does again, and the first success ends the wait of all.
+//! Rules: R5.11 to R5.13.
 
 use alloc::string::String;
 use core::time::Duration;

@@ -1,4 +1,5 @@
 //! What is known of a subnet's interfaces, and where an address is.
+//! Rules: R1.9, R1.13 to R1.17.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -16,10 +17,10 @@ use crate::outcome::Outcome;
 use crate::time::Instant;
 
 /// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
-/// consistent); the second look follows after this long.
+/// consistent); the second look follows after this long (R1.15, R1.16).
 const SECOND_LOOK: Duration = Duration::from_secs(2);
 
-/// However short the interval: an inventory is good for at least this long.
+/// However short the interval: an inventory is good for at least this long (R1.9).
 const LEAST_FRESH: Duration = Duration::from_secs(10);
 
 /// An own write that EC2 answered: where the address is by it, and when the answer came.

@@ -146,7 +146,7 @@ pub struct IpStatus {
     pub conditions: Conditions,
 }
 
-/// How many places before this one the status remembers.
+/// How many places before this one the status remembers (R4.16).
 pub const MAX_PREVIOUS: usize = 8;
 
 /// A pod's claim on the address.

@@ -1,4 +1,5 @@
 //! Where a pod may run: at a node that carries its address, and for how long when that is away.
+//! Rule: R8.15.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! Which annotations of a new pod are known.
+//! Rule: R8.3.
 
 use mooring_plan::admission::Because::Invalid;
 use mooring_plan::admission::pod::check_annotations;

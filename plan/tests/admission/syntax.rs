@@ -1,4 +1,5 @@
 //! What is written into a spec or an annotation can name what it is to name.
+//! Rules: R8.16, R8.18.
 
 use std::collections::BTreeMap;
 

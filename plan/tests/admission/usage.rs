@@ -1,4 +1,5 @@
 //! Whose right to use an IP counts.
+//! Rule: R8.20.
 
 use mooring_plan::admission::Because::Forbidden;
 use mooring_plan::admission::usage::{Requester, ServiceAccount, Subject, TrustedControllers, Use};

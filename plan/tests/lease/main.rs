@@ -1,4 +1,5 @@
 //! At most one replica leads, whatever their clocks show and however long one of them sleeps.
+//! Rules: R5.1, R6.1, R6.2.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod alone;

@@ -1,4 +1,5 @@
 //! What a watch of the `Lease` adds to reading it.
+//! Rule: R6.14.
 
 use mooring_plan::lease::{Answer, Step};
 use mooring_plan::time::Instant;

@@ -1,4 +1,5 @@
 //! The annotation's removal gives the address up, and lets the pod be ready without it.
+//! Rules: R1.20, R4.5, R8.12.
 
 use std::time::Duration;
 

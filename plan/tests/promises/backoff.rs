@@ -1,5 +1,6 @@
 //! What fails is repeated: each address for itself, with a growing wait of thirty seconds at most,
 //! and sooner when something has changed.
+//! Rules: R5.14 to R5.17.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! EC2 beyond the bounds that the rules count on: it is noticed, and what follows is safe.
+//! Rules: R5.23 to R5.27, R6.6.
 
 use std::time::Duration;
 

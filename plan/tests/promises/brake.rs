@@ -1,5 +1,6 @@
 //! When many pods vanish and their deletion was not seen, it is more likely that the API server lost its
 //! memory: nothing is released.
+//! Rules: R7.1 to R7.5.
 
 use std::time::Duration;
 

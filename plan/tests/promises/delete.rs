@@ -1,4 +1,5 @@
 //! An IP that is deleted leaves nothing behind.
+//! Rules: R4.7, R5.20.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! EC2 does not permit it: said, tried again about once a second for all addresses together, and nothing is
 //! lost.
+//! Rules: R5.8, R5.9, R5.11.
 
 use std::time::Duration;
 

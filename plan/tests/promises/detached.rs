@@ -1,4 +1,5 @@
 //! The network interface that has the address is detached from its instance, and none is attached instead.
+//! Rules: R3.23, R4.29.
 
 use std::time::Duration;
 

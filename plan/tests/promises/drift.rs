@@ -1,4 +1,5 @@
 //! An address that is not where it should be: restored if it is free, never stolen.
+//! Rules: R1.15, R1.18, R4.8, R4.20, R4.23, R4.26, R4.27.
 
 use std::time::Duration;
 

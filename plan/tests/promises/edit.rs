@@ -1,4 +1,5 @@
 //! An address is changed: the new one is reserved first, and only then the old one is released.
+//! Rule: R4.6.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! The engine begins what is to be done: in time, once, and only while this process leads.
+//! Rules: R1.3, R5.1, R6.2, R6.12.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,5 @@
 //! A failed node releases the address; a slow one does not.
+//! Rules: R1.19, R3.19 to R3.22, R3.26.
 
 use std::time::Duration;
 

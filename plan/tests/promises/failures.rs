@@ -1,4 +1,5 @@
 //! A call that fails: what is known by it, what is tried again, and when the claim goes back.
+//! Rules: R3.9, R4.3, R5.2, R5.3, R5.7, R5.10.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! Fast failover: a node is taken out of service by a positive answer of EC2 alone, and put back by it; and only a node
 //! with an address of a block that asks for that.
+//! Rules: R3.34 to R3.40.
 
 use std::time::Duration;
 

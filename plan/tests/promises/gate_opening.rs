@@ -1,4 +1,5 @@
 //! When the gate of a pod becomes true, and how a refusal of EC2 is quoted.
+//! Rule: R4.15.
 
 use std::time::Duration;
 

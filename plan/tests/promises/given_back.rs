@@ -1,4 +1,5 @@
 //! What happens to an address that could not be assigned to its target, and how it is reported.
+//! Rules: R2.4, R2.5, R2.8, R5.3 to R5.5.
 
 use std::time::Duration;
 

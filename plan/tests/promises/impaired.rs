@@ -1,4 +1,5 @@
 //! Status checks that fail for good are as good as an end of the instance; and nothing less is.
+//! Rule: R3.41.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! An answer may come late, or be lost, and a watch may lag behind it: what is newer counts.
+//! Rules: R1.23, R1.24, R3.23.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! One leads, another leads, and the first leads again: what it knew of EC2 and of claims is of before.
+//! Rules: R6.8, R6.10, R6.11.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! A place that the address has left for good is like any other: what is there later is foreign.
+//! Rules: R4.18 to R4.22, R4.33.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! A process that begins to lead reads all IPs in one list, and on their own only those that the list lacks.
+//! Rules: R6.9, R6.11.
 
 use std::time::Duration;
 

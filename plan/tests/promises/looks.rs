@@ -1,4 +1,5 @@
 //! When the next inventory is taken, and which of two contradicting facts counts.
+//! Rules: R1.9, R1.12, R1.14, R1.16, R1.17.
 
 use std::time::Duration;
 

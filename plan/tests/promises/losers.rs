@@ -1,4 +1,5 @@
 //! A pod that can still have a true gate for the address is listed until it was denied, and denied once.
+//! Rules: R4.8, R4.9, R4.12 to R4.14, R4.17.
 
 use std::time::Duration;
 

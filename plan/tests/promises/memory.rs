@@ -1,5 +1,6 @@
 //! The memory of failures belongs to one claim: a success ends the failures before it, and no change
 //! of a condition in between restarts a wait.
+//! Rules: R5.5, R5.14.
 
 use std::time::Duration;
 

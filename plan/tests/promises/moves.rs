@@ -1,4 +1,5 @@
 //! An address goes from one pod to the next.
+//! Rules: R1.11, R4.2, R4.3, R4.31.
 
 use std::time::Duration;
 

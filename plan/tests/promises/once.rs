@@ -1,4 +1,5 @@
 //! Nothing is done twice, nothing on an old word, and nothing that is wrong is left standing.
+//! Rules: R1.11, R3.23, R4.5, R4.10.
 
 use std::time::Duration;
 

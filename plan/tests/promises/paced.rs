@@ -1,4 +1,5 @@
 //! A world for an engine that keeps the time between requests: requests take time, and many are in flight at once.
+//! Rules: R5.28, R5.29.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -1,4 +1,5 @@
 //! The places that `status.previous` names: each as long as it may have the address, and not longer.
+//! Rules: R4.16, R4.18, R4.19.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

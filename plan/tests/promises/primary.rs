@@ -1,4 +1,5 @@
 //! An interface's primary address is never ours: EC2 neither moves it nor takes it off.
+//! Rules: R4.24, R4.25.
 
 use std::time::Duration;
 

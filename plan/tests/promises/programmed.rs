@@ -1,5 +1,6 @@
 //! Where a block asks for the node part, a pod is ready only when its node passes packets for this very claim; and a
 //! pod that works stays ready.
+//! Rules: R4.31, R4.34 to R4.40.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! What EC2 does not serve is tried by one address at a time, about once a second, and its first success
 //! ends the wait of all: recovery follows within two seconds.
+//! Rules: R5.11 to R5.13.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! A repeated refusal of EC2 is reported once, although its message differs each time.
+//! Rule: R5.9.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! Two processes that both act as the leader do no harm.
+//! Rules: R2.19, R2.20, R4.10, R6.3 to R6.5, R6.7.
 
 use std::time::Duration;
 

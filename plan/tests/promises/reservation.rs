@@ -1,4 +1,5 @@
 //! The IP that creates the `IPAddress` of an address first has the address.
+//! Rules: R2.2, R2.6 to R2.17, R8.25.
 
 use std::time::Duration;
 

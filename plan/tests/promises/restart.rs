@@ -1,4 +1,5 @@
 //! The process may be killed between any two steps: the next one ends where it would have ended.
+//! Rules: R1.24, R6.9, R6.12.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! A rollout with the default strategy completes: the address goes to the new revision's pod once
 //! that is ready for it, and to no other.
+//! Rules: R1.21, R3.17, R3.23 to R3.25, R3.29, R4.32.
 
 use std::time::Duration;
 

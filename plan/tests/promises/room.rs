@@ -1,4 +1,5 @@
 //! Which interface of a node carries an address, and when it has room.
+//! Rules: R3.5, R3.6, R3.9.
 
 use mooring_plan::names::IpName;
 use mooring_plan::reason::Reason;

@@ -1,4 +1,5 @@
 //! An API server that shows an old world, and a watch that does not show yet what was written.
+//! Rules: R1.7, R1.8.
 
 use std::time::Duration;
 

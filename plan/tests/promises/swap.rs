@@ -1,4 +1,5 @@
 //! Deployments that swap their IPs wait for each other forever: their pods get this reason, and the remedy.
+//! Rule: R3.30.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! How an address is handled that a foreign `IPAddress` can reserve.
+//! Rules: R2.7, R2.14, R2.15.
 
 use std::time::Duration;
 

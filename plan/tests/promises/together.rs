@@ -1,4 +1,5 @@
 //! Calls to EC2 for one interface that wait at the same time go in one request, and a single one waits for nothing.
+//! Rules: R5.28 to R5.31.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

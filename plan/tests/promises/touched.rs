@@ -1,5 +1,6 @@
 //! Which IPs a fact makes worth another look: too few would be forgotten, too many cost every one of
 //! thousands a look.
+//! Rule: R1.4.
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};

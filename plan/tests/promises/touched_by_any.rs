@@ -1,5 +1,6 @@
 //! Whatever happens to several IPs at once: the world's controllers assert at every fact that an IP whose
 //! decision it changes is touched (`sim/touched.rs`). And in a world of thousands few are.
+//! Rule: R1.4.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
 //! An Assign without an answer can land late: as long as it can, nothing that it needs is released.
+//! Rules: R5.4, R5.19, R5.20.
 
 use std::time::Duration;
 

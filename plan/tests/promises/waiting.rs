@@ -1,4 +1,5 @@
 //! The reasons that a waiting pod gets, and what is remembered after the wait.
+//! Rules: R3.16 to R3.18.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! A pod that waits longer than a healthy attach takes finds the reason at its readiness gate, written once,
 //! and once more when the reason is another.
+//! Rules: R3.31 to R3.33, R4.40.
 
 use std::time::Duration;
 

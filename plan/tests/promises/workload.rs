@@ -1,4 +1,5 @@
 //! A free address goes to the workload that had it last, and to another one only where that has no pod for it.
+//! Rules: R3.12 to R3.16.
 
 use std::time::Duration;
 

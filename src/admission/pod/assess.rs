@@ -1,4 +1,5 @@
 //! Whether a pod that asks for an address may be created at all.
+//! Rules: R3.27, R8.24.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
 //! The rules for pods.
+//! Rule: R8.11.
 
 use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::pod::check_annotations;

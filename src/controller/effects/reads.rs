@@ -1,4 +1,5 @@
 //! Quorum reads: no version is given, so that the API server answers with the newest.
+//! Rule: R1.8.
 
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};

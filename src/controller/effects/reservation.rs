@@ -1,4 +1,5 @@
 //! Writes of an `IPAddress`: the reservation of an address.
+//! Rules: R2.1, R2.2, R2.23.
 
 use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::core::ObjectMeta;

@@ -1,4 +1,5 @@
 //! What is seen of IPs, by a watch or in an answer.
+//! Rules: R1.23, R1.24.
 
 use alloc::collections::BTreeSet;
 use core::time::Duration;

@@ -1,4 +1,5 @@
 //! How many addresses an interface of each instance type can have, as far as EC2 says.
+//! Rules: R3.10, R3.11.
 //!
 //! EC2 refuses a question about several types whole if it does not know one of them. So the types of a
 //! refusal are asked for by halves, until the one that it does not know stands alone.

@@ -1,4 +1,5 @@
 //! What belongs to no IP, or to none any more, and since when.
+//! Rules: R2.22, R5.22.
 
 use super::super::Facts;
 use crate::objects::{Ip, Reservation};

@@ -1,4 +1,5 @@
 //! How EC2 is asked what has room on an interface, and what one type that it does not know leads to.
+//! Rules: R3.10, R3.11.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

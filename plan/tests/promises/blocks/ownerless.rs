@@ -1,4 +1,5 @@
 //! An `IPAddress` of ours that belongs to no IP: it goes once that is sure, and nothing else does.
+//! Rules: R2.22 to R2.24.
 
 use std::time::Duration;
 

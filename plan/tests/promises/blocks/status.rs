@@ -1,4 +1,5 @@
 //! What the status of a block says, and which of it is an Event.
+//! Rules: R3.6, R5.21, R5.22, R7.2.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! A block whose addresses cannot be reserved says why, and sends no pod to a node.
+//! Rule: R3.7.
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;

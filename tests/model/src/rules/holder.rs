@@ -1,4 +1,5 @@
 //! A holder keeps its address, and the next holder is chosen as docs/design/protocol.md, section 3, says.
+//! Rules: R3.19 to R3.23.
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;
