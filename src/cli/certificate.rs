@@ -70,7 +70,7 @@ pub struct Args {
 /// Times that contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "--cert-interval {interval:?} must be longer than nothing, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
+    "--cert-interval {interval:?} must be greater than zero, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
      times as long"
 )]
 pub struct Contradiction {

@@ -121,7 +121,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
     }
     if args.inventory_interval.is_zero() || retry.is_zero() {
         return Err(
-            "--inventory-interval and --lease-retry-period must be longer than nothing".into(),
+            "--inventory-interval and --lease-retry-period must be greater than zero".into(),
         );
     }
     if !args.webhook && !args.controller {
