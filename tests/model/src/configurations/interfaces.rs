@@ -37,12 +37,8 @@ pub fn rolled_out() -> Configuration {
     new.containers_running = true;
     ConfigurationBuilder::new("eni-rollout", world)
         .track([Event::InterfaceDetached(interface_of("a"))])
-        .track([
-            Event::PodCreated(new),
-            Event::PodDeleted(key("old")),
-            Event::PodGone(key("old")),
-        ])
-        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .track([Event::PodCreated(new)])
+        .fault_kinds(1, [FaultKind::Crash])
         .milestones([Milestone::Drifted, Milestone::MoveEnded])
         .at_rest()
 }

@@ -171,8 +171,8 @@ fn not_needlessly(state: &State, ip: &Ip, claim: &Claim, after: &IpStatus) -> Re
         return Ok(());
     };
     let on = address.and_then(|address| state.cloud.holder_of(address));
-    let placed = !state.history.detached.contains(&at.place.interface);
-    let needless = placed && to.place == at.place && on.as_ref() == Some(&at.place.interface);
+    let stayed = !state.history.detached.contains(&at.place.interface);
+    let needless = stayed && to.place == at.place && on.as_ref() == Some(&at.place.interface);
     require(!needless, Rule::Holder, || {
         format!(
             "{} has the address at the right place, and has to wait for it",
