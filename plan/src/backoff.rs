@@ -87,6 +87,7 @@ impl Backoff {
         self.until = self.until.min(now);
     }
 
+    #[cfg(feature = "timestamps")]
     pub(crate) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.until);
     }

@@ -46,6 +46,7 @@ mod nodes;
 mod pending_event;
 mod reconcile;
 mod repeat_limiter;
+#[cfg(feature = "timestamps")]
 mod timestamps;
 mod tombstones;
 mod work_queue;

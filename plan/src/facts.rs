@@ -20,6 +20,7 @@ mod node_pace;
 mod node_reports;
 mod outage;
 mod subnet;
+#[cfg(feature = "timestamps")]
 mod timestamps;
 
 pub use affected::Affected;

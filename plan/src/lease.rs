@@ -104,7 +104,7 @@ pub struct Spec {
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum LeaseStep {
     /// Quorum GET of the `Lease`.
     Read,
     /// Create it.
@@ -117,7 +117,7 @@ pub enum Step {
 
 /// How a step was answered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Answer {
+pub enum LeaseAnswer {
     /// The `Lease` as it is now; None: there is none.
     Read(Option<Record>),
     /// Written: as it is now.
@@ -221,22 +221,22 @@ impl Election {
 
     /// What to do now.
     #[must_use]
-    pub fn step(&self, now: Instant) -> Step {
+    pub fn step(&self, now: Instant) -> LeaseStep {
         if now < self.next {
-            return Step::Wait(self.next);
+            return LeaseStep::Wait(self.next);
         }
         let Some((record, since)) = self.seen.as_ref().filter(|_| !self.unsure) else {
-            return Step::Read;
+            return LeaseStep::Read;
         };
         let Some(record) = record else {
-            return Step::Create(self.spec(0, true));
+            return LeaseStep::Create(self.spec(0, true));
         };
         match &record.holder {
             Some(holder) if holder == &self.me => {
-                Step::Update(record.version, self.spec(record.transitions, false))
+                LeaseStep::Update(record.version, self.spec(record.transitions, false))
             }
-            Some(_) if now < self.expires(record, *since) => Step::Read,
-            _ => Step::Update(
+            Some(_) if now < self.expires(record, *since) => LeaseStep::Read,
+            _ => LeaseStep::Update(
                 record.version,
                 self.spec(record.transitions.saturating_add(1), true),
             ),
@@ -255,7 +255,7 @@ impl Election {
 
     /// What gives the lease back; None where it is not ours to give.
     #[must_use]
-    pub fn release(&self) -> Option<Step> {
+    pub fn release(&self) -> Option<LeaseStep> {
         let record = self.seen.as_ref()?.0.as_ref()?;
         (record.holder.as_ref() == Some(&self.me)).then(|| {
             let spec = Spec {
@@ -264,17 +264,17 @@ impl Election {
                 transitions: record.transitions,
                 acquired: false,
             };
-            Step::Update(record.version, spec)
+            LeaseStep::Update(record.version, spec)
         })
     }
 
     /// Takes the answer to a step that was begun at `begun`.
-    pub fn apply(&mut self, answer: Answer, begun: Instant, now: Instant) {
+    pub fn apply(&mut self, answer: LeaseAnswer, begun: Instant, now: Instant) {
         if !self.leads(now) {
             self.held = None;
         }
         match answer {
-            Answer::Read(record) => {
+            LeaseAnswer::Read(record) => {
                 self.unsure = false;
                 let mine =
                     record.as_ref().and_then(|record| record.holder.as_ref()) == Some(&self.me);
@@ -284,17 +284,17 @@ impl Election {
                 }
                 self.next = self.next_look(self.timings.retry_period, now);
             }
-            Answer::Wrote(record) => {
+            LeaseAnswer::Wrote(record) => {
                 self.unsure = false;
                 self.held = (record.holder.as_ref() == Some(&self.me)).then_some(begun);
                 self.see(Some(record), now);
                 self.next = now.plus(self.timings.retry_period);
             }
-            Answer::Conflict => {
+            LeaseAnswer::Conflict => {
                 self.unsure = true;
                 self.next = now;
             }
-            Answer::Failed => {
+            LeaseAnswer::Failed => {
                 self.unsure = true;
                 self.next = now.plus(self.timings.retry_period);
             }

@@ -28,7 +28,7 @@ enum Question {
 }
 
 /// What is to be done for one node.
-enum Next {
+enum NodeNext {
     Step(NodeStep),
     At(Instant),
 }
@@ -49,21 +49,21 @@ impl Facts {
                 continue;
             }
             match self.node_step(seen, now) {
-                Some(Next::Step(step)) => steps.push((seen.node.name.clone(), step)),
-                Some(Next::At(at)) => again = Some(again.map_or(at, |again| again.min(at))),
+                Some(NodeNext::Step(step)) => steps.push((seen.node.name.clone(), step)),
+                Some(NodeNext::At(at)) => again = Some(again.map_or(at, |again| again.min(at))),
                 None => {}
             }
         }
         (steps, again)
     }
 
-    fn node_step(&self, seen: &NodeSeen, now: Instant) -> Option<Next> {
+    fn node_step(&self, seen: &NodeSeen, now: Instant) -> Option<NodeNext> {
         let node = &seen.node;
         let instance = node.instance.as_ref()?;
         let question = self.question(seen)?;
         let (Question::Away(since) | Question::Back(since)) = question;
         if now < since {
-            return Some(Next::At(since));
+            return Some(NodeNext::At(since));
         }
         // An answer to an earlier question is of a time at which the node was another way.
         let answer = self.instances.get(instance);
@@ -90,9 +90,9 @@ impl Facts {
             NodeStep::SetTaint(..) | NodeStep::RemoveTaint(_) => pace.write_due(),
         });
         Some(if now < due {
-            Next::At(due)
+            NodeNext::At(due)
         } else {
-            Next::Step(step)
+            NodeNext::Step(step)
         })
     }
 

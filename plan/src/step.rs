@@ -97,7 +97,7 @@ pub enum Write {
     Reserve(IpName, IpUid, ResourceVersion, Address),
     /// Put owner reference, labels and finalizer of the `IPAddress` right, and note the version of the IP
     /// that wants it, so that this is a change (guarded by the version of the `IPAddress`).
-    MendReservation(IpName, IpUid, ResourceVersion, Reservation),
+    RepairReservation(IpName, IpUid, ResourceVersion, Reservation),
     /// Delete the `IPAddress` (by UID and version) and take its finalizer off.
     Release(Reservation),
     /// Write our condition on a pod (guarded by UID, and by version where one is given).

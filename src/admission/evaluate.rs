@@ -13,13 +13,13 @@ pub(super) async fn evaluate<S: ClusterReader>(
 ) -> Verdict {
     if *dependencies != Dependencies::default()
         && let Err(denial) = rule(&Snapshot::default())
-        && !denial.is_hearsay()
+        && !denial.is_from_cache()
     {
         return Err(denial);
     }
     if !dependencies.irrevocable {
         match rule(&source.cached(dependencies).await) {
-            Err(denial) if denial.is_hearsay() => {}
+            Err(denial) if denial.is_from_cache() => {}
             verdict => return verdict,
         }
     }

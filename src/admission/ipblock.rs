@@ -2,7 +2,7 @@
 
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, listed};
 use mooring_plan::objects::{BlockSpec, Namespaces};
@@ -67,7 +67,7 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
         && let Some(Err(error)) = new.spec.node.as_ref().map(NodeSpec::check)
     {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.node of IPBlock \"{name}\": {error}"),
             "correct it: routes are the networks of partners, internal networks are what they must not contain",
         ));
@@ -96,7 +96,7 @@ fn readable(block: &IpBlock) -> Result<BlockSpec, Denial> {
             ),
         };
         let what = format!("IPBlock \"{}\": {what}", name(block));
-        Denial::new(Because::Invalid, what, way_out)
+        Denial::new(DenyReason::Invalid, what, way_out)
     })
 }
 
@@ -106,7 +106,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
     let BlockSpec { range, .. } = readable(new)?;
     if old.spec.subnet_id != new.spec.subnet_id {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.subnetID of IPBlock \"{name}\" cannot be changed"),
             "make another block for the other subnet",
         ));

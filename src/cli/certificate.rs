@@ -13,7 +13,7 @@ use super::duration::duration;
 use super::pod_events::PodEvents;
 use crate::metrics::Metrics;
 use crate::telemetry::{Part, Readiness, chain, date};
-use crate::tls::{self, Lifetimes, Notice, SelfManaged, Serving, Trust};
+use crate::tls::{self, CertificateNotice, Lifetimes, SelfManaged, Serving, Trust};
 
 /// A new certificate is published for two looks before it is served, since replicas and API servers read late.
 const SETTLING: u32 = 2;
@@ -73,7 +73,7 @@ pub struct Args {
     "--cert-interval {interval:?} must be greater than zero, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
      times as long"
 )]
-pub struct Contradiction {
+pub struct InvalidCertificateTimes {
     interval: Duration,
     lifetime: Duration,
 }
@@ -90,10 +90,10 @@ pub struct Certificate {
 
 impl Args {
     /// Times that contradict each other.
-    pub fn check(&self) -> Result<(), Contradiction> {
+    pub fn check(&self) -> Result<(), InvalidCertificateTimes> {
         let lasts = self.cert_interval.saturating_mul(SHORTEST) <= self.cert_lifetime;
         if self.cert_interval.is_zero() || !lasts {
-            return Err(Contradiction {
+            return Err(InvalidCertificateTimes {
                 interval: self.cert_interval,
                 lifetime: self.cert_lifetime,
             });
@@ -120,13 +120,13 @@ impl Args {
         let events = PodEvents::start(client, namespace);
         let of_server = events.clone();
         let notice = move |notice| match notice {
-            Notice::Loaded { not_after } => {
+            CertificateNotice::Loaded { not_after } => {
                 let until = date(not_after);
                 tracing::info!(not_after = until, "serving the webhook's certificate");
                 counted.certificate_expiry(not_after);
                 ready.set(Part::Certificate, true);
             }
-            Notice::Refused(error) => {
+            CertificateNotice::Refused(error) => {
                 let error = chain(&error);
                 tracing::warn!(error, "the webhook's certificate was not taken");
                 of_server.warn("CertificateRefused", error);
@@ -151,7 +151,7 @@ impl Args {
         };
         let of_clients = events.clone();
         let clients = serving.clients(interval, move |notice| {
-            if let Notice::Refused(error) = notice {
+            if let CertificateNotice::Refused(error) = notice {
                 let error = chain(&error);
                 tracing::warn!(error, "the CA of clients was not taken");
                 of_clients.warn("ClientCaRefused", error);

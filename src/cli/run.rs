@@ -97,7 +97,7 @@ pub struct Args {
     "the Lease's times must grow: --lease-retry-period {retry:?} < --lease-renew-deadline {renew:?} < \
      --lease-duration {duration:?}"
 )]
-struct Contradiction {
+struct InvalidLeaseTimings {
     retry: Duration,
     renew: Duration,
     duration: Duration,
@@ -112,7 +112,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
         args.lease_duration,
     );
     if !(retry < renew && renew < duration) {
-        return Err(Contradiction {
+        return Err(InvalidLeaseTimings {
             retry,
             renew,
             duration,

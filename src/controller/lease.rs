@@ -9,7 +9,9 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::watcher;
 use kube::{Api, Client};
-use mooring_plan::lease::{Answer, Election, Identity, Leadership, Record, Spec, Step, Timings};
+use mooring_plan::lease::{
+    Election, Identity, Leadership, LeaseAnswer, LeaseStep, Record, Spec, Timings,
+};
 use mooring_plan::time;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -73,7 +75,7 @@ impl LeaderElector {
             let step = self.election.step(self.clock.now());
             let turn = async {
                 match step {
-                    Step::Wait(at) => self.wait(at).await,
+                    LeaseStep::Wait(at) => self.wait(at).await,
                     step => self.turn(&step).await,
                 }
             };
@@ -118,7 +120,7 @@ impl LeaderElector {
         }
     }
 
-    async fn turn(&mut self, step: &Step) {
+    async fn turn(&mut self, step: &LeaseStep) {
         let begun = self.clock.now();
         let answer = self.carry_out(step).await;
         self.election.apply(answer, begun, self.clock.now());
@@ -131,71 +133,71 @@ impl LeaderElector {
                 return;
             };
             let begun = self.clock.now();
-            if let Answer::Wrote(_) = self.carry_out(&step).await {
+            if let LeaseAnswer::Wrote(_) = self.carry_out(&step).await {
                 tracing::info!("gave the lease back");
                 return;
             }
-            let answer = self.carry_out(&Step::Read).await;
+            let answer = self.carry_out(&LeaseStep::Read).await;
             self.election.apply(answer, begun, self.clock.now());
         }
     }
 
-    async fn carry_out(&mut self, step: &Step) -> Answer {
+    async fn carry_out(&mut self, step: &LeaseStep) -> LeaseAnswer {
         match self.request(step).await {
             Ok(answer) => answer,
-            Err(failure) if failure.is_conflict() => Answer::Conflict,
+            Err(failure) if failure.is_conflict() => LeaseAnswer::Conflict,
             Err(failure) => {
                 self.metrics.reconcile_error(failure.reason());
                 tracing::warn!(
                     error = chain(&failure),
                     "the lease could not be read or renewed"
                 );
-                Answer::Failed
+                LeaseAnswer::Failed
             }
         }
     }
 
-    async fn request(&mut self, step: &Step) -> Result<Answer, Failure> {
+    async fn request(&mut self, step: &LeaseStep) -> Result<LeaseAnswer, Failure> {
         let doing = |what: &'static str| {
             let object = format!("{}/{NAME}", self.namespace);
             move || format!("{what} Lease {object}")
         };
         let params = PostParams::default();
-        let (lease, answer): (_, fn(Record) -> Answer) = match step {
-            Step::Wait(_) => return Ok(Answer::Failed),
-            Step::Read => {
+        let (lease, answer): (_, fn(Record) -> LeaseAnswer) = match step {
+            LeaseStep::Wait(_) => return Ok(LeaseAnswer::Failed),
+            LeaseStep::Read => {
                 let lease = with_timeout(doing("reading"), self.leases.get_opt(NAME)).await?;
                 let Some(lease) = lease else {
-                    return Ok(Answer::Read(None));
+                    return Ok(LeaseAnswer::Read(None));
                 };
-                (lease, |record| Answer::Read(Some(record)))
+                (lease, |record| LeaseAnswer::Read(Some(record)))
             }
-            Step::Create(spec) => {
+            LeaseStep::Create(spec) => {
                 let lease = written(spec, None);
                 let create = self.leases.create(&params, &lease);
                 (
                     with_timeout(doing("creating"), create).await?,
-                    Answer::Wrote,
+                    LeaseAnswer::Wrote,
                 )
             }
-            Step::Update(version, spec) => {
+            LeaseStep::Update(version, spec) => {
                 let version = version.to_string();
                 let before = self
                     .last
                     .clone()
                     .filter(|lease| lease.metadata.resource_version.as_ref() == Some(&version));
                 let Some(before) = before else {
-                    return Ok(Answer::Conflict);
+                    return Ok(LeaseAnswer::Conflict);
                 };
                 let lease = written(spec, Some(before));
                 let replace = self.leases.replace(NAME, &params, &lease);
                 (
                     with_timeout(doing("renewing"), replace).await?,
-                    Answer::Wrote,
+                    LeaseAnswer::Wrote,
                 )
             }
         };
-        let answer = record(&lease).map_or(Answer::Failed, answer);
+        let answer = record(&lease).map_or(LeaseAnswer::Failed, answer);
         self.last = Some(lease);
         Ok(answer)
     }
@@ -271,7 +273,9 @@ fn written(spec: &Spec, before: Option<Lease>) -> Lease {
 mod tests {
     use super::{NAME, record, written};
     use crate::controller::clock::Clock;
-    use mooring_plan::lease::{Answer, Election, Identity, Leadership, Spec, Step, Timings};
+    use mooring_plan::lease::{
+        Election, Identity, Leadership, LeaseAnswer, LeaseStep, Spec, Timings,
+    };
     use mooring_plan::names::ResourceVersion;
     use std::cell::Cell;
     use tokio::time::Duration;
@@ -290,13 +294,13 @@ mod tests {
         let clock = Clock::with(|| SLEPT.get());
         let mut election = Election::new(Identity::from("a"), timings);
         let begun = clock.now();
-        election.apply(Answer::Read(None), begun, clock.now());
-        let Step::Create(spec) = election.step(clock.now()) else {
+        election.apply(LeaseAnswer::Read(None), begun, clock.now());
+        let LeaseStep::Create(spec) = election.step(clock.now()) else {
             panic!("there is no lease");
         };
         let mut lease = written(&spec, None);
         lease.metadata.resource_version = Some("7".to_owned());
-        let answer = Answer::Wrote(record(&lease).unwrap());
+        let answer = LeaseAnswer::Wrote(record(&lease).unwrap());
         election.apply(answer, begun, clock.now());
         let lead = election.leadership(clock.now());
         assert!(lead.holds(clock.now()) && lead.may_call(clock.now()));

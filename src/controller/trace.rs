@@ -56,7 +56,7 @@ fn decided_for_ip(write: &Write) {
         | Write::DropTakeFrom(name, version)
         | Write::Status(name, version, ..)
         | Write::ReportUnreadable(name, version, _) => decided("ips", "", name.as_str(), *version),
-        Write::MendReservation(.., reservation) | Write::Release(reservation) => {
+        Write::RepairReservation(.., reservation) | Write::Release(reservation) => {
             of_reservation(reservation);
         }
         Write::Gate(gate) => {

@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use super::{Because, Denial};
+use super::{Denial, DenyReason};
 use crate::names::IpName;
 
 /// Kubernetes' own controllers, which create the pods of Deployments, Jobs and their like.
@@ -114,7 +114,7 @@ impl Use {
     pub fn refused(&self, subject: &Subject) -> Denial {
         let Self { pod, ip, .. } = self;
         Denial::new(
-            Because::Forbidden,
+            DenyReason::Forbidden,
             format!(
                 "pod {pod} may not use IP \"{ip}\": user \"{}\" has no right to",
                 subject.user

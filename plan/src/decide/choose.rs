@@ -29,7 +29,7 @@ const REPLICA_SETS_AGE_FREE: Duration = Duration::from_mins(1);
 pub(crate) struct Candidate<'a> {
     pub(crate) pod: &'a Pod,
     pub(crate) seen: Instant,
-    pub(crate) seat: Placement,
+    pub(crate) placement: Placement,
 }
 
 /// Who gets it.
@@ -57,8 +57,8 @@ impl<'a> World<'a> {
             .pods()
             .filter(|seen| holder.is_none_or(|claim| claim.uid != seen.pod.uid))
         {
-            match self.seat(&seen.pod) {
-                Ok(seat) => candidates.push(Candidate { pod: &seen.pod, seen: seen.seen, seat }),
+            match self.placement(&seen.pod) {
+                Ok(placement) => candidates.push(Candidate { pod: &seen.pod, seen: seen.seen, placement }),
                 Err(Ineligible::Unscheduled) if holder.is_none() && self.no_node() => notices.push(on_pod(
                     &seen.pod,
                     Reason::NoEligibleNode,
@@ -111,7 +111,7 @@ impl<'a> World<'a> {
             .facts
             .nodes
             .values()
-            .any(|seen| self.seat_on(&seen.node).is_ok())
+            .any(|seen| self.placement_on(&seen.node).is_ok())
     }
 
     /// Who of the candidates gets a free address.
@@ -195,7 +195,7 @@ impl<'a> World<'a> {
     fn look_ahead(&self) -> Next {
         let mut unread = self.pods().filter_map(|seen| {
             let read = self.unread_set(&seen.pod, REPLICA_SETS_AGE_FREE)?;
-            matches!(self.seat(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
+            matches!(self.placement(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
         });
         unread.next().map_or(Next::Rest, Next::read)
     }
@@ -309,7 +309,7 @@ impl<'a> World<'a> {
             Some(_) => {}
         }
         let fresh = |begun: &Instant| self.memory.fresh(*begun, self.now);
-        let node = &candidate.seat.target.node;
+        let node = &candidate.placement.target.node;
         if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
             return Choice::None(Next::read(Read::Node(node.clone())));
         }

@@ -118,9 +118,9 @@ pub(crate) fn elsewhere(
         .node
         .as_ref()
         .and_then(|name| world.facts.nodes.get(name));
-    match node.map(|seen| world.seat_on(&seen.node)) {
-        Some(Ok(seat)) if seat.target.place != target.place => world
-            .claim(holder, &seat.target, None)
+    match node.map(|seen| world.placement_on(&seen.node)) {
+        Some(Ok(placement)) if placement.target.place != target.place => world
+            .claim(holder, &placement.target, None)
             .unwrap_or_else(|_| previous_full(world, notices)),
         _ => {
             // Where it was before it serves no pod, unless the holder of then has it again.

@@ -43,7 +43,7 @@ impl World<'_> {
                 return Ok(());
             }
             // Another block and no address: allocated there; the old reservation is dropped after.
-            self.wished_block()?;
+            self.desired_block()?;
             let status = IpStatus {
                 address: None,
                 block: None,
@@ -53,7 +53,7 @@ impl World<'_> {
                 self.write_status(StatusWrite::Reserved, status),
             ));
         };
-        let block = self.wished_block()?;
+        let block = self.desired_block()?;
         self.reserve(block, address)?;
         let status = IpStatus {
             address: Some(address),
@@ -105,7 +105,7 @@ impl World<'_> {
             ));
         }
         let Some(new) = new else { return Ok(()) };
-        let block = self.wished_block()?;
+        let block = self.desired_block()?;
         if Some(&block.name) != self.ip.status.block.as_ref() {
             return Err(refused(block.name.as_str()));
         }

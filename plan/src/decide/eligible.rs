@@ -55,7 +55,7 @@ pub enum Ineligible {
 
 impl World<'_> {
     /// Could the pod hold the address now, and where?
-    pub(crate) fn seat(&self, pod: &Pod) -> Result<Placement, Ineligible> {
+    pub(crate) fn placement(&self, pod: &Pod) -> Result<Placement, Ineligible> {
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
             return Err(Ineligible::Leaving);
         }
@@ -74,19 +74,19 @@ impl World<'_> {
         if !node.ready || node.unreachable || node.out_of_service {
             return Err(away());
         }
-        let seat = self.seat_on(node)?;
-        let interface = &seat.target.place.interface;
+        let placement = self.placement_on(node)?;
+        let interface = &placement.target.place.interface;
         if let Some(reason) = self.refused(&pod.uid, interface) {
             return Err(Ineligible::Refused(interface.clone(), reason));
         }
         if !self.has_room(interface, node.instance_type.as_ref()) {
             return Err(Ineligible::Full(interface.clone()));
         }
-        Ok(seat)
+        Ok(placement)
     }
 
     /// Where an address goes on this Node.
-    pub(crate) fn seat_on(&self, node: &Node) -> Result<Placement, Ineligible> {
+    pub(crate) fn placement_on(&self, node: &Node) -> Result<Placement, Ineligible> {
         let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
         let (spec, subnet) = self.spec().zip(self.subnet()).ok_or_else(nowhere)?;
@@ -165,14 +165,14 @@ impl World<'_> {
         let Some(limit) = kind.and_then(|kind| self.facts.limits.get(kind)) else {
             return true;
         };
-        let coming = self
+        let pending = self
             .facts
             .coming_to(interface)
             .filter(|name| *name != &self.ip.name)
             .filter_map(|name| self.facts.ips.get(name)?.status.address)
             .filter(|address| !here(*address))
             .count();
-        subnet.slots_taken_on(interface).saturating_add(coming)
+        subnet.slots_taken_on(interface).saturating_add(pending)
             < usize::try_from(*limit).unwrap_or(usize::MAX)
     }
 }

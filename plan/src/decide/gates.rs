@@ -34,12 +34,12 @@ impl<'a> World<'a> {
         if let Some((key, uid)) = leaving.into_iter().chain(losers).next() {
             return Some(self.deny(key, uid, Some(claim)));
         }
-        self.silence_others(Some(claim))
+        self.close_other_gates(Some(claim))
     }
 
     /// The next pod of this IP that says it has the address although the status does not: the gate follows
     /// what is written, also where that was wiped by hand (R4.10, R4.11).
-    pub(crate) fn silence_others(&self, claim: Option<&Claim>) -> Option<Next> {
+    pub(crate) fn close_other_gates(&self, claim: Option<&Claim>) -> Option<Next> {
         let has = |pod: &Pod| claim.is_some_and(|claim| claim.recorded() && claim.uid == pod.uid);
         let stale_gate = self
             .pods()
@@ -146,7 +146,7 @@ impl<'a> World<'a> {
             return Next::Rest;
         }
         if let Some(version) = self.unchanged_since_record(pod) {
-            return self.admit(pod, version, claim);
+            return self.write_gate_true(pod, version, claim);
         }
         let fresh = |begun| self.memory.fresh(begun, self.now);
         let Some((pod_begun, read)) = self
@@ -178,7 +178,7 @@ impl<'a> World<'a> {
         if !holds {
             return Next::Rest;
         }
-        self.admit(pod, read.version, claim)
+        self.write_gate_true(pod, read.version, claim)
     }
 
     /// The version of the pod, if this process has seen it before it began the Record that made the present version of
@@ -191,7 +191,7 @@ impl<'a> World<'a> {
         (lately && unchanged).then_some(seen.pod.version)
     }
 
-    fn admit(&self, pod: &Pod, version: ResourceVersion, claim: &Claim) -> Next {
+    fn write_gate_true(&self, pod: &Pod, version: ResourceVersion, claim: &Claim) -> Next {
         let Some(address) = self.ip.status.address else {
             return Next::Rest;
         };

@@ -29,7 +29,7 @@ pub(crate) enum Holder<'a> {
 }
 
 /// May the address leave a holder that is being deleted?
-pub(crate) enum Lost {
+pub(crate) enum Failover {
     /// Its node is gone or unreachable, or has been away long enough.
     Yes,
     /// It may still be talking.
@@ -84,9 +84,9 @@ impl<'a> World<'a> {
     }
 
     /// Has the holder lost it by failover? Only asked when another pod could have it.
-    pub(crate) fn lost(&self, holder: &Pod, target: &Target) -> Lost {
+    pub(crate) fn lost(&self, holder: &Pod, target: &Target) -> Failover {
         if holder.deleting.is_none() {
-            return Lost::No;
+            return Failover::No;
         }
         let fresh_pod = self.read_pod(&holder.key).is_some();
         let fresh_node = self
@@ -97,11 +97,11 @@ impl<'a> World<'a> {
             .is_some_and(|begun| self.memory.fresh(*begun, self.now));
         let yes = || {
             if !fresh_pod {
-                Lost::Ask(Next::read(Read::Pod(holder.key.clone())))
+                Failover::Ask(Next::read(Read::Pod(holder.key.clone())))
             } else if !fresh_node {
-                Lost::Ask(Next::read(Read::Node(target.node.clone())))
+                Failover::Ask(Next::read(Read::Node(target.node.clone())))
             } else {
-                Lost::Yes
+                Failover::Yes
             }
         };
         let Some(seen) = self.facts.nodes.get(&target.node) else {
@@ -117,7 +117,7 @@ impl<'a> World<'a> {
             return yes();
         }
         let Some(away_since) = seen.not_ready_since else {
-            return Lost::No;
+            return Failover::No;
         };
         let after = self
             .spec()
@@ -136,11 +136,11 @@ impl<'a> World<'a> {
                 if state.is_some_and(crate::cloud::InstanceState::is_ending) {
                     return yes();
                 }
-                Lost::Ask(Next::At(
+                Failover::Ask(Next::At(
                     due.min(begun.plus(INSTANCE_FRESH).plus(Duration::from_millis(1))),
                 ))
             }
-            _ => Lost::Ask(Next::read(Read::Instance(target.place.instance.clone()))),
+            _ => Failover::Ask(Next::read(Read::Instance(target.place.instance.clone()))),
         }
     }
 

@@ -34,7 +34,7 @@ impl Unreserved {
 
 impl<'a> World<'a> {
     /// The block that the spec means.
-    pub(crate) fn wished_block(&self) -> Result<&'a Block, Unreserved> {
+    pub(crate) fn desired_block(&self) -> Result<&'a Block, Unreserved> {
         let desired = self
             .ip
             .desired
@@ -141,7 +141,7 @@ impl<'a> World<'a> {
         // One that was deleted by hand stays, since its finalizer still reserves the address: if it were
         // replaced, another IP could take the address between the two writes.
         match self.own_reservation(address) {
-            Some(reservation) => self.mended(reservation),
+            Some(reservation) => self.repaired(reservation),
             None => self.reserve(block, address),
         }
     }
@@ -191,7 +191,7 @@ impl<'a> World<'a> {
     }
 
     /// References, labels and finalizer of an `IPAddress` of ours, put right where they are not.
-    fn mended(&self, reservation: &Reservation) -> Result<(), Unreserved> {
+    fn repaired(&self, reservation: &Reservation) -> Result<(), Unreserved> {
         let ip = self.ip;
         let whole = reservation.label.as_ref() == Some(&ip.uid)
             && reservation.owner.as_ref() == Some(&ip.uid)
@@ -207,7 +207,7 @@ impl<'a> World<'a> {
     /// be about to let it go, or have done so unseen: it counts once this process has written it for this
     /// very version of the IP. From then on, each process that releases it has read that version.
     fn adopted(&self, reservation: &Reservation) -> Result<(), Unreserved> {
-        self.mended(reservation)?;
+        self.repaired(reservation)?;
         if self.memory.adopted == Some(reservation.address) {
             return Ok(());
         }
@@ -217,7 +217,7 @@ impl<'a> World<'a> {
     fn repair_reservation(&self, reservation: &Reservation) -> Next {
         let (name, uid) = (self.ip.name.clone(), self.ip.uid.clone());
         let reservation = reservation.clone();
-        Next::write(Write::MendReservation(
+        Next::write(Write::RepairReservation(
             name,
             uid,
             self.ip.version,

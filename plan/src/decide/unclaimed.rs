@@ -17,7 +17,7 @@ use crate::step::{Call, Read, StatusWrite, Step, Write};
 /// The next step of an IP that no pod holds.
 pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
-    if let Some(next) = world.silence_others(None) {
+    if let Some(next) = world.close_other_gates(None) {
         return next;
     }
     if ip.deleting {
@@ -35,7 +35,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
                 edited @ Err(Unreserved::Do(_)) => edited,
                 _ => Err(lost),
             },
-            mending => mending,
+            repair => repair,
         },
     };
     let (reserved, later) = match unreserved {
@@ -90,7 +90,7 @@ fn assign_to_candidate(
     }
     match candidate {
         Some(candidate) if location.fresh => {
-            match world.claim(candidate.pod, &candidate.seat.target, foreign) {
+            match world.claim(candidate.pod, &candidate.placement.target, foreign) {
                 Ok(next) => next,
                 Err(_) => previous_full(world, notices),
             }
@@ -146,7 +146,7 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
 
 /// The first reservation: the address that the spec names, or the lowest free one.
 fn first(world: &World<'_>) -> Result<(), Unreserved> {
-    let block = world.wished_block()?;
+    let block = world.desired_block()?;
     let (spec, subnet) = world.usable_block(block)?;
     let desired = world
         .ip

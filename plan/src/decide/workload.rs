@@ -88,7 +88,7 @@ impl<'a> World<'a> {
     fn waits_for_its_turn(&self, pod: &Pod, last: &Workload) -> bool {
         pod.key.namespace == last.namespace
             && !matches!(
-                self.seat(pod),
+                self.placement(pod),
                 Err(Ineligible::Leaving
                     | Ineligible::NotAdmitted
                     | Ineligible::Stale(_)

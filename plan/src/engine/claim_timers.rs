@@ -22,7 +22,7 @@ pub(super) struct ClaimTimers(BTreeMap<IpName, ClaimTimer>);
 
 /// What recording a claim has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Recorded {
+pub(super) struct RecordedClaim {
     /// How long it took; None where this process did not see it begin.
     pub(super) took: Option<Duration>,
     /// Was the address taken over from another place or pod?
@@ -51,9 +51,9 @@ impl ClaimTimers {
     }
 
     /// It was recorded.
-    pub(super) fn recorded(&mut self, ip: &IpName, now: Instant) -> Recorded {
+    pub(super) fn recorded(&mut self, ip: &IpName, now: Instant) -> RecordedClaim {
         let timer = self.0.remove(ip);
-        Recorded {
+        RecordedClaim {
             took: timer.as_ref().map(|timer| now.since(timer.begun)),
             taken_over: timer.is_some_and(|timer| timer.from.is_some()),
         }
@@ -69,7 +69,7 @@ impl ClaimTimers {
 mod tests {
     use core::time::Duration;
 
-    use super::{ClaimTimers, Recorded};
+    use super::{ClaimTimers, RecordedClaim};
     use crate::names::{ClaimId, InterfaceRef, IpName, NodeName, PodKey, PodUid};
     use crate::objects::{Claim, ClaimPhase, Target};
     use crate::step::Moved;
@@ -100,7 +100,7 @@ mod tests {
         let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
         timers.claimed(&ip, None, Instant::from_millis(10));
         assert_eq!(timers.moved(&ip, &place("eni-1")), Moved::Yes);
-        let expected = Recorded {
+        let expected = RecordedClaim {
             took: Some(Duration::from_millis(20)),
             taken_over: false,
         };

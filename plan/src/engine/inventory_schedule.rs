@@ -34,6 +34,7 @@ impl InventorySchedule {
         idle.map(|subnet| self.due(&subnet, facts)).min()
     }
 
+    #[cfg(feature = "timestamps")]
     pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.running.values_mut().for_each(change);
     }

@@ -190,6 +190,7 @@ impl Failures {
         [write, self.telling.as_mut(), read].into_iter().flatten()
     }
 
+    #[cfg(feature = "timestamps")]
     pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         if let Some(failed) = &mut self.call {
             change(&mut failed.at);
@@ -204,6 +205,7 @@ impl Failures {
         }
     }
 
+    #[cfg(feature = "timestamps")]
     /// As [`super::Facts::forget_stale_reads`].
     pub(super) fn forget_moments(&mut self, now: Instant) {
         if let Some(failed) = &mut self.call {

@@ -38,7 +38,7 @@ impl Facts {
             let mut memory = Memory {
                 last_write_at: now,
                 stale: true,
-                unanswered: Some(now),
+                last_assign_in_doubt: Some(now),
                 ..Memory::default()
             };
             memory.claim_changed(None, ip, now);

@@ -55,9 +55,9 @@ pub struct Memory {
     pub(crate) unassigned: BTreeMap<(InterfaceId, Address), bool>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
-    /// Until then an Assign may have left whose answer is not known: of the process before this one, or of
-    /// this one.
-    pub(crate) unanswered: Option<Instant>,
+    /// The last moment at which an Assign can have been sent whose answer is not known: by this process, or by the
+    /// one before it.
+    pub(crate) last_assign_in_doubt: Option<Instant>,
     /// When `Detaching` was first seen, and whether no Assign of the claim was on its way.
     pub(crate) detaching: Option<(Instant, bool)>,
     /// When the present claim, recorded or not, was first seen.
@@ -96,7 +96,7 @@ impl Memory {
 
     /// May an Assign still land of which no answer came (R5.19)?
     pub(crate) fn assign_may_land(&self, now: Instant) -> bool {
-        let since = self.unanswered;
+        let since = self.last_assign_in_doubt;
         since.is_some_and(|since| now.since(since) <= LATE_CALL)
     }
 
@@ -115,7 +115,7 @@ impl Memory {
         let same_address = before.and_then(|ip| ip.status.address) == ip.status.address;
         let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
         if before.is_none() && claim.is_some() {
-            self.unanswered = Some(now);
+            self.last_assign_in_doubt = Some(now);
         }
         let detaching =
             |claim: Option<&Claim>| claim.is_some_and(|claim| claim.phase == ClaimPhase::Detaching);

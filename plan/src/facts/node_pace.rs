@@ -65,6 +65,7 @@ impl NodePace {
         self.write_due
     }
 
+    #[cfg(feature = "timestamps")]
     pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.question_due);
         change(&mut self.write_due);

@@ -73,7 +73,10 @@ impl Facts {
             change(&mut memory.claim_seen);
             change(&mut memory.refused_seen);
             memory.edit_seen.iter_mut().for_each(&mut *change);
-            memory.unanswered.iter_mut().for_each(&mut *change);
+            memory
+                .last_assign_in_doubt
+                .iter_mut()
+                .for_each(&mut *change);
             if let Some((at, _)) = &mut memory.detaching {
                 change(at);
             }
@@ -194,7 +197,7 @@ impl Facts {
             });
             memory.failures.forget_moments(now);
             if !memory.assign_may_land(now) {
-                memory.unanswered = None;
+                memory.last_assign_in_doubt = None;
             }
             if oldest.is_none_or(|oldest| oldest >= memory.last_write_at) {
                 memory.last_write_at = Instant::START;

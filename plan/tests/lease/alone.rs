@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mooring_plan::lease::{Answer, Election, Identity, Step, Timings};
+use mooring_plan::lease::{Election, Identity, LeaseAnswer, LeaseStep, Timings};
 use mooring_plan::time::Instant;
 
 use super::{Server, TIMINGS};
@@ -54,8 +54,11 @@ fn a_short_lease_has_a_margin_of_a_third() {
 fn a_failed_renewal_is_repeated_and_ends_nothing_before_the_deadline() {
     let (mut election, _) = leading(TIMINGS);
     let now = Instant::from_millis(2_000);
-    election.apply(Answer::Failed, now, now);
-    assert_eq!(election.step(now), Step::Wait(Instant::from_millis(4_000)));
+    election.apply(LeaseAnswer::Failed, now, now);
+    assert_eq!(
+        election.step(now),
+        LeaseStep::Wait(Instant::from_millis(4_000))
+    );
     assert!(election.leads(Instant::from_millis(9_999)));
     assert!(election.calls_until().is_some());
 }
@@ -64,15 +67,18 @@ fn a_failed_renewal_is_repeated_and_ends_nothing_before_the_deadline() {
 fn a_leader_continues_only_if_the_lease_is_still_its_own() {
     let (mut election, mut server) = leading(TIMINGS);
     let now = Instant::from_millis(2_000);
-    election.apply(Answer::Conflict, now, now);
-    assert_eq!(election.step(now), Step::Read);
+    election.apply(LeaseAnswer::Conflict, now, now);
+    assert_eq!(election.step(now), LeaseStep::Read);
     let mut other = election.clone();
-    election.apply(server.carry_out(&Step::Read), now, now);
+    election.apply(server.carry_out(&LeaseStep::Read), now, now);
     assert!(election.leads(now));
-    assert!(matches!(election.step(now), Step::Update(..)), "and renews");
+    assert!(
+        matches!(election.step(now), LeaseStep::Update(..)),
+        "and renews"
+    );
     let mut taken = server.lease.take().unwrap();
     taken.holder = Some(Identity::from("b"));
-    other.apply(Answer::Read(Some(taken)), now, now);
+    other.apply(LeaseAnswer::Read(Some(taken)), now, now);
     assert!(!other.leads(now));
     assert_eq!(other.calls_until(), None);
 }
@@ -82,17 +88,17 @@ fn a_follower_polls_the_lease_and_takes_it_when_it_has_expired() {
     let (_, mut server) = leading(TIMINGS);
     let mut other = Election::new(Identity::from("b"), TIMINGS);
     other.apply(
-        server.carry_out(&Step::Read),
+        server.carry_out(&LeaseStep::Read),
         Instant::START,
         Instant::START,
     );
     assert_eq!(
         other.step(Instant::START),
-        Step::Wait(Instant::from_millis(2_000))
+        LeaseStep::Wait(Instant::from_millis(2_000))
     );
-    assert_eq!(other.step(Instant::from_millis(14_999)), Step::Read);
+    assert_eq!(other.step(Instant::from_millis(14_999)), LeaseStep::Read);
     assert!(matches!(
         other.step(Instant::from_millis(15_000)),
-        Step::Update(..)
+        LeaseStep::Update(..)
     ));
 }

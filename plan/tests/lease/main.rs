@@ -7,7 +7,7 @@ mod watched;
 
 use std::time::Duration;
 
-use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
+use mooring_plan::lease::{Election, Identity, LeaseAnswer, LeaseStep, Record, Spec, Timings};
 use mooring_plan::names::ResourceVersion;
 use mooring_plan::time::Instant;
 use proptest::prelude::*;
@@ -29,21 +29,21 @@ struct Server {
 }
 
 impl Server {
-    fn carry_out(&mut self, step: &Step) -> Answer {
+    fn carry_out(&mut self, step: &LeaseStep) -> LeaseAnswer {
         match step {
-            Step::Read => Answer::Read(self.lease.clone()),
-            Step::Create(spec) if self.lease.is_none() => self.write(spec),
-            Step::Update(version, spec)
+            LeaseStep::Read => LeaseAnswer::Read(self.lease.clone()),
+            LeaseStep::Create(spec) if self.lease.is_none() => self.write(spec),
+            LeaseStep::Update(version, spec)
                 if self.lease.as_ref().map(|lease| lease.version) == Some(*version) =>
             {
                 self.write(spec)
             }
-            Step::Create(_) | Step::Update(..) => Answer::Conflict,
-            Step::Wait(_) => panic!("waiting is no request"),
+            LeaseStep::Create(_) | LeaseStep::Update(..) => LeaseAnswer::Conflict,
+            LeaseStep::Wait(_) => panic!("waiting is no request"),
         }
     }
 
-    fn write(&mut self, spec: &Spec) -> Answer {
+    fn write(&mut self, spec: &Spec) -> LeaseAnswer {
         self.version += 1;
         self.writes += 1;
         let record = Record {
@@ -56,7 +56,7 @@ impl Server {
         };
         self.lease = Some(record.clone());
         self.history.push(record.clone());
-        Answer::Wrote(record)
+        LeaseAnswer::Wrote(record)
     }
 }
 
@@ -84,7 +84,7 @@ impl Replica {
     fn turn(&mut self, server: &mut Server, real: u64) {
         let now = self.clock(real);
         let step = self.election.step(now);
-        if !matches!(step, Step::Wait(_)) {
+        if !matches!(step, LeaseStep::Wait(_)) {
             let answer = server.carry_out(&step);
             self.election.apply(answer, now, now);
         }
@@ -170,8 +170,8 @@ fn a_leader_that_cannot_write_stops_at_its_deadline() {
     assert!(election.leads(Instant::from_millis(9_999)));
     for second in 2..=12 {
         let now = Instant::from_secs(second);
-        if !matches!(election.step(now), Step::Wait(_)) {
-            election.apply(Answer::Failed, now, now);
+        if !matches!(election.step(now), LeaseStep::Wait(_)) {
+            election.apply(LeaseAnswer::Failed, now, now);
         }
     }
     assert!(
@@ -203,7 +203,7 @@ fn a_released_lease_is_taken_at_the_next_poll() {
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
     run(&mut replicas, &mut server, 0, 20_000);
     let release = replicas[0].election.release().unwrap();
-    assert!(matches!(server.carry_out(&release), Answer::Wrote(_)));
+    assert!(matches!(server.carry_out(&release), LeaseAnswer::Wrote(_)));
     replicas[0].asleep_until = u64::MAX;
     // Its own election is not told: the process is ending. From here on only the other counts.
     let (_, rest) = replicas.split_at_mut(1);
@@ -267,11 +267,11 @@ proptest! {
                         replica.election.observe(shown.clone(), now);
                     }
                     let step = replica.election.step(now);
-                    if matches!(step, Step::Wait(_)) {
+                    if matches!(step, LeaseStep::Wait(_)) {
                         continue;
                     }
                     let answer = server.carry_out(&step);
-                    let answer = if lossy[index] > real { Answer::Failed } else { answer };
+                    let answer = if lossy[index] > real { LeaseAnswer::Failed } else { answer };
                     replica.election.apply(answer, now, now);
                     if replicas[index].may_call(real) {
                         calling_until[index] = real + 5_000;

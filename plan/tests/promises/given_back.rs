@@ -138,7 +138,7 @@ fn a_reservation_without_label_or_owner_is_repaired_at_once() {
         sim.wait(Duration::from_secs(1));
         let first = sim.taken.first().map(|(_, _, step)| step);
         assert!(
-            matches!(first, Some(Step::Write(Write::MendReservation(..)))),
+            matches!(first, Some(Step::Write(Write::RepairReservation(..)))),
             "{first:?}"
         );
     }

@@ -243,7 +243,7 @@ fn about_to_release() -> Sim {
 }
 
 fn the_second_adopts(sim: &mut Sim) {
-    let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation(..)));
+    let adopts = |step: &Step| matches!(step, Step::Write(Write::RepairReservation(..)));
     let mut steps = (0..20).map(|_| sim.step(1));
     assert!(steps.any(|step| step.is_ok_and(|step| adopts(&step))));
 }

@@ -136,11 +136,11 @@ fn a_repaired_ip_continues() {
     });
     assert_eq!(told(&mut sim, older), Affected::Nothing);
     sentence(&decided(&sim));
-    let mended = mooring_plan::objects::Ip {
+    let repaired = mooring_plan::objects::Ip {
         version: ResourceVersion(1_001),
         ..ip.clone()
     };
-    assert_eq!(told(&mut sim, Fact::Ip(mended)), Affected::One(partner()));
+    assert_eq!(told(&mut sim, Fact::Ip(repaired)), Affected::One(partner()));
     assert!(!matches!(
         decided(&sim).step,
         Some(Step::Write(Write::ReportUnreadable(..)))

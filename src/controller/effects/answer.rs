@@ -75,7 +75,7 @@ impl Effects {
             | Write::RemoveFinalizer(..)
             | Write::DropTakeFrom(..) => self.readable(read::ip(object)).map(Written::Ip),
             Write::Gate(_) | Write::Label(..) => self.readable(read::pod(object)).map(Written::Pod),
-            Write::Reserve(..) | Write::MendReservation(..) => self
+            Write::Reserve(..) | Write::RepairReservation(..) => self
                 .readable(read::reservation(object))
                 .map(Written::Reservation),
             // What it became comes as a fact of its own.

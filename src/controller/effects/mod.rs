@@ -63,8 +63,8 @@ impl Effects {
                 let done = self.reserve(name, uid, *address).await;
                 self.answer(ip, write, done)
             }
-            Write::MendReservation(name, uid, wanted_at, reservation) => {
-                let done = self.mend(name, uid, *wanted_at, reservation).await;
+            Write::RepairReservation(name, uid, wanted_at, reservation) => {
+                let done = self.repair(name, uid, *wanted_at, reservation).await;
                 self.answer(ip, write, done)
             }
             Write::Release(reservation) => {

@@ -38,7 +38,7 @@ impl Effects {
     }
 
     /// Puts owner, labels and finalizer right again, and says which version of the IP wants it.
-    pub(super) async fn mend(
+    pub(super) async fn repair(
         &self,
         ip: &IpName,
         uid: &IpUid,

@@ -21,13 +21,13 @@ use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 use super::error::KernelError;
 use crate::node::difference::Change;
 use crate::node::objects::Mac;
-use crate::node::settings::{PROTOCOL, Settings};
+use crate::node::settings::{NodeSettings, PROTOCOL};
 use crate::node::state::{KernelState, Link, LocalAddress, NextHop, RouteEntry, Rule, Selector};
 
 /// A connection to rtnetlink.
 pub(super) struct Routing {
     handle: Handle,
-    settings: Settings,
+    settings: NodeSettings,
     driver: tokio::task::JoinHandle<()>,
 }
 
@@ -38,7 +38,7 @@ impl Drop for Routing {
 }
 
 impl Routing {
-    pub(super) fn open(settings: Settings) -> Result<Self, KernelError> {
+    pub(super) fn open(settings: NodeSettings) -> Result<Self, KernelError> {
         let (connection, handle, _) = rtnetlink::new_connection().map_err(|source| {
             let what = "rtnetlink";
             KernelError::Socket { what, source }

@@ -159,7 +159,7 @@ impl Kube {
             }
             Write::ReportUnreadable(..) => unreachable!("every IP of a world can be read"),
             Write::Reserve(name, uid, _, address) => self.reserve(name, uid, *address),
-            Write::MendReservation(_, uid, _, seen) => self.mend(uid, seen),
+            Write::RepairReservation(_, uid, _, seen) => self.repair(uid, seen),
             Write::Release(seen) => self.release(seen),
             Write::Gate(gate) => self.gate(gate),
             Write::Label(key, uid, label) => self.label(key, uid, label.as_ref()),
@@ -181,7 +181,7 @@ impl Kube {
             | Write::RemoveFinalizer(name, version)
             | Write::DropTakeFrom(name, version)
             | Write::Status(name, version, ..) => ip(name, version),
-            Write::MendReservation(_, _, _, seen) | Write::Release(seen) => held(seen),
+            Write::RepairReservation(_, _, _, seen) | Write::Release(seen) => held(seen),
             Write::Gate(gate) => self
                 .pod(&gate.pod, &gate.uid)
                 .is_some_and(|pod| gate.version.is_none_or(|version| version == pod.version)),
@@ -204,7 +204,7 @@ impl Kube {
         done(Written::Reservation(made))
     }
 
-    fn mend(&mut self, uid: &IpUid, seen: &Reservation) -> WriteOutcome {
+    fn repair(&mut self, uid: &IpUid, seen: &Reservation) -> WriteOutcome {
         let held = self.reservations.get_mut(&seen.address);
         let Some(held) = held.filter(|held| held.uid == seen.uid) else {
             return WriteOutcome::NotFound;

@@ -46,13 +46,13 @@ impl Facts {
                 memory.taken.clear();
                 memory.adopted = Some(*address).filter(|_| known == Some(*version));
             }
-            (Write::MendReservation(_, _, version, mended), WriteOutcome::Done(_)) => {
-                memory.adopted = Some(mended.address).filter(|_| known == Some(*version));
+            (Write::RepairReservation(_, _, version, repaired), WriteOutcome::Done(_)) => {
+                memory.adopted = Some(repaired.address).filter(|_| known == Some(*version));
             }
             // A conflict is no word that it went. The watch may have shown all there is to show of it, and
             // would not show it again.
             (Write::Release(reservation), WriteOutcome::Done(_) | WriteOutcome::NotFound)
-            | (Write::MendReservation(_, _, _, reservation), WriteOutcome::NotFound) => {
+            | (Write::RepairReservation(_, _, _, reservation), WriteOutcome::NotFound) => {
                 // The watch may have been faster, and shown what another made since: it will not show that
                 // again.
                 let newer = |seen: &Reservation| seen.uid != reservation.uid;
@@ -94,7 +94,7 @@ impl Facts {
             WriteOutcome::Conflict => {
                 memory.stale = true;
                 // The IP is read again, but the write was of another object: it waits for its watch.
-                if matches!(write, Write::Release(_) | Write::MendReservation(..))
+                if matches!(write, Write::Release(_) | Write::RepairReservation(..))
                     || matches!(&write, Write::Gate(gate) if gate.tells_why())
                 {
                     memory.failures.write_failed(name.as_str(), write, now);
@@ -181,7 +181,7 @@ impl Facts {
                             .entry((interface.clone(), address))
                             .or_default();
                     }
-                    (Call::Assign(..), Outcome::Unknown) => memory.unanswered = Some(now),
+                    (Call::Assign(..), Outcome::Unknown) => memory.last_assign_in_doubt = Some(now),
                     _ => {}
                 }
                 let said = said(&error);

@@ -56,13 +56,13 @@ impl Facts {
         let missed = absent.filter(|(uid, _)| Some(uid) == holder).cloned();
         self.clear_missing_holder(&name);
         let comes_to = ip.unfinished_for().cloned();
-        self.uncount_coming(&name);
+        self.uncount_pending(&name);
         if let Some(interface) = ip.unfinished_for() {
-            let coming = self
+            let pending = self
                 .pending_by_interface
                 .entry(interface.clone())
                 .or_default();
-            coming.insert(name.clone());
+            pending.insert(name.clone());
         }
         if let Some(before) = self.ips.get(&name) {
             self.index.remove_ip(before);
@@ -108,13 +108,13 @@ impl Facts {
         Affected::One(name)
     }
 
-    pub(super) fn uncount_coming(&mut self, name: &IpName) {
+    pub(super) fn uncount_pending(&mut self, name: &IpName) {
         let interface = self.ips.get(name).and_then(Ip::unfinished_for);
         if let Some(interface) = interface
-            && let Some(coming) = self.pending_by_interface.get_mut(interface)
+            && let Some(pending) = self.pending_by_interface.get_mut(interface)
         {
-            coming.remove(name);
-            if coming.is_empty() {
+            pending.remove(name);
+            if pending.is_empty() {
                 self.pending_by_interface.remove(interface);
             }
         }
@@ -125,7 +125,7 @@ impl Facts {
         self.missed.remove(name);
         self.reads.failed.remove(name);
         self.clear_missing_holder(name);
-        self.uncount_coming(name);
+        self.uncount_pending(name);
         let Some(gone) = self.ips.remove(name) else {
             return Affected::Nothing;
         };

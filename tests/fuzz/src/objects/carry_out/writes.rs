@@ -52,19 +52,19 @@ impl Play {
                 cluster.reservations.insert(*address, made.clone());
                 return Some(WriteOutcome::Done(Some(Written::Reservation(made))));
             }
-            Write::MendReservation(of, uid, _, known) => {
-                let mended = cluster.reservations.get_mut(&known.address)?;
+            Write::RepairReservation(of, uid, _, known) => {
+                let repaired = cluster.reservations.get_mut(&known.address)?;
                 // Ours: it has our UID, or it has our name and the UID of no existing IP.
-                let marks = [mended.label.as_ref(), mended.owner.as_ref()];
+                let marks = [repaired.label.as_ref(), repaired.owner.as_ref()];
                 assert!(
-                    marks.contains(&Some(uid)) || mended.parent.as_ref() == Some(of),
-                    "the reservation of another IP is changed: {mended:?}"
+                    marks.contains(&Some(uid)) || repaired.parent.as_ref() == Some(of),
+                    "the reservation of another IP is changed: {repaired:?}"
                 );
-                mended.version = next(mended.version);
-                (mended.label, mended.owner) = (Some(uid.clone()), Some(uid.clone()));
-                (mended.finalizer, mended.managed) = (true, true);
-                let mended = mended.clone();
-                return Some(WriteOutcome::Done(Some(Written::Reservation(mended))));
+                repaired.version = next(repaired.version);
+                (repaired.label, repaired.owner) = (Some(uid.clone()), Some(uid.clone()));
+                (repaired.finalizer, repaired.managed) = (true, true);
+                let repaired = repaired.clone();
+                return Some(WriteOutcome::Done(Some(Written::Reservation(repaired))));
             }
             Write::Release(reservation) => {
                 cluster.reservations.remove(&reservation.address)?;
