@@ -41,6 +41,7 @@ mod failover_timers;
 mod inventories;
 mod inventory_schedule;
 mod leadership;
+mod messages;
 mod node_schedule;
 mod nodes;
 mod pending_event;
@@ -55,13 +56,12 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::address::Address;
 use crate::buckets::{Buckets, Budget};
-use crate::facts::{Affected, CallError, Contradiction, Fact, Facts, Settings};
+use crate::facts::{Affected, Fact, Facts, Settings};
 use crate::lease::Leadership;
-use crate::names::{BlockName, InterfaceId, IpName, NodeName, SubnetId};
-use crate::outcome::{Action, Outcome};
-use crate::step::{BlockStep, CallGroup, Moved, NodeStep, Notice, Read, Write};
+use crate::names::{InterfaceId, IpName};
+use crate::outcome::Action;
+use crate::step::Notice;
 use crate::time::Instant;
 use block_schedule::BlockSchedule;
 use call_queue::CallQueue;
@@ -70,6 +70,7 @@ use event_dedup::EventDedup;
 pub use failover_timers::FailoverPart;
 use failover_timers::FailoverTimers;
 use inventory_schedule::InventorySchedule;
+pub use messages::{Completion, Effect, Event, Report, Work};
 use node_schedule::NodeSchedule;
 use pending_event::PendingEvent;
 pub use reconcile::Reconciled;
@@ -79,110 +80,6 @@ use work_queue::WorkQueue;
 
 /// No timer fires sooner than this, whatever a decision says.
 const SHORTEST_TIMER: Duration = Duration::from_millis(20);
-
-/// What an engine is told.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Event {
-    /// A watch shows something.
-    Fact(Fact),
-    /// An effect has ended.
-    Completed(Work, Completion),
-    /// A request of [`Effect::Calls`] has ended.
-    Called(CallGroup, Vec<(IpName, Address)>, Result<(), CallError>),
-    /// What the lease says now.
-    Leadership(Leadership),
-}
-
-/// What can be in flight: the key of an effect and of its completion.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Work {
-    /// A step of an IP.
-    Ip(IpName),
-    /// A round of steps of a block.
-    Block(BlockName),
-    /// A step of a node.
-    Node(NodeName),
-    /// An inventory of a subnet.
-    Inventory(SubnetId),
-    /// The list of all IPs.
-    Ips,
-}
-
-/// What came of an effect.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Completion {
-    /// What its answers say.
-    pub facts: Vec<Fact>,
-    /// The reads of EC2 that were made, and how each failed; None: it did not.
-    pub called: Vec<(Action, Option<Outcome>)>,
-}
-
-impl From<Fact> for Completion {
-    fn from(fact: Fact) -> Self {
-        Self::from(Vec::from([fact]))
-    }
-}
-
-impl From<Vec<Fact>> for Completion {
-    fn from(facts: Vec<Fact>) -> Self {
-        Self {
-            facts,
-            called: Vec::new(),
-        }
-    }
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Effect {
-    /// A read for an IP. It ends with [`Work::Ip`].
-    Read(IpName, Read),
-    /// A write for an IP. It ends with [`Work::Ip`].
-    Write(IpName, Write, Moved),
-    /// One request to EC2 for the addresses of these IPs. It ends with [`Event::Called`].
-    Calls(CallGroup, Vec<(IpName, Address)>),
-    /// Requests for a block, in any order. They end together with [`Work::Block`].
-    BlockSteps(BlockName, Vec<BlockStep>),
-    /// A request for a node. It ends with [`Work::Node`].
-    NodeStep(NodeName, NodeStep),
-    /// A complete list of a subnet's interfaces. It ends with [`Work::Inventory`].
-    Inventory(SubnetId),
-    /// A quorum list of all IPs. It ends with [`Work::Ips`].
-    ListIps,
-    /// Post a Kubernetes Event. Nothing waits for it.
-    Post(Notice),
-    /// Something for metrics and logs.
-    Report(Report),
-}
-
-/// What metrics and logs show.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Report {
-    /// Every kind has been listed.
-    Synced,
-    /// This process decides from now on, or no longer.
-    Leading(bool),
-    /// A claim was recorded; the time since it began.
-    Attached(Duration),
-    /// The same of a claim that took the address from another place or pod.
-    Moved(Duration),
-    /// A part of a failover that a taint of ours began has ended; how long it took.
-    Failover(FailoverPart, Duration),
-    /// An inventory of a subnet contradicts EC2's own answers.
-    Contradicted(SubnetId, Contradiction),
-    /// How many addresses of each block are in each state.
-    Addresses(BTreeMap<(BlockName, &'static str), u64>),
-    /// How many addresses of each block with a probe its target sees, or does not see.
-    Probed(BTreeMap<(BlockName, &'static str), u64>),
-    /// Is the release brake of this block engaged?
-    Brake(BlockName, bool),
-    /// The subnets that are listed from now on, and no others.
-    Subnets(Vec<SubnetId>),
-    /// A complete inventory; the time since it began.
-    Inventory(SubnetId, Duration),
-    /// How many calls of this action may be made at once.
-    Tokens(Action, u64),
-}
 
 /// Whether time between requests is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -48,7 +48,7 @@ impl Facts {
             let addresses = interface.addresses.iter();
             shown.extend(addresses.map(|address| (*address, &interface.id)));
         }
-        let contradiction = |(address, own): (&Address, &super::subnet::OwnWrite)| {
+        let contradiction = |(address, own): (&Address, &super::location::OwnWrite)| {
             let shown = shown.get(address).copied();
             (shown != own.now_on.as_ref()).then(|| Contradiction {
                 address: *address,

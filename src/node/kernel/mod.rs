@@ -5,6 +5,7 @@ mod error;
 mod events;
 mod nft;
 mod route;
+mod route_messages;
 
 pub use error::KernelError;
 pub use events::{Events, Part};

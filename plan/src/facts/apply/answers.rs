@@ -5,8 +5,8 @@ use alloc::string::String;
 use core::time::Duration;
 
 use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
+use crate::facts::location::OwnWrite;
 use crate::facts::memory::Recorded;
-use crate::facts::subnet::OwnWrite;
 use crate::names::IpName;
 use crate::objects::Reservation;
 use crate::outcome::Outcome;

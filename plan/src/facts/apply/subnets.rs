@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::super::subnet::OfInterest;
+use super::super::location::OfInterest;
 use super::super::{Affected, Facts, Inventory};
 use super::changed;
 use crate::cloud::{Interface, Subnet};
