@@ -16,13 +16,13 @@ impl Instant {
     /// The last moment that can be expressed: it does not come.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The moment so many milliseconds after the start of the clock.
+    /// The moment this number of milliseconds after the start of the clock.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// The moment so many seconds after the start of the clock.
+    /// The moment this number of seconds after the start of the clock.
     #[must_use]
     pub const fn from_secs(seconds: u64) -> Self {
         Self(seconds.saturating_mul(1000))
