@@ -84,26 +84,82 @@ pub enum Read {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Write {
     /// Put our finalizer on the `IP` (guarded by its version).
-    AddFinalizer(IpName, ResourceVersion),
+    AddFinalizer {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Take it off: the last thing of an `IP`.
-    RemoveFinalizer(IpName, ResourceVersion),
+    RemoveFinalizer {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Remove the annotation `take-from`, used.
-    DropTakeFrom(IpName, ResourceVersion),
+    DropTakeFrom {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Replace the status (guarded by the version).
-    Status(IpName, ResourceVersion, StatusWrite, IpStatus),
+    Status {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+        /// What it changes.
+        change: StatusWrite,
+        /// All of the status, as it is to be.
+        status: IpStatus,
+    },
     /// Say on an `IP` that it cannot be read, and nothing else (guarded by the version).
-    ReportUnreadable(IpName, ResourceVersion, String),
+    ReportUnreadable {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+        /// Why it cannot be read.
+        message: String,
+    },
     /// Create the `IPAddress` of this address for this IP, as its spec at that version says.
-    Reserve(IpName, IpUid, ResourceVersion, Address),
+    Reserve {
+        /// The `IP`.
+        ip: IpName,
+        /// Its UID.
+        uid: IpUid,
+        /// Its version.
+        version: ResourceVersion,
+        /// The address that its spec asks for.
+        address: Address,
+    },
     /// Put owner reference, labels and finalizer of the `IPAddress` right, and note the version of the IP
     /// that wants it, so that this is a change (guarded by the version of the `IPAddress`).
-    MendReservation(IpName, IpUid, ResourceVersion, Reservation),
+    MendReservation {
+        /// The `IP`.
+        ip: IpName,
+        /// Its UID.
+        uid: IpUid,
+        /// Its version.
+        wanted_at: ResourceVersion,
+        /// The `IPAddress` as it was read.
+        reservation: Reservation,
+    },
     /// Delete the `IPAddress` (by UID and version) and take its finalizer off.
     Release(Reservation),
     /// Write our condition on a pod (guarded by UID, and by version where one is given).
     Gate(GateWrite),
     /// Put our label on the pod again, or take label and `ip-uid` off (guarded by UID).
-    Label(PodKey, PodUid, Option<IpName>),
+    Label {
+        /// The pod's object.
+        pod: PodKey,
+        /// The pod.
+        uid: PodUid,
+        /// The IP that the label names; None: it is taken off.
+        ip: Option<IpName>,
+    },
 }
 
 /// What a status write is: for the trace, the metrics and the Events.

@@ -11,11 +11,16 @@ use mooring_plan::step::{BlockStep, NodeStep, Write};
 pub(super) fn write(ip: &IpName, write: &Write) {
     decided_for_ip(write);
     match write {
-        Write::Status(_, version, what, status) => {
+        Write::Status {
+            version,
+            change,
+            status,
+            ..
+        } => {
             let claim = status.claim.as_ref();
             let (pod, target) = claim.map(|claim| (&claim.pod, claim.target())).unzip();
             let target = target.flatten();
-            tracing::info!(%ip, %version, ?what, ?pod, ?target, "writing the status");
+            tracing::info!(%ip, %version, what = ?change, ?pod, ?target, "writing the status");
         }
         Write::Gate(gate) => {
             let reason = gate.reason.as_str();
@@ -51,12 +56,16 @@ pub(super) fn node_step(node: &NodeName, step: &NodeStep) {
 /// Traces a write that is guarded by a version.
 fn decided_for_ip(write: &Write) {
     match write {
-        Write::AddFinalizer(name, version)
-        | Write::RemoveFinalizer(name, version)
-        | Write::DropTakeFrom(name, version)
-        | Write::Status(name, version, ..)
-        | Write::ReportUnreadable(name, version, _) => decided("ips", "", name.as_str(), *version),
-        Write::MendReservation(.., reservation) | Write::Release(reservation) => {
+        Write::AddFinalizer { ip: name, version }
+        | Write::RemoveFinalizer { ip: name, version }
+        | Write::DropTakeFrom { ip: name, version }
+        | Write::Status {
+            ip: name, version, ..
+        }
+        | Write::ReportUnreadable {
+            ip: name, version, ..
+        } => decided("ips", "", name.as_str(), *version),
+        Write::MendReservation { reservation, .. } | Write::Release(reservation) => {
             of_reservation(reservation);
         }
         Write::Gate(gate) => {
@@ -64,7 +73,7 @@ fn decided_for_ip(write: &Write) {
                 decided("pods", gate.pod.namespace.as_str(), &gate.pod.name, version);
             }
         }
-        Write::Reserve(..) | Write::Label(..) => {}
+        Write::Reserve { .. } | Write::Label { .. } => {}
     }
 }
 

@@ -190,10 +190,11 @@ impl Engine {
     /// The interfaces that an IP may call for after this step.
     pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
         match step {
-            Step::Write(Write::Status(_, _, StatusWrite::Record | StatusWrite::Clear, _)) => {
-                Vec::new()
-            }
-            Step::Write(Write::Status(_, _, _, status)) => unfinished(status),
+            Step::Write(Write::Status {
+                change: StatusWrite::Record | StatusWrite::Clear,
+                ..
+            }) => Vec::new(),
+            Step::Write(Write::Status { status, .. }) => unfinished(status),
             Step::Write(_) | Step::Read(_) | Step::Call(_) => {
                 let known = self.facts.ip(ip);
                 known.map_or_else(Vec::new, |ip| unfinished(&ip.status))

@@ -81,10 +81,10 @@ impl Engine {
         let known = self.facts.ip(ip)?;
         let uid = known.uid.clone();
         match step {
-            Step::Write(Write::Status(_, _, what, status)) => {
+            Step::Write(Write::Status { change, status, .. }) => {
                 Some(PendingEvent::Status(Box::new(StatusEvent {
                     uid,
-                    what: *what,
+                    what: *change,
                     before: known.status.claim.clone(),
                     status: status.clone(),
                 })))

@@ -113,7 +113,12 @@ impl Engine {
 
     /// Does this write record the address at another place than before?
     fn moved(&self, ip: &IpName, write: &Write) -> Moved {
-        let Write::Status(_, _, StatusWrite::Record, status) = write else {
+        let Write::Status {
+            change: StatusWrite::Record,
+            status,
+            ..
+        } = write
+        else {
             return Moved::No;
         };
         let target = status.claim.as_ref().and_then(Claim::target);

@@ -84,7 +84,10 @@ mod tests {
     }
 
     fn wrote(uid: &str) -> Fact {
-        let write = Write::RemoveFinalizer(IpName::from("a"), ResourceVersion(0));
+        let write = Write::RemoveFinalizer {
+            ip: IpName::from("a"),
+            version: ResourceVersion(0),
+        };
         Fact::Wrote(
             IpName::from("a"),
             write,

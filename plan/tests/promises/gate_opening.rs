@@ -12,7 +12,7 @@ use mooring_plan::step::{Read, StatusWrite, Step, Write};
 use crate::sim::{Sim, key};
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 fn partner() -> IpName {

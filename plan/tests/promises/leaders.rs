@@ -35,7 +35,7 @@ fn steps_until(sim: &mut Sim, who: usize, done: impl Fn(&Step) -> bool) -> Step 
 }
 
 fn is_status(step: &Step, wanted: StatusWrite) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == wanted)
+    matches!(step, Step::Write(Write::Status { change, .. }) if *change == wanted)
 }
 
 /// The time until this is so, and no longer than two minutes.
@@ -153,7 +153,10 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
         later,
     );
     assert_eq!(again(facts), first, "a read");
-    let write = Write::DropTakeFrom(name.clone(), before.version);
+    let write = Write::DropTakeFrom {
+        ip: name.clone(),
+        version: before.version,
+    };
     let done = WriteOutcome::Done(None);
     facts.apply(Fact::Wrote(name.clone(), write, done), asked, later);
     assert_eq!(again(facts), first, "a write");

@@ -116,7 +116,10 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
         message: String::new(),
     };
     let call = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
-    let write = Write::RemoveFinalizer(name.clone(), version);
+    let write = Write::RemoveFinalizer {
+        ip: name.clone(),
+        version,
+    };
     let answers = [
         Fact::IpRead(name.clone(), None),
         Fact::ReadFailed(name.clone(), Read::Ip(name.clone()), None),

@@ -20,7 +20,13 @@ fn attached() -> Sim {
 }
 
 fn is_claim(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+    matches!(
+        step,
+        Step::Write(Write::Status {
+            change: StatusWrite::Claim,
+            ..
+        })
+    )
 }
 
 /// The places that `status.previous` names, and for whom.

@@ -29,7 +29,7 @@ fn goes(sim: &mut Sim, pod: &str) {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 fn calls(sim: &Sim) -> Vec<&Call> {

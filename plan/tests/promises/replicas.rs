@@ -242,7 +242,7 @@ fn about_to_release() -> Sim {
 }
 
 fn the_second_adopts(sim: &mut Sim) {
-    let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation(..)));
+    let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation { .. }));
     let mut steps = (0..20).map(|_| sim.step(1));
     assert!(steps.any(|step| step.is_ok_and(|step| adopts(&step))));
 }
@@ -297,9 +297,15 @@ fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     sim.ip("partner", "203.0.113.10");
     sim.settle();
     sim.pod("a").on("n1");
-    sim.step_until(
-        |step| matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim),
-    );
+    sim.step_until(|step| {
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        )
+    });
     sim.tell(1);
     sim.controllers[1].stuck.insert(Kind::Ip);
     sim.leader = Some(0);
@@ -321,7 +327,7 @@ fn without_the_subnet_a_process_releases_no_address_of_another() {
     sim.second_controller();
     // EC2 answers the first and not the second, which has just begun.
     sim.ip_of_block("partner", "block");
-    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.describe_fails = Some(Outcome::Unknown);
     for _ in 0..20 {
         let _ = sim.step(1);

@@ -248,7 +248,13 @@ impl State {
                 let outcome = self.change_kube(|kube| kube.write(write));
                 if before != self.kube {
                     self.waits = 0;
-                    if matches!(write, Write::Status(_, _, StatusWrite::Record, _)) {
+                    if matches!(
+                        write,
+                        Write::Status {
+                            change: StatusWrite::Record,
+                            ..
+                        }
+                    ) {
                         self.history.missing_for = PATIENCE;
                     }
                 }

@@ -131,7 +131,7 @@ fn a_released_address_is_not_reported_as_an_orphan() {
     let mut gone = false;
     while !gone {
         let step = sim.step_until(|_| true);
-        gone = matches!(step, Step::Write(Write::RemoveFinalizer(..)));
+        gone = matches!(step, Step::Write(Write::RemoveFinalizer { .. }));
         assert!(!orphaned(&mut sim), "after {step:?}");
     }
     sim.expect_gone("partner");

@@ -91,7 +91,7 @@ impl Sim {
 
     fn write(&mut self, write: &Write) -> WriteOutcome {
         *match write {
-            Write::Status(..) => &mut self.counts.status_writes,
+            Write::Status { .. } => &mut self.counts.status_writes,
             Write::Gate(_) => &mut self.counts.gate_writes,
             _ => &mut self.counts.other_writes,
         } += 1;

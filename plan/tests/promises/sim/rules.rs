@@ -87,7 +87,12 @@ impl Sim {
                 self.rules.reads.insert((controller, key.clone()), self.now);
             }
             Step::Call(call) => self.check_call(controller, name, call),
-            Step::Write(Write::Status(_, version, what, status)) => {
+            Step::Write(Write::Status {
+                version,
+                change,
+                status,
+                ..
+            }) => {
                 let before = self.controllers[controller]
                     .facts()
                     .ip(name)
@@ -95,7 +100,7 @@ impl Sim {
                     .clone();
                 if before.version == *version {
                     self.check_places(&before, status);
-                    self.check_loss(controller, &before, *what, status);
+                    self.check_loss(controller, &before, *change, status);
                 }
             }
             Step::Write(Write::Release(seen)) => {

@@ -163,12 +163,12 @@ impl Play {
 /// `Claim`, `Assign`, `Reserve`: the step without what it is about.
 fn sort(step: &Step) -> String {
     let words = match step {
-        Step::Write(Write::Status(_, _, what, _)) => format!("{what:?}"),
+        Step::Write(Write::Status { change, .. }) => format!("{change:?}"),
         Step::Write(write) => format!("{write:?}"),
         Step::Read(read) => format!("Read{read:?}"),
         Step::Call(call) => format!("{call:?}"),
     };
-    let end = words.find('(').unwrap_or(words.len());
+    let end = words.find(['(', ' ']).unwrap_or(words.len());
     words[..end].to_owned()
 }
 
