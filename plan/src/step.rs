@@ -222,9 +222,21 @@ impl GateWrite {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
     /// `AssignPrivateIpAddresses`.
-    Assign(InterfaceId, Address, Reassign),
+    Assign {
+        /// The network interface that gets the address.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+        /// May it take the address from another interface?
+        reassign: Reassign,
+    },
     /// `UnassignPrivateIpAddresses`.
-    Unassign(InterfaceId, Address),
+    Unassign {
+        /// The network interface that has the address.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+    },
 }
 
 /// What calls have in common that go in one request: all of its addresses are attached or detached, or none
@@ -259,10 +271,15 @@ impl CallGroup {
     #[must_use]
     pub fn call(&self, address: Address) -> Call {
         match self {
-            Self::Assign(interface, reassign) => {
-                Call::Assign(interface.clone(), address, *reassign)
-            }
-            Self::Unassign(interface) => Call::Unassign(interface.clone(), address),
+            Self::Assign(interface, reassign) => Call::Assign {
+                interface: interface.clone(),
+                address,
+                reassign: *reassign,
+            },
+            Self::Unassign(interface) => Call::Unassign {
+                interface: interface.clone(),
+                address,
+            },
         }
     }
 }
@@ -272,8 +289,12 @@ impl Call {
     #[must_use]
     pub fn group(&self) -> CallGroup {
         match self {
-            Self::Assign(interface, _, reassign) => CallGroup::Assign(interface.clone(), *reassign),
-            Self::Unassign(interface, _) => CallGroup::Unassign(interface.clone()),
+            Self::Assign {
+                interface,
+                reassign,
+                ..
+            } => CallGroup::Assign(interface.clone(), *reassign),
+            Self::Unassign { interface, .. } => CallGroup::Unassign(interface.clone()),
         }
     }
 
@@ -281,7 +302,7 @@ impl Call {
     #[must_use]
     pub fn interface(&self) -> &InterfaceId {
         match self {
-            Self::Assign(interface, ..) | Self::Unassign(interface, _) => interface,
+            Self::Assign { interface, .. } | Self::Unassign { interface, .. } => interface,
         }
     }
 
@@ -289,8 +310,8 @@ impl Call {
     #[must_use]
     pub const fn action(&self) -> Action {
         match self {
-            Self::Assign(..) => Action::Assign,
-            Self::Unassign(..) => Action::Unassign,
+            Self::Assign { .. } => Action::Assign,
+            Self::Unassign { .. } => Action::Unassign,
         }
     }
 
@@ -298,7 +319,7 @@ impl Call {
     #[must_use]
     pub fn address(&self) -> Address {
         match self {
-            Self::Assign(_, address, _) | Self::Unassign(_, address) => *address,
+            Self::Assign { address, .. } | Self::Unassign { address, .. } => *address,
         }
     }
 }
@@ -311,15 +332,44 @@ pub enum BlockStep {
     /// `DescribeInstanceTypes`.
     ReadLimits(BTreeSet<InstanceType>),
     /// Put our finalizer on the block.
-    AddFinalizer(BlockName, ResourceVersion),
+    AddFinalizer {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Take it off: nothing lies in it any more.
-    RemoveFinalizer(BlockName, ResourceVersion),
+    RemoveFinalizer {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Replace the status.
-    Status(BlockName, ResourceVersion, BlockStatus),
+    Status {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+        /// The status as it is to be.
+        status: BlockStatus,
+    },
     /// Put the block's label on a Node, or take it off.
-    Label(NodeName, BlockName, bool),
+    Label {
+        /// The Node.
+        node: NodeName,
+        /// The block that the label names.
+        block: BlockName,
+        /// Is it put on the Node, or taken off?
+        present: bool,
+    },
     /// Remove the annotation `release-brake`, used.
-    DropReleaseBrake(BlockName, ResourceVersion),
+    DropReleaseBrake {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// GET of the IP that a reservation was made for.
     ReadIp(IpName),
     /// Delete a reservation whose IP is gone, and take its finalizer off.

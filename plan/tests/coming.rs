@@ -60,7 +60,11 @@ fn fact() -> impl Strategy<Value = Fact> {
             version: ip.version,
         };
         let outcome = WriteOutcome::Done(Some(Written::Ip(ip.clone())));
-        Fact::Wrote(ip.name, write, outcome)
+        Fact::Wrote {
+            ip: ip.name,
+            write,
+            outcome,
+        }
     };
     let name = || select(&NAMES[..]).prop_map(IpName::from);
     prop_oneof![

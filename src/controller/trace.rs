@@ -56,15 +56,11 @@ pub(super) fn node_step(node: &NodeName, step: &NodeStep) {
 /// Traces a write that is guarded by a version.
 fn decided_for_ip(write: &Write) {
     match write {
-        Write::AddFinalizer { ip: name, version }
-        | Write::RemoveFinalizer { ip: name, version }
-        | Write::DropTakeFrom { ip: name, version }
-        | Write::Status {
-            ip: name, version, ..
-        }
-        | Write::ReportUnreadable {
-            ip: name, version, ..
-        } => decided("ips", "", name.as_str(), *version),
+        Write::AddFinalizer { ip, version }
+        | Write::RemoveFinalizer { ip, version }
+        | Write::DropTakeFrom { ip, version }
+        | Write::Status { ip, version, .. }
+        | Write::ReportUnreadable { ip, version, .. } => decided("ips", "", ip.as_str(), *version),
         Write::MendReservation { reservation, .. } | Write::Release(reservation) => {
             of_reservation(reservation);
         }
@@ -80,16 +76,16 @@ fn decided_for_ip(write: &Write) {
 /// The same of a block's step.
 fn decided_for_block(step: &BlockStep) {
     match step {
-        BlockStep::AddFinalizer(name, version)
-        | BlockStep::RemoveFinalizer(name, version)
-        | BlockStep::Status(name, version, _)
-        | BlockStep::DropReleaseBrake(name, version) => {
-            decided("ipblocks", "", name.as_str(), *version);
+        BlockStep::AddFinalizer { block, version }
+        | BlockStep::RemoveFinalizer { block, version }
+        | BlockStep::Status { block, version, .. }
+        | BlockStep::DropReleaseBrake { block, version } => {
+            decided("ipblocks", "", block.as_str(), *version);
         }
         BlockStep::Release(reservation) => of_reservation(reservation),
         BlockStep::ReadSubnet(_)
         | BlockStep::ReadLimits(_)
-        | BlockStep::Label(..)
+        | BlockStep::Label { .. }
         | BlockStep::ReadIp(_) => {}
     }
 }

@@ -106,7 +106,10 @@ fn assign_to_somebody(
                 .as_ref()
                 .filter(|on| location.agreed() && world.explained(address, on))
             {
-                return Next::call(Call::Unassign(on.clone(), address));
+                return Next::call(Call::Unassign {
+                    interface: on.clone(),
+                    address,
+                });
             }
             // Of no use: nothing of ours is elsewhere. A process that has just begun has not looked yet.
             if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {

@@ -153,7 +153,11 @@ impl Engine {
                     if result.is_ok() && group.action() == Action::Assign {
                         self.failover_assigned(ip, now);
                     }
-                    let fact = Fact::Called(ip.clone(), group.call(*address), result.clone());
+                    let fact = Fact::Called {
+                        ip: ip.clone(),
+                        call: group.call(*address),
+                        result: result.clone(),
+                    };
                     self.apply_fact(fact, begun, now);
                 }
             }

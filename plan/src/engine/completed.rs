@@ -21,8 +21,14 @@ fn write_done(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| {
         matches!(
             fact,
-            Fact::Wrote(_, _, WriteOutcome::Done(_))
-                | Fact::Wrote(_, Write::Release(_), WriteOutcome::NotFound)
+            Fact::Wrote {
+                outcome: WriteOutcome::Done(_),
+                ..
+            } | Fact::Wrote {
+                write: Write::Release(_),
+                outcome: WriteOutcome::NotFound,
+                ..
+            }
         )
     })
 }

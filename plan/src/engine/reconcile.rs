@@ -76,7 +76,11 @@ impl Engine {
             Step::Write(write) => {
                 let moved = self.moved(ip, &write);
                 self.begin(ip, Step::Write(write.clone()), now);
-                Reconciled::Begun(Effect::Write(ip.clone(), write, moved))
+                Reconciled::Begun(Effect::Write {
+                    ip: ip.clone(),
+                    write,
+                    moved,
+                })
             }
         }
     }

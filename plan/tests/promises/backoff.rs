@@ -170,7 +170,7 @@ fn a_waiting_call_is_replaced_at_once_without_the_claim() {
     sim.delete_ip("partner");
     let from = sim.now;
     sim.wait(Duration::from_secs(1));
-    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign { .. }));
     assert_eq!(
         times(&sim, "partner", off, from).len(),
         1,

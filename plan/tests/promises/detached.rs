@@ -74,7 +74,7 @@ fn an_address_is_not_unassigned_for_a_target_that_is_gone() {
     sim.taken.clear();
     sim.settle();
     sim.expect_attached("partner", "a");
-    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign { .. }));
     let taken_off = sim.taken.iter().any(|(_, _, step)| off(step));
     assert!(!taken_off, "{}", sim.story());
 }

@@ -82,7 +82,15 @@ fn two_writes_differ_for_the_model_only_with_a_read_in_between() {
             ip: name.clone(),
             version: ResourceVersion(1),
         };
-        facts.apply(Fact::Wrote(name, write, WriteOutcome::Done(None)), at, at);
+        facts.apply(
+            Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Done(None),
+            },
+            at,
+            at,
+        );
         facts.apply(Fact::NodeRead("another".into(), None), begun, begun);
         facts.forget_stale_reads(begun);
         facts

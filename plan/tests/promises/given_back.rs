@@ -190,7 +190,15 @@ fn an_address_that_a_late_call_put_on_a_refused_target_is_unassigned() {
     };
     let facts = sim.controllers[0].facts_mut();
     facts.apply(shown, now, now);
-    facts.apply(Fact::Called(name, call, Err(refused)), now, now);
+    facts.apply(
+        Fact::Called {
+            ip: name,
+            call,
+            result: Err(refused),
+        },
+        now,
+        now,
+    );
     sim.settle();
     sim.expect_attached("partner", "a");
 }

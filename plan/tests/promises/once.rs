@@ -75,7 +75,11 @@ fn an_ip_that_a_write_did_not_find_is_read_first() {
     let Some(Step::Write(write)) = facts.decide(&name, now).step else {
         panic!("{:?}", facts.decide(&name, now));
     };
-    let fact = Fact::Wrote(name.clone(), write, WriteOutcome::NotFound);
+    let fact = Fact::Wrote {
+        ip: name.clone(),
+        write,
+        outcome: WriteOutcome::NotFound,
+    };
     facts.apply(fact, now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name))));

@@ -67,7 +67,11 @@ fn the_id_of_a_request_is_not_in_the_message() {
         };
         let mut facts = sim.controllers[0].facts().clone();
         facts.apply(
-            Fact::Called(name.clone(), call.clone(), Err(error)),
+            Fact::Called {
+                ip: name.clone(),
+                call: call.clone(),
+                result: Err(error),
+            },
             now,
             now,
         );

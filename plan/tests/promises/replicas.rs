@@ -112,7 +112,11 @@ fn moved() -> Sim {
 #[test]
 fn a_late_assign_of_a_paused_process_is_repaired() {
     let mut sim = moved();
-    let late = Call::Assign(interface_of("n1"), address("203.0.113.10"), Reassign::Allow);
+    let late = Call::Assign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Allow,
+    };
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.wait(Duration::from_secs(70));
     sim.settle();
@@ -123,7 +127,10 @@ fn a_late_assign_of_a_paused_process_is_repaired() {
 #[test]
 fn a_late_unassign_of_a_paused_process_is_repaired() {
     let mut sim = moved();
-    let late = Call::Unassign(interface_of("n2"), address("203.0.113.10"));
+    let late = Call::Unassign {
+        interface: interface_of("n2"),
+        address: address("203.0.113.10"),
+    };
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.settle();
     sim.expect_attached("partner", "b");
@@ -133,11 +140,11 @@ fn a_late_unassign_of_a_paused_process_is_repaired() {
 #[test]
 fn without_reassignment_a_late_assign_cannot_steal() {
     let mut sim = moved();
-    let late = Call::Assign(
-        interface_of("n1"),
-        address("203.0.113.10"),
-        Reassign::Refuse,
-    );
+    let late = Call::Assign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Refuse,
+    };
     assert!(sim.ec2.execute(&late, sim.now).is_err());
     sim.expect_attached("partner", "b");
 }
@@ -152,11 +159,11 @@ fn a_late_assign_after_the_detach_is_unassigned() {
     }
     sim.wait(Duration::from_secs(2));
     sim.expect_free("partner");
-    let late = Call::Assign(
-        interface_of("n2"),
-        address("203.0.113.10"),
-        Reassign::Refuse,
-    );
+    let late = Call::Assign {
+        interface: interface_of("n2"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Refuse,
+    };
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.settle();
     sim.expect_free("partner");

@@ -184,7 +184,11 @@ fn two_of_three() -> Sim {
             version,
             address: address(lost),
         };
-        let fact = Fact::Wrote(name.clone(), write, WriteOutcome::AlreadyExists);
+        let fact = Fact::Wrote {
+            ip: name.clone(),
+            write,
+            outcome: WriteOutcome::AlreadyExists,
+        };
         let (facts, now) = (sim.controllers[0].facts_mut(), sim.now);
         facts.apply(fact, now, now);
     }

@@ -117,7 +117,11 @@ fn a_failed_write_of_the_condition_is_repeated() {
     };
     told(
         &mut sim,
-        Fact::Wrote(partner(), write, WriteOutcome::Unknown),
+        Fact::Wrote {
+            ip: partner(),
+            write,
+            outcome: WriteOutcome::Unknown,
+        },
     );
     let waits = decided(&sim);
     assert_eq!(waits.step, None);

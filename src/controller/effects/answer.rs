@@ -62,7 +62,11 @@ impl Effects {
                 outcome
             }
         };
-        facts.push(Fact::Wrote(ip.clone(), write, outcome));
+        facts.push(Fact::Wrote {
+            ip: ip.clone(),
+            write,
+            outcome,
+        });
         facts.extend(newer);
         facts.into()
     }

@@ -313,11 +313,19 @@ impl Kube {
                 Fact::ReservationsRead(uid.clone(), ours.collect())
             }
             Read::ReplicaSets(key, name) => match self.sets_of_deployment(key, name) {
-                None => Fact::ReadFailed(of.clone(), read.clone(), None),
+                None => Fact::ReadFailed {
+                    ip: of.clone(),
+                    read: read.clone(),
+                    outcome: None,
+                },
                 Some((uid, sets)) => Fact::ReplicaSetsRead(uid, sets),
             },
             // This read is a call of EC2.
-            Read::Instance(_) => Fact::ReadFailed(of.clone(), read.clone(), None),
+            Read::Instance(_) => Fact::ReadFailed {
+                ip: of.clone(),
+                read: read.clone(),
+                outcome: None,
+            },
         }
     }
 

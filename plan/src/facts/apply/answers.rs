@@ -151,7 +151,7 @@ impl Facts {
                 // An address that was taken off where it was not is still where it is.
                 let was_there = known.as_ref() == Some(call.interface());
                 let on = match &call {
-                    Call::Assign(interface, ..) => {
+                    Call::Assign { interface, .. } => {
                         memory.unassigned.remove(&(interface.clone(), address));
                         let others = memory.unassigned.iter_mut();
                         let others = others.filter(|((_, of), _)| *of == address);
@@ -159,7 +159,7 @@ impl Facts {
                         memory.refused.remove(interface);
                         Some(interface.clone())
                     }
-                    Call::Unassign(interface, _) => {
+                    Call::Unassign { interface, .. } => {
                         let nowhere = memory
                             .unassigned
                             .entry((interface.clone(), address))
@@ -183,20 +183,20 @@ impl Facts {
             }
             (Some(error), subnet) => {
                 match (&call, error.outcome) {
-                    (Call::Assign(interface, ..), outcome) if outcome.is_for_good() => {
+                    (Call::Assign { interface, .. }, outcome) if outcome.is_for_good() => {
                         memory.refused.insert(interface.clone(), now);
                     }
-                    (Call::Unassign(interface, _), Outcome::InterfaceNotFound) => {
+                    (Call::Unassign { interface, .. }, Outcome::InterfaceNotFound) => {
                         memory.missing.insert(interface.clone());
                     }
                     // It is the interface's own address: nothing of ours is there.
-                    (Call::Unassign(interface, _), Outcome::Primary) => {
+                    (Call::Unassign { interface, .. }, Outcome::Primary) => {
                         memory
                             .unassigned
                             .entry((interface.clone(), address))
                             .or_default();
                     }
-                    (Call::Assign(..), Outcome::Unknown) => memory.unanswered = Some(now),
+                    (Call::Assign { .. }, Outcome::Unknown) => memory.unanswered = Some(now),
                     _ => {}
                 }
                 let said = said(&error);

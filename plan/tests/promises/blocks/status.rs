@@ -147,7 +147,7 @@ fn orphaned(sim: &mut Sim) -> bool {
     let said = |notice: &Notice| notice.reason == Reason::OrphanedAddress;
     notices.iter().any(said)
         || steps.iter().any(|step| match step {
-            BlockStep::Status(_, _, status) => status.conditions["OrphanedAddress"].status,
+            BlockStep::Status { status, .. } => status.conditions["OrphanedAddress"].status,
             _ => false,
         })
 }
@@ -234,7 +234,7 @@ fn the_brake_is_reported_with_a_remedy() {
     // The word that it may go stays until it was heeded.
     sim.change_block("block", |block| block.release_brake = true);
     let dropped = |sim: &mut Sim| {
-        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake(..));
+        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake { .. });
         steps(sim).iter().any(dropping)
     };
     assert!(!dropped(&mut sim), "four wait");

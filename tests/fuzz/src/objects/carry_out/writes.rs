@@ -12,7 +12,11 @@ use super::{Play, next, version_of};
 impl Play {
     pub(super) fn write(&mut self, name: &IpName, write: Write) -> Fact {
         let outcome = self.written(name, &write).unwrap_or(WriteOutcome::NotFound);
-        Fact::Wrote(name.clone(), write, outcome)
+        Fact::Wrote {
+            ip: name.clone(),
+            write,
+            outcome,
+        }
     }
 
     fn written(&mut self, name: &IpName, write: &Write) -> Option<WriteOutcome> {
