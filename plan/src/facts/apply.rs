@@ -109,12 +109,20 @@ impl Facts {
             }
             Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
             Fact::InventoryFailed(id, outcome) => self.miss_inventory(&id, outcome, now),
-            Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, begun, now),
+            Fact::Wrote {
+                ip: name,
+                write,
+                outcome,
+            } => self.wrote(&name, write, outcome, begun, now),
             Fact::CallBegun(name, call) => {
                 self.call_begun(name, &call, now);
                 Affected::Nothing
             }
-            Fact::Called(name, call, result) => {
+            Fact::Called {
+                ip: name,
+                call,
+                result,
+            } => {
                 let over = self.outage_ends(call.action(), &result, now);
                 let touched = self.called(name, call, result, now);
                 if over { Affected::All } else { touched }

@@ -303,7 +303,11 @@ fn the_answer_to_a_release_keeps_a_recreated_reservation() {
     facts.apply(Fact::ReservationGone(first.address), now, now);
     facts.apply(Fact::Reservation(again.clone()), now, now);
     let released = Write::Release(first);
-    let answer = Fact::Wrote(name.clone(), released, WriteOutcome::Done(None));
+    let answer = Fact::Wrote {
+        ip: name.clone(),
+        write: released,
+        outcome: WriteOutcome::Done(None),
+    };
     facts.apply(answer, now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name.clone()))));
@@ -361,7 +365,11 @@ fn a_release_with_a_conflict_is_repeated_without_a_new_watch_event() {
     let now = sim.now;
     facts.apply(Fact::Reservation(left.clone()), now, now);
     let release = Write::Release(left);
-    let answer = Fact::Wrote(name.clone(), release.clone(), WriteOutcome::Conflict);
+    let answer = Fact::Wrote {
+        ip: name.clone(),
+        write: release.clone(),
+        outcome: WriteOutcome::Conflict,
+    };
     facts.apply(answer, now, now);
     facts.apply(Fact::IpRead(name.clone(), Some(ip)), now, now);
     let waiting = facts.decide(&name, now);
