@@ -225,7 +225,7 @@ fn a_manual_deletion_of_a_reservation_detaches_nothing() {
 fn a_crash_between_reservation_and_status_takes_no_second_address() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
-    sim.step_until(|step| format!("{step:?}").contains("Reserve("));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.restart(0);
     sim.settle();
     assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());

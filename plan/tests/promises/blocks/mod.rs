@@ -52,7 +52,7 @@ fn settle_block(sim: &mut Sim) {
 fn carry_out(sim: &mut Sim, step: BlockStep) {
     match step {
         BlockStep::Status { status, .. } => {
-            sim.change_block("block", |block| block.status = status)
+            sim.change_block("block", |block| block.status = status);
         }
         BlockStep::Label {
             node, present: on, ..
