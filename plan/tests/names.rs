@@ -30,8 +30,15 @@ fn a_version_is_displayed_as_its_number() {
 #[test]
 fn a_call_is_named_like_its_permission() {
     let (eni, address) = (InterfaceId::from("eni-1"), "203.0.113.7".parse().unwrap());
-    let assign = Call::Assign(eni.clone(), address, Reassign::Refuse);
-    let unassign = Call::Unassign(eni.clone(), address);
+    let assign = Call::Assign {
+        interface: eni.clone(),
+        address,
+        reassign: Reassign::Refuse,
+    };
+    let unassign = Call::Unassign {
+        interface: eni.clone(),
+        address,
+    };
     assert_eq!(assign.action(), Action::Assign);
     assert_eq!(unassign.action(), Action::Unassign);
     for call in [assign, unassign] {

@@ -55,9 +55,16 @@ fn ip() -> impl Strategy<Value = Ip> {
 /// Every way in which an IP becomes known or is forgotten.
 fn fact() -> impl Strategy<Value = Fact> {
     let wrote = |ip: Ip| {
-        let write = Write::AddFinalizer(ip.name.clone(), ip.version);
+        let write = Write::AddFinalizer {
+            ip: ip.name.clone(),
+            version: ip.version,
+        };
         let outcome = WriteOutcome::Done(Some(Written::Ip(ip.clone())));
-        Fact::Wrote(ip.name, write, outcome)
+        Fact::Wrote {
+            ip: ip.name,
+            write,
+            outcome,
+        }
     };
     let name = || select(&NAMES[..]).prop_map(IpName::from);
     prop_oneof![

@@ -136,7 +136,7 @@ impl Reconciler {
                     Event::Completed(Work::Ip(ip), completion)
                 });
             }
-            Effect::Write(ip, write, moved) => {
+            Effect::Write { ip, write, moved } => {
                 trace::write(&ip, &write);
                 self.in_flight.spawn(async move {
                     let completion = effects.write(&ip, write, moved).await;

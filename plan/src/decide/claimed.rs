@@ -73,11 +73,18 @@ fn on_its_way(
             // One look that shows it on an interface of another owner is reason enough not to take it.
             Reassign::Allow if world.shown_on_foreign(address) => unseen(world, reserved, notices),
             Reassign::Allow => {
-                let call = Call::Assign(target.place.interface.clone(), address, Reassign::Allow);
+                let call = Call::Assign {
+                    interface: target.place.interface.clone(),
+                    address,
+                    reassign: Reassign::Allow,
+                };
                 call_or_say(world, call, reserved, notices)
             }
             Reassign::Refuse => {
-                let call = Call::Unassign(on.clone(), address);
+                let call = Call::Unassign {
+                    interface: on.clone(),
+                    address,
+                };
                 call_or_say(world, call, reserved, notices)
             }
         },
@@ -90,7 +97,11 @@ fn on_its_way(
             world.write_conditions(reserved, &Attachment::Kept(trouble))
         }
         None => {
-            let call = Call::Assign(target.place.interface.clone(), address, Reassign::Refuse);
+            let call = Call::Assign {
+                interface: target.place.interface.clone(),
+                address,
+                reassign: Reassign::Refuse,
+            };
             call_or_say(world, call, reserved, notices)
         }
     }

@@ -264,7 +264,10 @@ impl World<'_> {
             if taken_off(on) && !back {
                 return Err(soon);
             }
-            return Err(Next::call(Call::Unassign(on.clone(), address)));
+            return Err(Next::call(Call::Unassign {
+                interface: on.clone(),
+                address,
+            }));
         }
         // One look that a lag does not explain shows it there again: the second one tells.
         let again = self
@@ -283,7 +286,10 @@ impl World<'_> {
         // "Not seen" may be a Describe that lags, and a move that did not end may have left it at any
         // of the places: each is asked, the latest first.
         match places.find(|entry| !taken_off(&entry.interface) && !gone(&entry.interface)) {
-            Some(entry) => Err(Next::call(Call::Unassign(entry.interface.clone(), address))),
+            Some(entry) => Err(Next::call(Call::Unassign {
+                interface: entry.interface.clone(),
+                address,
+            })),
             None => Ok(()),
         }
     }

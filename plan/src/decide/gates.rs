@@ -224,6 +224,10 @@ impl<'a> World<'a> {
         if pod.gated && !told {
             return self.not_requested(&pod.key, &pod.uid);
         }
-        Next::write(Write::Label(pod.key.clone(), pod.uid.clone(), None))
+        Next::write(Write::Label {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            ip: None,
+        })
     }
 }

@@ -57,11 +57,11 @@ impl<'a> World<'a> {
             Some(pod) if !labelled(pod) => {
                 // The label was removed or changed by another; without it the watch shows nothing of this pod, or
                 // shows it to another IP.
-                Holder::Ask(Next::write(Write::Label(
-                    pod.key.clone(),
-                    pod.uid.clone(),
-                    Some(self.ip.name.clone()),
-                )))
+                Holder::Ask(Next::write(Write::Label {
+                    pod: pod.key.clone(),
+                    uid: pod.uid.clone(),
+                    ip: Some(self.ip.name.clone()),
+                }))
             }
             Some(pod) => Holder::Keeps(pod),
         }

@@ -17,17 +17,17 @@ pub(crate) struct PreviousFull;
 
 impl World<'_> {
     /// A write of this status, guarded by the version that it was decided from.
-    pub(crate) fn write_status(&self, what: StatusWrite, status: IpStatus) -> Next {
+    pub(crate) fn write_status(&self, change: StatusWrite, status: IpStatus) -> Next {
         let status = IpStatus {
             mac: self.mac_needed(&status),
             ..status
         };
-        Next::write(Write::Status(
-            self.ip.name.clone(),
-            self.ip.version,
-            what,
+        Next::write(Write::Status {
+            ip: self.ip.name.clone(),
+            version: self.ip.version,
+            change,
             status,
-        ))
+        })
     }
 
     /// The MAC address of the interface of the claim (R4.35). It stays true for as long as the interface exists.

@@ -59,7 +59,10 @@ fn kept(
         .or(|| world.release_unannotated(Some(claim)))
         .or(|| match &world.ip.take_from {
             // Used, or never needed: the address is ours and recorded.
-            Some(_) => Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version)),
+            Some(_) => Next::write(Write::DropTakeFrom {
+                ip: world.ip.name.clone(),
+                version: world.ip.version,
+            }),
             None => Next::Rest,
         })
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))

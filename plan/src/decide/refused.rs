@@ -27,7 +27,7 @@ pub(crate) fn refused_for_good(
     let address = world.ip.status.address?;
     let failed = world.memory.failures.call.as_ref();
     let (reason, at, message) = match failed.map(|failed| (failed, &failed.call, failed.outcome)) {
-        Some((failed, Call::Assign(on, ..), outcome))
+        Some((failed, Call::Assign { interface: on, .. }, outcome))
             if outcome.is_for_good() && on == &target.place.interface =>
         {
             let reason = if outcome == Outcome::NoRoom {

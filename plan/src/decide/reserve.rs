@@ -172,7 +172,12 @@ impl<'a> World<'a> {
         }
         let Some((asked, by)) = self.memory.taken.get(&address) else {
             let (name, uid) = (ip.name.clone(), ip.uid.clone());
-            let create = Write::Reserve(name, uid, ip.version, address);
+            let create = Write::Reserve {
+                ip: name,
+                uid,
+                version: ip.version,
+                address,
+            };
             return Err(Unreserved::Do(Next::write(create)));
         };
         let again = asked.plus(ASK_AGAIN);
@@ -217,12 +222,12 @@ impl<'a> World<'a> {
     fn repair_reservation(&self, reservation: &Reservation) -> Next {
         let (name, uid) = (self.ip.name.clone(), self.ip.uid.clone());
         let reservation = reservation.clone();
-        Next::write(Write::RepairReservation(
-            name,
+        Next::write(Write::RepairReservation {
+            ip: name,
             uid,
-            self.ip.version,
+            wanted_at: self.ip.version,
             reservation,
-        ))
+        })
     }
 
     /// An `IPAddress` that is not ours by UID: whose is it, and does that one still live?

@@ -24,7 +24,10 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
         return teardown(world, notices);
     }
     if !ip.finalizer {
-        return Next::write(Write::AddFinalizer(ip.name.clone(), ip.version));
+        return Next::write(Write::AddFinalizer {
+            ip: ip.name.clone(),
+            version: ip.version,
+        });
     }
     let unreserved = match ip.status.address {
         None => first(world),
@@ -104,11 +107,17 @@ fn assign_to_candidate(
                 .as_ref()
                 .filter(|on| location.agreed() && world.explained(address, on))
             {
-                return Next::call(Call::Unassign(on.clone(), address));
+                return Next::call(Call::Unassign {
+                    interface: on.clone(),
+                    address,
+                });
             }
             // Of no use: nothing of ours is elsewhere. A process that has just begun has not looked yet.
             if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {
-                return Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version));
+                return Next::write(Write::DropTakeFrom {
+                    ip: world.ip.name.clone(),
+                    version: world.ip.version,
+                });
             }
             world
                 .write_conditions(reserved, &Attachment::Unclaimed)
@@ -140,7 +149,10 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
             Err(next) => next,
         },
         (None, None) => Next::read(Read::Reservations(ip.uid.clone())),
-        (None, Some(_)) => Next::write(Write::RemoveFinalizer(ip.name.clone(), ip.version)),
+        (None, Some(_)) => Next::write(Write::RemoveFinalizer {
+            ip: ip.name.clone(),
+            version: ip.version,
+        }),
     }
 }
 

@@ -28,11 +28,11 @@ impl Facts {
             UnreadableReport::Unreadable(said) => said == &message,
         };
         let step = (!said).then(|| {
-            Step::Write(Write::ReportUnreadable(
-                ip.name.clone(),
-                ip.version,
+            Step::Write(Write::ReportUnreadable {
+                ip: ip.name.clone(),
+                version: ip.version,
                 message,
-            ))
+            })
         });
         let memory = self.memory.get(&ip.name);
         let again = step

@@ -89,7 +89,7 @@ impl Engine {
             }
         }
         if self.pacing == Pacing::On {
-            let summary = |step: &BlockStep| matches!(step, BlockStep::Status(..));
+            let summary = |step: &BlockStep| matches!(step, BlockStep::Status { .. });
             if allowed.iter().all(summary) {
                 self.blocks.in_progress.remove(block);
             } else {

@@ -226,7 +226,10 @@ mod tests {
     fn waiting(queue: &mut CallQueue, ips: usize, now: Instant) {
         for number in 0..ips {
             let ip = IpName::new(alloc::format!("ip-{number:03}"));
-            let call = Call::Unassign(InterfaceId::from("eni-a"), address(number));
+            let call = Call::Unassign {
+                interface: InterfaceId::from("eni-a"),
+                address: address(number),
+            };
             queue.push(&ip, &call, now);
         }
     }
@@ -242,7 +245,10 @@ mod tests {
                 Err(sentence) => {
                     queue.refused(&group(), &members, sentence);
                     for (ip, address) in members {
-                        let call = Call::Unassign(InterfaceId::from("eni-a"), address);
+                        let call = Call::Unassign {
+                            interface: InterfaceId::from("eni-a"),
+                            address,
+                        };
                         queue.push(&ip, &call, Instant::START);
                     }
                 }

@@ -154,7 +154,11 @@ impl Engine {
                     if result.is_ok() && group.action() == Action::Assign {
                         self.failover_assigned(ip, now);
                     }
-                    let fact = Fact::Called(ip.clone(), group.call(*address), result.clone());
+                    let fact = Fact::Called {
+                        ip: ip.clone(),
+                        call: group.call(*address),
+                        result: result.clone(),
+                    };
                     self.apply_fact(fact, begun, now);
                 }
             }
@@ -191,10 +195,11 @@ impl Engine {
     /// The interfaces that an IP may call for after this step.
     pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
         match step {
-            Step::Write(Write::Status(_, _, StatusWrite::Record | StatusWrite::Clear, _)) => {
-                Vec::new()
-            }
-            Step::Write(Write::Status(_, _, _, status)) => unfinished(status),
+            Step::Write(Write::Status {
+                change: StatusWrite::Record | StatusWrite::Clear,
+                ..
+            }) => Vec::new(),
+            Step::Write(Write::Status { status, .. }) => unfinished(status),
             Step::Write(_) | Step::Read(_) | Step::Call(_) => {
                 let known = self.facts.ip(ip);
                 known.map_or_else(Vec::new, |ip| unfinished(&ip.status))

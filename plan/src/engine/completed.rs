@@ -21,8 +21,14 @@ fn write_done(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| {
         matches!(
             fact,
-            Fact::Wrote(_, _, WriteOutcome::Done(_))
-                | Fact::Wrote(_, Write::Release(_), WriteOutcome::NotFound)
+            Fact::Wrote {
+                outcome: WriteOutcome::Done(_),
+                ..
+            } | Fact::Wrote {
+                write: Write::Release(_),
+                outcome: WriteOutcome::NotFound,
+                ..
+            }
         )
     })
 }
@@ -81,10 +87,10 @@ impl Engine {
         let known = self.facts.ip(ip)?;
         let uid = known.uid.clone();
         match step {
-            Step::Write(Write::Status(_, _, what, status)) => {
+            Step::Write(Write::Status { change, status, .. }) => {
                 Some(PendingEvent::Status(Box::new(StatusEvent {
                     uid,
-                    what: *what,
+                    what: *change,
                     before: known.status.claim.clone(),
                     status: status.clone(),
                 })))

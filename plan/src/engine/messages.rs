@@ -70,7 +70,14 @@ pub enum Effect {
     /// A read for an IP. It ends with [`Work::Ip`].
     Read(IpName, Read),
     /// A write for an IP. It ends with [`Work::Ip`].
-    Write(IpName, Write, Moved),
+    Write {
+        /// The IP.
+        ip: IpName,
+        /// The write.
+        write: Write,
+        /// Does it bring the address to another place?
+        moved: Moved,
+    },
     /// One request to EC2 for the addresses of these IPs. It ends with [`Event::Called`].
     Calls(CallGroup, Vec<(IpName, Address)>),
     /// Requests for a block, in any order. They end together with [`Work::Block`].

@@ -76,7 +76,11 @@ impl Engine {
             Step::Write(write) => {
                 let moved = self.moved(ip, &write);
                 self.begin(ip, Step::Write(write.clone()), now);
-                Reconciled::Begun(Effect::Write(ip.clone(), write, moved))
+                Reconciled::Begun(Effect::Write {
+                    ip: ip.clone(),
+                    write,
+                    moved,
+                })
             }
         }
     }
@@ -113,7 +117,12 @@ impl Engine {
 
     /// Does this write record the address at another place than before?
     fn moved(&self, ip: &IpName, write: &Write) -> Moved {
-        let Write::Status(_, _, StatusWrite::Record, status) = write else {
+        let Write::Status {
+            change: StatusWrite::Record,
+            status,
+            ..
+        } = write
+        else {
             return Moved::No;
         };
         let target = status.claim.as_ref().and_then(Claim::target);

@@ -20,14 +20,20 @@ impl Tombstones {
     /// The fact, without what is known to be gone. `begun` is when the request that it answers was begun.
     pub(super) fn filter(&mut self, fact: Fact, begun: Instant, facts: &Facts) -> Fact {
         match fact {
-            Fact::Wrote(name, write, WriteOutcome::Done(Some(Written::Ip(ip))))
-                if self.0.contains(&ip.uid) =>
-            {
-                Fact::Wrote(name, write, WriteOutcome::Done(None))
-            }
-            Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => {
-                Fact::ReadFailed(name.clone(), Read::Ip(name), None)
-            }
+            Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Done(Some(Written::Ip(ip))),
+            } if self.0.contains(&ip.uid) => Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Done(None),
+            },
+            Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => Fact::ReadFailed {
+                ip: name.clone(),
+                read: Read::Ip(name),
+                outcome: None,
+            },
             Fact::IpsRead(mut ips) => {
                 ips.retain(|ip| !self.0.contains(&ip.uid));
                 Fact::IpsRead(ips)
@@ -85,12 +91,15 @@ mod tests {
     }
 
     fn wrote(uid: &str) -> Fact {
-        let write = Write::RemoveFinalizer(IpName::from("a"), ResourceVersion(0));
-        Fact::Wrote(
-            IpName::from("a"),
+        let write = Write::RemoveFinalizer {
+            ip: IpName::from("a"),
+            version: ResourceVersion(0),
+        };
+        Fact::Wrote {
+            ip: IpName::from("a"),
             write,
-            WriteOutcome::Done(Some(Written::Ip(ip(uid)))),
-        )
+            outcome: WriteOutcome::Done(Some(Written::Ip(ip(uid)))),
+        }
     }
 
     #[test]
@@ -108,12 +117,15 @@ mod tests {
         tombstones.filter(went, Instant::START, &facts);
         assert!(matches!(
             tombstones.filter(wrote("first"), Instant::START, &facts),
-            Fact::Wrote(_, _, WriteOutcome::Done(None))
+            Fact::Wrote {
+                outcome: WriteOutcome::Done(None),
+                ..
+            }
         ));
         let read = Fact::IpRead(IpName::from("a"), Some(ip("first")));
         assert!(matches!(
             tombstones.filter(read, Instant::START, &facts),
-            Fact::ReadFailed(..)
+            Fact::ReadFailed { .. }
         ));
         assert_eq!(
             tombstones.filter(wrote("second"), Instant::START, &facts),

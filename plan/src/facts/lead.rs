@@ -62,14 +62,24 @@ impl Facts {
             return Some(fact);
         }
         match fact {
-            Fact::Wrote(name, write, _) => Some(Fact::Wrote(name, write, WriteOutcome::Unknown)),
-            Fact::Called(name, call, _) => {
+            Fact::Wrote {
+                ip: name, write, ..
+            } => Some(Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Unknown,
+            }),
+            Fact::Called { ip: name, call, .. } => {
                 let error = CallError {
                     outcome: Outcome::Unknown,
                     code: "Unknown".to_string(),
                     message: "it was answered after another had led".to_string(),
                 };
-                Some(Fact::Called(name, call, Err(error)))
+                Some(Fact::Called {
+                    ip: name,
+                    call,
+                    result: Err(error),
+                })
             }
             Fact::InventoryDone(..) | Fact::InventoryFailed(..) => None,
             fact => Some(fact),

@@ -66,7 +66,7 @@ fn label_is_back_as_a_read_has_it() -> Sim {
     sim.change_pod("a", |pod| pod.label = None);
     sim.step_until(|step| matches!(step, Step::Read(Read::Pod(_))));
     sim.controllers[0].stuck.insert(Kind::Pod);
-    sim.step_until(|step| matches!(step, Step::Write(Write::Label(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Label { .. })));
     sim.step_until(|step| matches!(step, Step::Read(Read::Pod(_))));
     sim.controllers[0].stuck.clear();
     sim
@@ -104,7 +104,10 @@ fn a_holder_that_ends_during_a_read_releases_the_address() {
     let detach = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Detach, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Detach,
+                ..
+            })
         )
     };
     assert!(

@@ -171,7 +171,7 @@ fn a_waiting_call_is_replaced_at_once_without_the_claim() {
     sim.delete_ip("partner");
     let from = sim.now;
     sim.wait(Duration::from_secs(1));
-    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign { .. }));
     assert_eq!(
         times(&sim, "partner", off, from).len(),
         1,
@@ -213,13 +213,21 @@ fn a_rejected_write_delays_no_other_write_and_no_timer() {
         sim.pod("b").on("n2").of_replica_set("rs1", 1, "dep");
         sim.pod("c").on("n2").of_replica_set("rs1", 1, "dep");
         sim.delete_pod("a");
-        sim.refuses = |write| matches!(write, Write::Label(..));
+        sim.refuses = |write| matches!(write, Write::Label { .. });
         sim.remove_annotation("c");
         sim.wait(Duration::from_secs(seconds));
         sim.change_node("n1", |node| node.ready = false);
         let due = sim.now.plus(Duration::from_secs(30));
         sim.wait(Duration::from_secs(40));
-        let claim = |step: &Step| matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim);
+        let claim = |step: &Step| {
+            matches!(
+                step,
+                Step::Write(Write::Status {
+                    change: StatusWrite::Claim,
+                    ..
+                })
+            )
+        };
         let claims = times(&sim, "partner", claim, due);
         let at_once = claims.first().is_some_and(|at| at - due.as_millis() < 100);
         assert!(at_once, "{due:?} {claims:?}\n{}", sim.story());

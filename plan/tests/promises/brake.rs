@@ -277,7 +277,7 @@ fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     // A foreign client removed its label, and it cannot be restored.
-    sim.refuses = |write| matches!(write, Write::Label(..));
+    sim.refuses = |write| matches!(write, Write::Label { .. });
     sim.change_pod("p0", |pod| pod.label = None);
     sim.relist(0);
     sim.wait(Duration::from_secs(5));

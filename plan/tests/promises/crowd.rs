@@ -112,7 +112,10 @@ impl Crowd {
             .collect();
         let count = steps.len();
         for (name, step) in steps {
-            let Step::Write(Write::Status(_, version, _, status)) = step else {
+            let Step::Write(Write::Status {
+                version, status, ..
+            }) = step
+            else {
                 panic!("{name} is not at rest: {step:?}");
             };
             let version = ResourceVersion(version.0 + 1);

@@ -107,7 +107,10 @@ fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
     sim.step_until(|step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
         )
     });
     let late = loop {

@@ -280,7 +280,10 @@ fn a_change_of_the_ip_does_not_prolong_a_refusal() {
     let returned = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Revert, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Revert,
+                ..
+            })
         )
     };
     sim.step_until(returned);
@@ -294,7 +297,10 @@ fn a_change_of_the_ip_does_not_prolong_a_refusal() {
     let claims = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
         )
     };
     let again = sim.taken.iter().any(|(_, _, step)| claims(step));

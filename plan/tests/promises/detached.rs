@@ -61,7 +61,13 @@ fn an_address_is_not_unassigned_for_a_target_that_is_gone() {
     sim.expect_attached("partner", "a");
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| {
-        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        )
     });
     attach(&mut sim, "n2", false);
     let from = sim.now;
@@ -69,7 +75,7 @@ fn an_address_is_not_unassigned_for_a_target_that_is_gone() {
     sim.taken.clear();
     sim.settle();
     sim.expect_attached("partner", "a");
-    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign { .. }));
     let taken_off = sim.taken.iter().any(|(_, _, step)| off(step));
     assert!(!taken_off, "{}", sim.story());
 }

@@ -274,7 +274,7 @@ fn a_new_address_that_is_primary_changes_nothing() {
 fn a_new_address_that_became_primary_after_its_reservation_changes_nothing() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
-    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.new_interface("eni-new", "203.0.113.20");
     sim.now = sim.now.plus(crate::sim::INTERVAL);
     sim.settle();

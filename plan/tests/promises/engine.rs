@@ -77,7 +77,7 @@ impl Driven {
     pub fn begun(&mut self) -> Vec<IpName> {
         let mut begun = Vec::new();
         while let Some(effect) = self.engine.poll(self.now) {
-            if let Effect::Read(ip, _) | Effect::Write(ip, ..) = effect {
+            if let Effect::Read(ip, _) | Effect::Write { ip, .. } = effect {
                 begun.push(ip);
             }
         }
@@ -86,7 +86,11 @@ impl Driven {
 
     /// Every IP is read first; the read fails.
     pub fn read_fails(&mut self, ip: &IpName) {
-        let failed = Fact::ReadFailed(ip.clone(), Read::Ip(ip.clone()), None);
+        let failed = Fact::ReadFailed {
+            ip: ip.clone(),
+            read: Read::Ip(ip.clone()),
+            outcome: None,
+        };
         self.completed(ip, failed);
     }
 

@@ -234,7 +234,7 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
     );
     // References of its `IPAddress` are not put back.
     expect_released_despite(
-        |write| matches!(write, Write::RepairReservation(..)),
+        |write| matches!(write, Write::RepairReservation { .. }),
         |sim| {
             let version = sim.kube.bump();
             let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
@@ -245,7 +245,7 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
     );
     // An address that it is to change to is not reserved.
     expect_released_despite(
-        |write| matches!(write, Write::Reserve(_, _, _, new) if *new == address("203.0.113.20")),
+        |write| matches!(write, Write::Reserve { address: new, .. } if *new == address("203.0.113.20")),
         |sim| sim.edit("partner", "203.0.113.20"),
     );
 }

@@ -200,7 +200,7 @@ fn a_replaced_machine_returns_the_claim() {
             sim.settle();
         }
         sim.next_revision("b", "n2", 2);
-        sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+        sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
         sim.change_node("n2", |node| node.instance = Some("i-other".into()));
         sim.count_from_here();
         sim.settle();

@@ -78,8 +78,19 @@ fn two_writes_differ_for_the_model_only_with_a_read_in_between() {
     let written_at = |at: Instant| {
         let mut facts = facts.clone();
         let name = IpName::from("partner");
-        let write = Write::DropTakeFrom(name.clone(), ResourceVersion(1));
-        facts.apply(Fact::Wrote(name, write, WriteOutcome::Done(None)), at, at);
+        let write = Write::DropTakeFrom {
+            ip: name.clone(),
+            version: ResourceVersion(1),
+        };
+        facts.apply(
+            Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Done(None),
+            },
+            at,
+            at,
+        );
         facts.apply(Fact::NodeRead("another".into(), None), begun, begun);
         facts.forget_stale_reads(begun);
         facts

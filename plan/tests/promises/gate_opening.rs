@@ -13,7 +13,7 @@ use mooring_plan::step::{Read, StatusWrite, Step, Write};
 use crate::sim::{Sim, key};
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 fn partner() -> IpName {
@@ -152,7 +152,14 @@ fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
             code: "InvalidParameterValue".to_owned(),
             message: "it will not do".to_owned(),
         };
-        told(&mut sim, Fact::Called(partner(), call, Err(error)));
+        told(
+            &mut sim,
+            Fact::Called {
+                ip: partner(),
+                call,
+                result: Err(error),
+            },
+        );
         sim.step_until(status_write(StatusWrite::Conditions));
         let said = sim.the_ip("partner").status.conditions.attached.clone();
         let said = said.unwrap();

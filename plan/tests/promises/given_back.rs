@@ -20,7 +20,7 @@ fn attached() -> Sim {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
             told.apply((*fact).clone(), now, now);
         }
         let step = told.decide(&IpName::from("partner"), now).step;
-        matches!(step, Some(Step::Write(Write::Reserve(..))))
+        matches!(step, Some(Step::Write(Write::Reserve { .. })))
     };
     assert!(!reserves(&[&known]), "no inventory");
     assert!(!reserves(&[&listed]), "no range");
@@ -138,7 +138,7 @@ fn a_reservation_without_label_or_owner_is_repaired_at_once() {
         sim.wait(Duration::from_secs(1));
         let first = sim.taken.first().map(|(_, _, step)| step);
         assert!(
-            matches!(first, Some(Step::Write(Write::RepairReservation(..)))),
+            matches!(first, Some(Step::Write(Write::RepairReservation { .. }))),
             "{first:?}"
         );
     }
@@ -191,7 +191,15 @@ fn an_address_that_a_late_call_put_on_a_refused_target_is_unassigned() {
     };
     let facts = sim.controllers[0].facts_mut();
     facts.apply(shown, now, now);
-    facts.apply(Fact::Called(name, call, Err(refused)), now, now);
+    facts.apply(
+        Fact::Called {
+            ip: name,
+            call,
+            result: Err(refused),
+        },
+        now,
+        now,
+    );
     sim.settle();
     sim.expect_attached("partner", "a");
 }

@@ -43,7 +43,11 @@ fn a_write_before_the_deletion_of_a_pod_does_not_restore_it() {
             denied_at: None,
         };
         let outcome = WriteOutcome::Done(Some(Written::Pod(pod)));
-        Fact::Wrote(IpName::from("partner"), Write::Gate(gate), outcome)
+        Fact::Wrote {
+            ip: IpName::from("partner"),
+            write: Write::Gate(gate),
+            outcome,
+        }
     });
 }
 

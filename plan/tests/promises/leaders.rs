@@ -36,7 +36,7 @@ fn steps_until(sim: &mut Sim, who: usize, done: impl Fn(&Step) -> bool) -> Step 
 }
 
 fn is_status(step: &Step, wanted: StatusWrite) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == wanted)
+    matches!(step, Step::Write(Write::Status { change, .. }) if *change == wanted)
 }
 
 /// The time until this is so, and no longer than two minutes.
@@ -84,7 +84,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     time_until(&mut sim, |sim| sim.counts.inventories > looked);
     sim.remove_pod("a");
     steps_until(&mut sim, 0, |step| {
-        matches!(step, Step::Call(Call::Unassign(..)))
+        matches!(step, Step::Call(Call::Unassign { .. }))
     });
     sim.lead(1);
     // The watches of the one that led lag from here on, and catch up when it leads again.
@@ -154,9 +154,20 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
         later,
     );
     assert_eq!(again(facts), first, "a read");
-    let write = Write::DropTakeFrom(name.clone(), before.version);
+    let write = Write::DropTakeFrom {
+        ip: name.clone(),
+        version: before.version,
+    };
     let done = WriteOutcome::Done(None);
-    facts.apply(Fact::Wrote(name.clone(), write, done), asked, later);
+    facts.apply(
+        Fact::Wrote {
+            ip: name.clone(),
+            write,
+            outcome: done,
+        },
+        asked,
+        later,
+    );
     assert_eq!(again(facts), first, "a write");
     facts.apply(Fact::InventoryDone(SUBNET.into(), list), asked, later);
     assert_eq!(
@@ -169,12 +180,20 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     assert_ne!(again(facts), first, "a read of now");
 
     // An Assign that was answered recently can have been undone since, and one Describe can lag.
-    let call = Call::Assign(
-        interface_of("n2"),
-        address("203.0.113.10"),
-        Reassign::Refuse,
+    let call = Call::Assign {
+        interface: interface_of("n2"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Refuse,
+    };
+    facts.apply(
+        Fact::Called {
+            ip: name.clone(),
+            call,
+            result: Ok(()),
+        },
+        asked,
+        later,
     );
-    facts.apply(Fact::Called(name.clone(), call, Ok(())), asked, later);
     sim.now = later;
     sim.settle();
     sim.expect_attached("partner", "a");

@@ -115,15 +115,41 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
         code: "Timeout".to_owned(),
         message: String::new(),
     };
-    let call = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
-    let write = Write::RemoveFinalizer(name.clone(), version);
+    let call = Call::Unassign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+    };
+    let write = Write::RemoveFinalizer {
+        ip: name.clone(),
+        version,
+    };
     let answers = [
         Fact::IpRead(name.clone(), None),
-        Fact::ReadFailed(name.clone(), Read::Ip(name.clone()), None),
-        Fact::Called(name.clone(), call.clone(), Ok(())),
-        Fact::Called(name.clone(), call, Err(lost)),
-        Fact::Wrote(name.clone(), write.clone(), WriteOutcome::Conflict),
-        Fact::Wrote(name, write, WriteOutcome::NotFound),
+        Fact::ReadFailed {
+            ip: name.clone(),
+            read: Read::Ip(name.clone()),
+            outcome: None,
+        },
+        Fact::Called {
+            ip: name.clone(),
+            call: call.clone(),
+            result: Ok(()),
+        },
+        Fact::Called {
+            ip: name.clone(),
+            call,
+            result: Err(lost),
+        },
+        Fact::Wrote {
+            ip: name.clone(),
+            write: write.clone(),
+            outcome: WriteOutcome::Conflict,
+        },
+        Fact::Wrote {
+            ip: name,
+            write,
+            outcome: WriteOutcome::NotFound,
+        },
     ];
     for answer in answers {
         let now = sim.now;

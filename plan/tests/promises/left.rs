@@ -17,7 +17,7 @@ fn places(sim: &Sim) -> Vec<&str> {
 }
 
 fn is_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, of, _)) if *of == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 /// Pod "a" had the address on n1, and "b" has it on n2.

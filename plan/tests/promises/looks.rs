@@ -35,18 +35,22 @@ fn answered(sim: &mut Sim, call: Call, really: bool) {
     if really {
         sim.ec2.execute(&call, now).unwrap();
     }
-    let fact = Fact::Called(IpName::from("partner"), call, Ok(()));
+    let fact = Fact::Called {
+        ip: IpName::from("partner"),
+        call,
+        result: Ok(()),
+    };
     sim.controllers[0].facts_mut().apply(fact, now, now);
     passes(sim, Duration::from_millis(1));
 }
 
 fn assign(node: &str) -> Call {
     let address = address("203.0.113.10");
-    Call::Assign(
-        interface_of(node),
+    Call::Assign {
+        interface: interface_of(node),
         address,
-        mooring_plan::cloud::Reassign::Allow,
-    )
+        reassign: mooring_plan::cloud::Reassign::Allow,
+    }
 }
 
 const SECOND: Duration = Duration::from_secs(2);
@@ -111,7 +115,10 @@ fn only_an_interface_that_an_ip_names_gets_a_second_inventory() {
     assert_eq!(look(&mut sim), INTERVAL, "nothing of ours is there");
     sim.ec2.detach(&interface_of("n1"));
     // The address is off it already, by our own word.
-    let off = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
+    let off = Call::Unassign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+    };
     answered(&mut sim, off, true);
     passes(&mut sim, INTERVAL);
     assert_eq!(look(&mut sim), SECOND, "the status names it");
@@ -223,7 +230,11 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
         for _ in 0..times {
             let read = wanted(sim);
             let now = sim.now;
-            let failed = Fact::ReadFailed(name.clone(), read, None);
+            let failed = Fact::ReadFailed {
+                ip: name.clone(),
+                read,
+                outcome: None,
+            };
             let facts = sim.controllers[0].facts_mut();
             facts.apply(failed, now, now);
             wait = facts.decide(&name, now).again.unwrap().since(now);
@@ -239,7 +250,15 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
     let read = wanted(sim);
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::ReadFailed(name.clone(), read, None), now, now);
+    facts.apply(
+        Fact::ReadFailed {
+            ip: name.clone(),
+            read,
+            outcome: None,
+        },
+        now,
+        now,
+    );
     wait = facts.decide(&name, now).again.unwrap().since(now);
     assert!(wait <= Duration::from_secs(1), "{wait:?}\n{}", sim.story());
 }

@@ -21,7 +21,13 @@ fn attached() -> Sim {
 }
 
 fn is_claim(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+    matches!(
+        step,
+        Step::Write(Write::Status {
+            change: StatusWrite::Claim,
+            ..
+        })
+    )
 }
 
 /// The places that `status.previous` names, each with its pod.
@@ -113,7 +119,7 @@ fn a_denied_loser_is_not_denied_again_by_the_next_move() {
 fn a_deleted_pod_does_not_block_the_denial_of_others() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign { .. })));
     // It goes unseen before it has the address; the next one is there already.
     sim.next_revision("c", "n3", 2);
     sim.remove_pod("b");

@@ -42,7 +42,7 @@ fn a_successful_call_resets_the_backoff() {
     sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
-    let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign(..))));
+    let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign { .. })));
     assert!(
         wait <= Duration::from_millis(1_260),
         "{wait:?}\n{}",

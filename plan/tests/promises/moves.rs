@@ -104,7 +104,7 @@ fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, Duration, sim::Counts) {
     let kind = |step: &Step| match step {
         Step::Read(Read::Pod(_)) => "read pod".to_owned(),
         Step::Read(_) => "read".to_owned(),
-        Step::Write(Write::Status(_, _, what, _)) => format!("{what:?}"),
+        Step::Write(Write::Status { change, .. }) => format!("{change:?}"),
         Step::Write(Write::Gate(gate)) => format!("gate {}", gate.status),
         Step::Write(_) => "write".to_owned(),
         Step::Call(call) => call.action().to_string(),

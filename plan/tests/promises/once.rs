@@ -23,7 +23,7 @@ fn attached() -> Sim {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_label_is_removed_once_whatever_the_watch_shows() {
     sim.controllers[0].stuck.insert(Kind::Pod);
     sim.taken.clear();
     sim.wait(Duration::from_secs(20));
-    let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));
+    let label = |step: &Step| matches!(step, Step::Write(Write::Label { .. }));
     let labels = sim.taken.iter().filter(|(_, _, step)| label(step)).count();
     assert_eq!(labels, 1, "{}", sim.story());
 }
@@ -60,7 +60,7 @@ fn a_label_of_a_deleted_pod_is_removed_once() {
     sim.remove_pod("b");
     sim.taken.clear();
     sim.wait(Duration::from_secs(20));
-    let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));
+    let label = |step: &Step| matches!(step, Step::Write(Write::Label { .. }));
     let labels = sim.taken.iter().filter(|(_, _, step)| label(step)).count();
     assert_eq!(labels, 1, "{}", sim.story());
 }
@@ -76,7 +76,11 @@ fn an_ip_that_a_write_did_not_find_is_read_first() {
     let Some(Step::Write(write)) = facts.decide(&name, now).step else {
         panic!("{:?}", facts.decide(&name, now));
     };
-    let fact = Fact::Wrote(name.clone(), write, WriteOutcome::NotFound);
+    let fact = Fact::Wrote {
+        ip: name.clone(),
+        write,
+        outcome: WriteOutcome::NotFound,
+    };
     facts.apply(fact, now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name))));

@@ -239,7 +239,7 @@ impl Paced {
                 return;
             }
             Effect::Read(..) | Effect::ListIps => READ,
-            Effect::Write(..) => WRITE,
+            Effect::Write { .. } => WRITE,
             Effect::Calls(..)
             | Effect::Inventory(_)
             | Effect::BlockSteps(..)
@@ -292,9 +292,13 @@ impl Paced {
                 let fact = self.kube.read(&ip, &read);
                 (Work::Ip(ip), fact.into())
             }
-            Effect::Write(ip, write, _) => {
+            Effect::Write { ip, write, .. } => {
                 let outcome = self.kube.write(&write);
-                let fact = Fact::Wrote(ip.clone(), write, outcome);
+                let fact = Fact::Wrote {
+                    ip: ip.clone(),
+                    write,
+                    outcome,
+                };
                 (Work::Ip(ip), fact.into())
             }
             Effect::ListIps => {

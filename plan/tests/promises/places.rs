@@ -10,11 +10,23 @@ use mooring_plan::step::{StatusWrite, Step, Write};
 use crate::sim::{Fault, INTERVAL, Sim, address, interface_of};
 
 fn is_claim(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+    matches!(
+        step,
+        Step::Write(Write::Status {
+            change: StatusWrite::Claim,
+            ..
+        })
+    )
 }
 
 fn is_record(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Record)
+    matches!(
+        step,
+        Step::Write(Write::Status {
+            change: StatusWrite::Record,
+            ..
+        })
+    )
 }
 
 /// Pod "a" of n1 is about to lose 203.0.113.10, since its IP was edited to 203.0.113.20.
@@ -86,7 +98,10 @@ fn an_old_address_is_remembered_where_the_new_one_was_refused() {
     let back = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Revert, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Revert,
+                ..
+            })
         )
     };
     sim.step_until(back);

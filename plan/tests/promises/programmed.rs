@@ -115,7 +115,7 @@ fn without_the_node_part_the_pod_waits_and_its_reason_names_the_node() {
 fn a_pod_that_waits_for_less_than_two_seconds_costs_no_additional_write() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
-    sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
     sim.wait(Duration::from_millis(500));
     start(&mut sim, "n1");
     sim.settle();
@@ -333,7 +333,7 @@ fn every_claim_has_a_unique_id_that_its_record_keeps() {
     }
     sim.expect_attached("partner", "a");
     let written = sim.taken.iter().filter_map(|(_, _, step)| match step {
-        Step::Write(Write::Status(_, _, _, status)) => status.claim.as_ref(),
+        Step::Write(Write::Status { status, .. }) => status.claim.as_ref(),
         _ => None,
     });
     let mut ids: Vec<(ClaimId, bool)> = written.map(|claim| (claim.id, claim.recorded())).collect();

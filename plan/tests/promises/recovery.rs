@@ -228,7 +228,10 @@ fn a_denied_rollout_continues_when_another_call_is_permitted() {
             && *of == IpName::from("ip000")
             && matches!(
                 step,
-                Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+                Step::Write(Write::Status {
+                    change: StatusWrite::Claim,
+                    ..
+                })
             )
     });
     assert!(claimed, "{}", sim.story());

@@ -30,7 +30,7 @@ fn goes(sim: &mut Sim, pod: &str) {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 fn calls(sim: &Sim) -> Vec<&Call> {
@@ -63,16 +63,16 @@ fn a_late_assign_during_a_detach_is_undone_after_two_inventories() {
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
     goes(&mut sim, "a");
-    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign { .. })));
     let now = sim.now;
-    let late = Call::Assign(
-        interface_of("n1"),
-        address(ADDRESS),
-        mooring_plan::cloud::Reassign::default(),
-    );
+    let late = Call::Assign {
+        interface: interface_of("n1"),
+        address: address(ADDRESS),
+        reassign: mooring_plan::cloud::Reassign::default(),
+    };
     sim.ec2.execute(&late, now).unwrap();
     let looks = sim.counts.inventories;
-    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign { .. })));
     assert!(sim.counts.inventories >= looks + 2, "{}", sim.story());
     sim.settle();
     sim.expect_free("partner");
@@ -89,9 +89,16 @@ fn a_call_is_repeated_while_inventories_show_an_interface_that_ec2_did_not_find(
         code: String::new(),
         message: String::new(),
     };
-    let call = Call::Unassign(interface_of("n1"), address(ADDRESS));
+    let call = Call::Unassign {
+        interface: interface_of("n1"),
+        address: address(ADDRESS),
+    };
     let name = IpName::from("partner");
-    let fact = Fact::Called(name, call, Err(not_found));
+    let fact = Fact::Called {
+        ip: name,
+        call,
+        result: Err(not_found),
+    };
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(fact, now, now);
     sim.step_until(status_write(StatusWrite::Clear));
@@ -107,7 +114,7 @@ fn an_edit_unassigns_the_old_address_before_it_assigns_the_new_one() {
     sim.expect_attached("partner", "a");
     let made = calls(&sim);
     assert!(
-        matches!(made[..], [Call::Unassign(_, old), Call::Assign(_, new, _)]
+        matches!(made[..], [Call::Unassign { address: old, .. }, Call::Assign { address: new, .. }]
             if *old == address(ADDRESS) && *new == address("203.0.113.20")),
         "{made:?}"
     );
@@ -156,8 +163,14 @@ fn a_missing_address_is_unassigned_from_previous_places() {
     sim.wait(Duration::from_millis(500));
     let address = address(ADDRESS);
     let asked = [
-        &Call::Unassign(interface_of("n2"), address),
-        &Call::Unassign(interface_of("n1"), address),
+        &Call::Unassign {
+            interface: interface_of("n2"),
+            address,
+        },
+        &Call::Unassign {
+            interface: interface_of("n1"),
+            address,
+        },
     ];
     assert_eq!(calls(&sim), asked, "{}", sim.story());
     sim.settle();

@@ -226,7 +226,7 @@ fn a_manual_deletion_of_a_reservation_detaches_nothing() {
 fn a_crash_between_reservation_and_status_takes_no_second_address() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
-    sim.step_until(|step| format!("{step:?}").contains("Reserve("));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.restart(0);
     sim.settle();
     assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
@@ -304,7 +304,11 @@ fn the_answer_to_a_release_keeps_a_recreated_reservation() {
     facts.apply(Fact::ReservationGone(first.address), now, now);
     facts.apply(Fact::Reservation(again.clone()), now, now);
     let released = Write::Release(first);
-    let answer = Fact::Wrote(name.clone(), released, WriteOutcome::Done(None));
+    let answer = Fact::Wrote {
+        ip: name.clone(),
+        write: released,
+        outcome: WriteOutcome::Done(None),
+    };
     facts.apply(answer, now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name.clone()))));
@@ -362,7 +366,11 @@ fn a_release_with_a_conflict_is_repeated_without_a_new_watch_event() {
     let now = sim.now;
     facts.apply(Fact::Reservation(left.clone()), now, now);
     let release = Write::Release(left);
-    let answer = Fact::Wrote(name.clone(), release.clone(), WriteOutcome::Conflict);
+    let answer = Fact::Wrote {
+        ip: name.clone(),
+        write: release.clone(),
+        outcome: WriteOutcome::Conflict,
+    };
     facts.apply(answer, now, now);
     facts.apply(Fact::IpRead(name.clone(), Some(ip)), now, now);
     let waiting = facts.decide(&name, now);

@@ -23,7 +23,10 @@ fn with_limit(limit: u32) -> Sim {
 fn is_claim(step: &Step) -> bool {
     matches!(
         step,
-        Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+        Step::Write(Write::Status {
+            change: StatusWrite::Claim,
+            ..
+        })
     )
 }
 

@@ -104,12 +104,12 @@ fn after_a_lost_answer_reservations_are_listed_before_the_next_try() {
         .stuck
         .insert(mooring_plan::facts::Kind::Reservation);
     sim.lost_answers.push_back(true);
-    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.taken.clear();
     sim.settle();
     let listed = |step: &Step| matches!(step, Step::Read(Read::Reservations(_)));
     let first = sim.taken.iter().position(|(_, _, step)| listed(step));
-    let reserves = |step: &Step| matches!(step, Step::Write(Write::Reserve(..)));
+    let reserves = |step: &Step| matches!(step, Step::Write(Write::Reserve { .. }));
     let second = sim.taken.iter().position(|(_, _, step)| reserves(step));
     assert!(first.is_some(), "{}", sim.story());
     assert!(
@@ -175,12 +175,21 @@ fn two_of_three() -> Sim {
     }
     sim.settle();
     sim.ip_of_block("c", "block");
-    sim.step_until(|step| matches!(step, Step::Write(Write::AddFinalizer(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::AddFinalizer { .. })));
     let ip = sim.the_ip("c");
     let (name, uid, version) = (ip.name.clone(), ip.uid.clone(), ip.version);
     for lost in ["203.0.113.8", "203.0.113.9"] {
-        let write = Write::Reserve(name.clone(), uid.clone(), version, address(lost));
-        let fact = Fact::Wrote(name.clone(), write, WriteOutcome::AlreadyExists);
+        let write = Write::Reserve {
+            ip: name.clone(),
+            uid: uid.clone(),
+            version,
+            address: address(lost),
+        };
+        let fact = Fact::Wrote {
+            ip: name.clone(),
+            write,
+            outcome: WriteOutcome::AlreadyExists,
+        };
         let (facts, now) = (sim.controllers[0].facts_mut(), sim.now);
         facts.apply(fact, now, now);
     }

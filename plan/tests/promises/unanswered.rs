@@ -20,7 +20,13 @@ fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
     }
     sim.edit("partner", "203.0.113.20");
     sim.step_until(|step| {
-        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Record)
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Record,
+                ..
+            })
+        )
     });
     (sim, late)
 }
@@ -107,7 +113,13 @@ fn a_target_refused_after_a_late_call_is_not_free() {
         unreachable!("a call was waited for");
     };
     sim.step_until(|step| {
-        matches!(step, Step::Write(Write::Status(_, _, what, _)) if matches!(what, StatusWrite::Clear | StatusWrite::Detach))
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Clear | StatusWrite::Detach,
+                ..
+            })
+        )
     });
     sim.remove_pod("a");
     sim.delete_ip("partner");

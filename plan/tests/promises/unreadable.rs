@@ -46,11 +46,11 @@ fn decided(sim: &Sim) -> Decision {
 /// What it is to say, and at which version.
 fn sentence(decision: &Decision) -> (ResourceVersion, String) {
     match &decision.step {
-        Some(Step::Write(Write::ReportUnreadable(name, version, message)))
-            if *name == partner() =>
-        {
-            (*version, message.clone())
-        }
+        Some(Step::Write(Write::ReportUnreadable {
+            ip: name,
+            version,
+            message,
+        })) if *name == partner() => (*version, message.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -110,10 +110,18 @@ fn a_failed_write_of_the_condition_is_repeated() {
         Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing)),
     );
     let (version, message) = sentence(&decided(&sim));
-    let write = Write::ReportUnreadable(partner(), version, message);
+    let write = Write::ReportUnreadable {
+        ip: partner(),
+        version,
+        message,
+    };
     told(
         &mut sim,
-        Fact::Wrote(partner(), write, WriteOutcome::Unknown),
+        Fact::Wrote {
+            ip: partner(),
+            write,
+            outcome: WriteOutcome::Unknown,
+        },
     );
     let waits = decided(&sim);
     assert_eq!(waits.step, None);
@@ -143,7 +151,7 @@ fn a_repaired_ip_continues() {
     assert_eq!(told(&mut sim, Fact::Ip(repaired)), Affected::One(partner()));
     assert!(!matches!(
         decided(&sim).step,
-        Some(Step::Write(Write::ReportUnreadable(..)))
+        Some(Step::Write(Write::ReportUnreadable { .. }))
     ));
     // What a watch that lags shows of the time before.
     let late = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);

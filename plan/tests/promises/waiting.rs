@@ -86,7 +86,7 @@ fn no_read_between_the_binding_of_a_pod_and_its_claim() {
     sim.wait(Duration::from_secs(10));
     assert_eq!(replica_set_reads(&mut sim), 1, "while it waits for a node");
     sim.change_pod("a", |pod| pod.node = Some("n1".into()));
-    sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
     let steps: Vec<_> = sim.taken.iter().map(|(_, _, step)| step).collect();
     assert_eq!(steps.len(), 1, "{steps:?}");
 }

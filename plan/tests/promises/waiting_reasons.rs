@@ -303,7 +303,10 @@ fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
     let recorded = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Record, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Record,
+                ..
+            })
         )
     };
     assert!(!sim.taken.iter().any(|(_, _, step)| recorded(step)));

@@ -26,11 +26,23 @@ impl Effects {
             BlockStep::ReadLimits(types) => return self.limits(types).await,
             BlockStep::ReadIp(name) => return self.read(&name, Read::Ip(name.clone())).await,
             BlockStep::Release(reservation) => self.release(&reservation).await,
-            BlockStep::Label(node, block, wanted) => self.label_node(&node, &block, wanted).await,
-            BlockStep::AddFinalizer(block, version) => self.block_finalizer(&block, version, true).await,
-            BlockStep::RemoveFinalizer(block, version) => self.block_finalizer(&block, version, false).await,
-            BlockStep::Status(block, version, status) => self.block_status(&block, version, &status).await,
-            BlockStep::DropReleaseBrake(block, version) => {
+            BlockStep::Label {
+                node,
+                block,
+                present,
+            } => self.label_node(&node, &block, present).await,
+            BlockStep::AddFinalizer { block, version } => {
+                self.block_finalizer(&block, version, true).await
+            }
+            BlockStep::RemoveFinalizer { block, version } => {
+                self.block_finalizer(&block, version, false).await
+            }
+            BlockStep::Status {
+                block,
+                version,
+                status,
+            } => self.block_status(&block, version, &status).await,
+            BlockStep::DropReleaseBrake { block, version } => {
                 self.patch_block(&block, version, Subresource::Object, |_| {
                     Ok(Some(json!({"metadata": {"annotations": {names::RELEASE_BRAKE_ANNOTATION: null}}})))
                 })

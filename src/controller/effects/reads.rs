@@ -43,7 +43,12 @@ impl Effects {
             Ok(fact) => fact.into(),
             Err(failure) => {
                 self.failed_for(ip, &failure);
-                Fact::ReadFailed(ip.clone(), wanted, None).into()
+                Fact::ReadFailed {
+                    ip: ip.clone(),
+                    read: wanted,
+                    outcome: None,
+                }
+                .into()
             }
         }
     }
@@ -113,7 +118,11 @@ impl Effects {
             }
             Err(error) => {
                 self.failed_for(ip, &Failure::Cloud(error));
-                Fact::ReadFailed(ip.clone(), wanted, outcome)
+                Fact::ReadFailed {
+                    ip: ip.clone(),
+                    read: wanted,
+                    outcome,
+                }
             }
         };
         Completion {

@@ -63,11 +63,17 @@ impl Milestone {
         if after.ips.len() < before.ips.len() {
             return Some(Self::IpGone);
         }
-        let Write::Status(name, _, what, status) = write else {
+        let Write::Status {
+            ip: name,
+            change,
+            status,
+            ..
+        } = write
+        else {
             return None;
         };
         let was = &before.ips.get(name)?.status;
-        match what {
+        match change {
             StatusWrite::Revert => Some(Self::ClaimWentBack),
             StatusWrite::Clear => Some(Self::Cleared),
             StatusWrite::Record => {

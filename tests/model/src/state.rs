@@ -88,14 +88,22 @@ pub struct History {
 fn unknown(sent: &Sent) -> Option<Fact> {
     let name = sent.ip.clone();
     Some(match &sent.step {
-        Step::Write(write) => Fact::Wrote(name, write.clone(), WriteOutcome::Unknown),
+        Step::Write(write) => Fact::Wrote {
+            ip: name,
+            write: write.clone(),
+            outcome: WriteOutcome::Unknown,
+        },
         Step::Call(call) => {
             let error = CallError {
                 outcome: Outcome::Unknown,
                 code: "Timeout".to_owned(),
                 message: String::new(),
             };
-            Fact::Called(name, call.clone(), Err(error))
+            Fact::Called {
+                ip: name,
+                call: call.clone(),
+                result: Err(error),
+            }
         }
         Step::Read(_) => return None,
     })
@@ -228,7 +236,7 @@ impl State {
         self.late.remove(late);
         let before = self.cloud.assigned();
         self.execute_step(fixtures, &late.sent, late.outdated, None);
-        if matches!(&late.sent.step, Step::Call(Call::Assign(..)))
+        if matches!(&late.sent.step, Step::Call(Call::Assign { .. }))
             && before != self.cloud.assigned()
         {
             self.milestone = Some(Milestone::LateAssign);
@@ -248,7 +256,13 @@ impl State {
                 let outcome = self.change_kube(|kube| kube.write(write));
                 if before != self.kube {
                     self.waits = 0;
-                    if matches!(write, Write::Status(_, _, StatusWrite::Record, _)) {
+                    if matches!(
+                        write,
+                        Write::Status {
+                            change: StatusWrite::Record,
+                            ..
+                        }
+                    ) {
                         self.history.missing_for = PATIENCE;
                     }
                 }
@@ -259,7 +273,11 @@ impl State {
                 } else if outcome == WriteOutcome::Conflict {
                     self.milestone = self.milestone.or(Some(Milestone::Conflict));
                 }
-                Fact::Wrote(sent.ip.clone(), write.clone(), outcome)
+                Fact::Wrote {
+                    ip: sent.ip.clone(),
+                    write: write.clone(),
+                    outcome,
+                }
             }
             Step::Call(call) => {
                 let before = self.cloud.clone();
@@ -278,9 +296,17 @@ impl State {
                 if matches!(&result, Err(error) if error.outcome == Outcome::AssignedElsewhere) {
                     self.milestone = self.milestone.or(Some(Milestone::Refused));
                 }
-                Fact::Called(sent.ip.clone(), call.clone(), result)
+                Fact::Called {
+                    ip: sent.ip.clone(),
+                    call: call.clone(),
+                    result,
+                }
             }
-            Step::Read(read) => Fact::ReadFailed(sent.ip.clone(), read.clone(), None),
+            Step::Read(read) => Fact::ReadFailed {
+                ip: sent.ip.clone(),
+                read: read.clone(),
+                outcome: None,
+            },
         }
     }
 }

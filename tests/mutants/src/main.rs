@@ -8,6 +8,7 @@ mod compile;
 mod constants;
 mod discover;
 mod operators;
+mod parallel;
 mod progress;
 mod report;
 mod rewrite;

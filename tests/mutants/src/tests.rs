@@ -53,7 +53,7 @@ pub(crate) fn listed(binaries: &[PathBuf]) -> Result<Vec<Test>, Box<dyn Error>> 
 }
 
 impl Test {
-    /// Runs it, and kills it after the time limit.
+    /// Runs the test, and kills it when the time limit is over.
     fn run(&self, limit: Duration, key: &str, value: &str) -> Result<Output, Box<dyn Error>> {
         let limits = format!(
             "ulimit -v {MEMORY}; exec timeout --foreground --signal=KILL {} \"$@\"",

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::parallel::{each, locked};
 use crate::progress::Progress;
 use crate::tests::{Said, Test};
 
@@ -17,9 +19,9 @@ pub(crate) enum Verdict {
     Hangs,
 }
 
-/// So many tests may wait for a mutant that hangs.
+/// The number of tests that may hang before the mutant is given up.
 const HANGS: usize = 2;
-/// So many tests are remembered that caught the last mutants of a file.
+/// The number of tests that are remembered because they caught the last mutants of a file.
 const REMEMBERED: usize = 4;
 
 /// A mutant to try.
@@ -32,79 +34,44 @@ pub(crate) struct Tried<'a> {
     pub(crate) everywhere: bool,
 }
 
-/// What the workers share.
+/// What the tries of different mutants share.
 struct Shared<'a> {
-    waiting: VecDeque<Tried<'a>>,
-    verdicts: BTreeMap<u32, Verdict>,
     /// By file, the tests that caught the last mutants: they are asked first.
     catchers: BTreeMap<&'a str, VecDeque<usize>>,
+    survive: usize,
     progress: Progress,
-    failure: Option<String>,
 }
 
-/// Tries the mutants, with a limit of parallel runs. `tests` are the quickest first.
+/// Tries the mutants, `at_once` at a time. `tests` begin with the quickest.
 pub(crate) fn all(
     mutants: &[Tried<'_>],
     tests: &[Test],
     at_once: usize,
 ) -> Result<BTreeMap<u32, Verdict>, Box<dyn Error>> {
     let shared = Mutex::new(Shared {
-        waiting: mutants.iter().copied().collect(),
-        verdicts: BTreeMap::new(),
         catchers: BTreeMap::new(),
+        survive: 0,
         progress: Progress::of(mutants.len(), "mutants tried"),
-        failure: None,
     });
-    std::thread::scope(|scope| {
-        for _ in 0..at_once {
-            scope.spawn(|| work(&shared, tests));
+    let verdicts = each(mutants.iter().copied(), at_once, |_, mutant| {
+        let first = locked(&shared).catchers.get(mutant.file).cloned();
+        let (verdict, by) = verdict(mutant, &first.unwrap_or_default(), tests)?;
+        let mut shared = locked(&shared);
+        if verdict != Verdict::Caught {
+            println!("survives: {}: {}", mutant.file, mutant.name);
+            shared.survive += 1;
         }
+        if let Some(by) = by {
+            let catchers = shared.catchers.entry(mutant.file).or_default();
+            catchers.retain(|other| *other != by);
+            catchers.push_front(by);
+            catchers.truncate(REMEMBERED);
+        }
+        let survive = shared.survive;
+        shared.progress.step(&format!(", {survive} survive"));
+        Ok((mutant.id, verdict))
     });
-    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match shared.failure {
-        Some(why) => Err(why.into()),
-        None => Ok(shared.verdicts),
-    }
-}
-
-fn work(shared: &Mutex<Shared<'_>>, tests: &[Test]) {
-    let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let (mutant, first) = {
-            let mut shared = lock();
-            let Some(mutant) = shared
-                .waiting
-                .pop_front()
-                .filter(|_| shared.failure.is_none())
-            else {
-                return;
-            };
-            let first = shared.catchers.get(mutant.file).cloned();
-            (mutant, first.unwrap_or_default())
-        };
-        let tried = verdict(mutant, &first, tests);
-        let mut shared = lock();
-        match tried {
-            Err(why) => shared.failure = Some(why.to_string()),
-            Ok((verdict, by)) => {
-                if verdict != Verdict::Caught {
-                    println!("survives: {}: {}", mutant.file, mutant.name);
-                }
-                shared.verdicts.insert(mutant.id, verdict);
-                if let Some(by) = by {
-                    let catchers = shared.catchers.entry(mutant.file).or_default();
-                    catchers.retain(|other| *other != by);
-                    catchers.push_front(by);
-                    catchers.truncate(REMEMBERED);
-                }
-                let survive = shared.verdicts.values();
-                let survive = survive
-                    .filter(|verdict| **verdict != Verdict::Caught)
-                    .count();
-                shared.progress.step(&format!(", {survive} survive"));
-            }
-        }
-    }
+    Ok(verdicts?.into_iter().collect())
 }
 
 /// What comes of the mutant, and which test caught it.
@@ -142,41 +109,16 @@ fn verdict(
 /// Notes what each test reaches; the quickest is first then.
 pub(crate) fn record(
     tests: &mut Vec<Test>,
-    folder: &std::path::Path,
+    folder: &Path,
     at_once: usize,
 ) -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(folder)?;
     let progress = Mutex::new(Progress::of(tests.len(), "tests recorded"));
-    let waiting = Mutex::new(std::mem::take(tests));
-    let done = Mutex::new(Vec::new());
-    let failed = Mutex::new(None);
-    std::thread::scope(|scope| {
-        for worker in 0..at_once {
-            let file = folder.join(format!("reached-{worker}"));
-            let (progress, waiting, done, failed) = (&progress, &waiting, &done, &failed);
-            scope.spawn(move || {
-                let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                while let Some(mut test) = next() {
-                    if let Err(why) = test.record(&file) {
-                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                        *failed = Some(why.to_string());
-                        return;
-                    }
-                    done.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(test);
-                    progress
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .step("");
-                }
-            });
-        }
-    });
-    if let Some(why) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(why.into());
-    }
-    *tests = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    *tests = each(std::mem::take(tests), at_once, |worker, mut test| {
+        test.record(&folder.join(format!("reached-{worker}")))?;
+        locked(&progress).step("");
+        Ok(test)
+    })?;
     tests.sort_by(|a, b| (a.took, &a.name).cmp(&(b.took, &b.name)));
     let total: Duration = tests.iter().map(|test| test.took).sum();
     println!(

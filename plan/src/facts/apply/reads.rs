@@ -61,7 +61,11 @@ impl Facts {
             }
             Fact::IpRead(name, None) => {
                 self.doubt_record(&name);
-                let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);
+                let missed = Fact::ReadFailed {
+                    ip: name.clone(),
+                    read: Read::Ip(name),
+                    outcome: None,
+                };
                 return self.read(missed, begun, now).and(waited);
             }
             Fact::IpsRead(ips) => {
@@ -106,7 +110,11 @@ impl Facts {
             }
             Fact::ChecksRead(id, since) => touched = self.see_checks(id, since, begun),
             Fact::ChecksFailed(outcome) => touched = self.miss_checks(outcome, now),
-            Fact::ReadFailed(name, read, outcome) => {
+            Fact::ReadFailed {
+                ip: name,
+                read,
+                outcome,
+            } => {
                 self.ownerless_unread(&read, now);
                 if let Some(memory) = self.memory.get_mut(&name) {
                     memory

@@ -51,18 +51,22 @@ fn settle_block(sim: &mut Sim) {
 
 fn carry_out(sim: &mut Sim, step: BlockStep) {
     match step {
-        BlockStep::Status(_, _, status) => sim.change_block("block", |block| block.status = status),
-        BlockStep::Label(node, _, on) => sim.change_node(node.as_str(), |node| {
+        BlockStep::Status { status, .. } => {
+            sim.change_block("block", |block| block.status = status);
+        }
+        BlockStep::Label {
+            node, present: on, ..
+        } => sim.change_node(node.as_str(), |node| {
             node.labels.remove(LABEL);
             if on {
                 node.labels.insert(LABEL.to_owned(), String::new());
             }
         }),
-        BlockStep::AddFinalizer(..) => sim.change_block("block", |block| block.finalizer = true),
-        BlockStep::RemoveFinalizer(..) => {
+        BlockStep::AddFinalizer { .. } => sim.change_block("block", |block| block.finalizer = true),
+        BlockStep::RemoveFinalizer { .. } => {
             sim.change_block("block", |block| block.finalizer = false);
         }
-        BlockStep::DropReleaseBrake(..) => {
+        BlockStep::DropReleaseBrake { .. } => {
             sim.change_block("block", |block| block.release_brake = false);
         }
         BlockStep::ReadIp(name) => {
@@ -84,7 +88,9 @@ fn status(sim: &mut Sim) -> BlockStatus {
 
 fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
     let labels = steps.iter().filter_map(|step| match step {
-        BlockStep::Label(node, _, on) => Some((node.as_str(), *on)),
+        BlockStep::Label {
+            node, present: on, ..
+        } => Some((node.as_str(), *on)),
         _ => None,
     });
     labels.collect()
@@ -109,7 +115,10 @@ fn the_finalizer_comes_first() {
     let version = sim.kube.blocks[&name()].version;
     assert_eq!(
         steps(&mut sim),
-        [BlockStep::AddFinalizer(name(), version)],
+        [BlockStep::AddFinalizer {
+            block: name(),
+            version
+        }],
         "and nothing beside it"
     );
 }
@@ -142,7 +151,10 @@ fn a_block_is_deleted_only_when_empty_and_without_labels() {
     let version = sim.kube.blocks[&name()].version;
     assert_eq!(
         steps(&mut sim),
-        [BlockStep::RemoveFinalizer(name(), version)]
+        [BlockStep::RemoveFinalizer {
+            block: name(),
+            version
+        }]
     );
 }
 
@@ -158,7 +170,7 @@ fn a_foreign_finalizer_is_not_awaited() {
     let finalizers = |step: &BlockStep| {
         matches!(
             step,
-            BlockStep::RemoveFinalizer(..) | BlockStep::AddFinalizer(..)
+            BlockStep::RemoveFinalizer { .. } | BlockStep::AddFinalizer { .. }
         )
     };
     assert!(!steps(&mut sim).iter().any(finalizers));

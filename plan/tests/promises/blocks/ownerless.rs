@@ -132,7 +132,11 @@ fn an_unreadable_ip_is_read_again_after_two_inventories() {
     let name = IpName::from("gone");
     assert_eq!(about_it(&mut sim), [BlockStep::ReadIp(name.clone())]);
     let (now, read) = (sim.now, Read::Ip(name.clone()));
-    let failed = Fact::ReadFailed(name, read, None);
+    let failed = Fact::ReadFailed {
+        ip: name,
+        read,
+        outcome: None,
+    };
     sim.controllers[0].facts_mut().apply(failed, now, now);
     assert_eq!(about_it(&mut sim), []);
     sim.wait(INTERVAL * 3);

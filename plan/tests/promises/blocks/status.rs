@@ -132,7 +132,7 @@ fn a_released_address_is_not_reported_as_an_orphan() {
     let mut gone = false;
     while !gone {
         let step = sim.step_until(|_| true);
-        gone = matches!(step, Step::Write(Write::RemoveFinalizer(..)));
+        gone = matches!(step, Step::Write(Write::RemoveFinalizer { .. }));
         assert!(!orphaned(&mut sim), "after {step:?}");
     }
     sim.expect_gone("partner");
@@ -148,7 +148,7 @@ fn orphaned(sim: &mut Sim) -> bool {
     let said = |notice: &Notice| notice.reason == Reason::OrphanedAddress;
     notices.iter().any(said)
         || steps.iter().any(|step| match step {
-            BlockStep::Status(_, _, status) => status.conditions["OrphanedAddress"].status,
+            BlockStep::Status { status, .. } => status.conditions["OrphanedAddress"].status,
             _ => false,
         })
 }
@@ -235,7 +235,7 @@ fn the_brake_is_reported_with_a_remedy() {
     // The word that it may go stays until it was heeded.
     sim.change_block("block", |block| block.release_brake = true);
     let dropped = |sim: &mut Sim| {
-        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake(..));
+        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake { .. });
         steps(sim).iter().any(dropping)
     };
     assert!(!dropped(&mut sim), "four wait");

@@ -16,7 +16,7 @@ use crate::sim::{INTERVAL, SUBNET, Sim};
 fn ready(sim: &mut Sim) -> (Condition, Vec<Notice>) {
     let (steps, notices) = look(sim);
     let written = steps.into_iter().find_map(|step| match step {
-        BlockStep::Status(_, _, status) => Some(status),
+        BlockStep::Status { status, .. } => Some(status),
         _ => None,
     });
     let status = written.unwrap_or_else(|| sim.kube.blocks[&name()].status.clone());

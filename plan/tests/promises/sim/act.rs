@@ -18,7 +18,7 @@ fn begins(reconciled: &Reconciled, step: &Step) -> bool {
     };
     match (effect, step) {
         (Effect::Read(_, new), Step::Read(step)) => new == step,
-        (Effect::Write(_, new, _), Step::Write(step)) => new == step,
+        (Effect::Write { write: new, .. }, Step::Write(step)) => new == step,
         (Effect::Calls(group, ips), Step::Call(call)) => {
             *group == call.group() && matches!(&ips[..], [(_, of)] if *of == call.address())
         }
@@ -49,12 +49,16 @@ impl Sim {
                 if !matches!(outcome, WriteOutcome::Done(_)) {
                     self.note(format!("    {outcome:?}"));
                 }
-                Fact::Wrote(name.clone(), write, outcome)
+                Fact::Wrote {
+                    ip: name.clone(),
+                    write,
+                    outcome,
+                }
             }
             Step::Call(call) => {
                 match call {
-                    Call::Assign(..) => self.counts.assigns += 1,
-                    Call::Unassign(..) => self.counts.unassigns += 1,
+                    Call::Assign { .. } => self.counts.assigns += 1,
+                    Call::Unassign { .. } => self.counts.unassigns += 1,
                 }
                 if paused {
                     let begins = Fact::CallBegun(name.clone(), call.clone());
@@ -65,7 +69,11 @@ impl Sim {
                 if let Err(error) = &result {
                     self.note(format!("    {:?}", error.outcome));
                 }
-                Fact::Called(name.clone(), call, result)
+                Fact::Called {
+                    ip: name.clone(),
+                    call,
+                    result,
+                }
             }
         };
         self.now = self.now.plus(Duration::from_millis(1));
@@ -79,19 +87,27 @@ impl Sim {
             Read::Instance(id) => {
                 self.counts.describes += 1;
                 if let Some(outcome) = self.describe_fails {
-                    return Fact::ReadFailed(name.clone(), Read::Instance(id), Some(outcome));
+                    return Fact::ReadFailed {
+                        ip: name.clone(),
+                        read: Read::Instance(id),
+                        outcome: Some(outcome),
+                    };
                 }
                 let state = self.ec2.state_of(&id);
                 Fact::InstanceRead(id, state)
             }
-            read if self.reads_fail => Fact::ReadFailed(name.clone(), read, None),
+            read if self.reads_fail => Fact::ReadFailed {
+                ip: name.clone(),
+                read,
+                outcome: None,
+            },
             read => self.kube.read(name, &read),
         }
     }
 
     fn write(&mut self, write: &Write) -> WriteOutcome {
         *match write {
-            Write::Status(..) => &mut self.counts.status_writes,
+            Write::Status { .. } => &mut self.counts.status_writes,
             Write::Gate(_) => &mut self.counts.gate_writes,
             _ => &mut self.counts.other_writes,
         } += 1;

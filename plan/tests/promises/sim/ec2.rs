@@ -96,7 +96,9 @@ impl Ec2 {
             Fault::Throttled => Err(refused(Outcome::Throttled)),
             // Others were faster, unless the address is there already.
             Fault::NoRoom => match call {
-                Call::Assign(to, ..) if self.holder_of(call.address()).as_ref() != Some(to) => {
+                Call::Assign { interface: to, .. }
+                    if self.holder_of(call.address()).as_ref() != Some(to) =>
+                {
                     Err(refused(Outcome::NoRoom))
                 }
                 _ => self.execute(call, now),

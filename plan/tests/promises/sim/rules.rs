@@ -87,7 +87,12 @@ impl Sim {
                 self.rules.reads.insert((controller, key.clone()), self.now);
             }
             Step::Call(call) => self.check_call(controller, name, call),
-            Step::Write(Write::Status(_, version, what, status)) => {
+            Step::Write(Write::Status {
+                version,
+                change,
+                status,
+                ..
+            }) => {
                 let before = self.controllers[controller]
                     .facts()
                     .ip(name)
@@ -95,7 +100,7 @@ impl Sim {
                     .clone();
                 if before.version == *version {
                     self.check_places(&before, status);
-                    self.check_loss(controller, &before, *what, status);
+                    self.check_loss(controller, &before, *change, status);
                 }
             }
             Step::Write(Write::Release(seen)) => {
@@ -140,7 +145,7 @@ impl Sim {
         // As it was written when this was decided (S2 when sent, S3).
         let sent = &sender.status;
         match call {
-            Call::Assign(interface, ..) => {
+            Call::Assign { interface, .. } => {
                 let claimed = sent.claim.as_ref().is_some_and(|claim| {
                     matches!(&claim.phase, ClaimPhase::Claimed(target) if &target.place.interface == interface)
                 });
@@ -150,7 +155,7 @@ impl Sim {
                     story()
                 );
             }
-            Call::Unassign(interface, _) => {
+            Call::Unassign { interface, .. } => {
                 assert!(
                     explains(sent, address, interface),
                     "{call:?} is not explained\n{}",
@@ -183,8 +188,14 @@ impl Sim {
                 story()
             );
         }
-        if let (Call::Assign(to, _, Reassign::Allow), Some(on)) =
-            (call, self.ec2.holder_of(address))
+        if let (
+            Call::Assign {
+                interface: to,
+                reassign: Reassign::Allow,
+                ..
+            },
+            Some(on),
+        ) = (call, self.ec2.holder_of(address))
         {
             let looked = self.rules.inventories.get(&controller);
             let since_then = self

@@ -3,9 +3,9 @@
 use mooring_plan::cloud::Reassign;
 use mooring_world::objects::{instance_of, interface_of, key};
 
+use super::rollouts::handed_over;
 use super::{ConfigurationBuilder, held};
 use crate::action::FaultKind;
-use crate::fixtures::{WorldBuilder, address};
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
@@ -25,20 +25,15 @@ pub fn detached() -> Configuration {
 
 /// The interface is detached, and the next revision of the Deployment gets the address.
 pub fn rolled_out() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .node("b")
-        .ip("partner", address(10), Reassign::Refuse)
-        .set("first", 1, 1)
-        .set("second", 2, 1)
-        .pod("old", "partner", "a", Some("first"));
-    let mut new = world.make_pod("new", "partner", "b", Some("second"));
-    new.containers_ready = true;
-    new.containers_running = true;
+    let (world, new) = handed_over();
     ConfigurationBuilder::new("eni-rollout", world)
         .track([Event::InterfaceDetached(interface_of("a"))])
-        .track([Event::PodCreated(new)])
-        .fault_kinds(1, [FaultKind::Crash])
+        .track([
+            Event::PodCreated(new),
+            Event::PodDeleted(key("old")),
+            Event::PodGone(key("old")),
+        ])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
         .milestones([Milestone::Drifted, Milestone::MoveEnded])
         .at_rest()
 }

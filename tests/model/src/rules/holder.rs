@@ -18,12 +18,12 @@ pub fn chosen(
     state: &State,
     which: usize,
     ip: &Ip,
-    what: StatusWrite,
+    change: StatusWrite,
     status: &IpStatus,
 ) -> Result<(), Broken> {
     let holder = ip.status.claim.as_ref();
     let Some(next) = status.claim.as_ref().filter(|next| {
-        what == StatusWrite::Claim && holder.is_none_or(|claim| claim.uid != next.uid)
+        change == StatusWrite::Claim && holder.is_none_or(|claim| claim.uid != next.uid)
     }) else {
         return Ok(());
     };
@@ -100,7 +100,13 @@ pub fn written(
     write: &Write,
     by: Option<usize>,
 ) -> Result<(), Broken> {
-    let Write::Status(name, _, what, after) = write else {
+    let Write::Status {
+        ip: name,
+        change,
+        status: after,
+        ..
+    } = write
+    else {
         return Ok(());
     };
     let Some(ip) = before.ips.get(name) else {
@@ -129,7 +135,7 @@ pub fn written(
     let stays = |next: &Claim| next.uid == claim.uid && next.phase != ClaimPhase::Detaching;
     // After a refusal of EC2 the pod did not have the address.
     let refused =
-        *what == StatusWrite::Revert || after.refused != ip.status.refused && !claim.recorded();
+        *change == StatusWrite::Revert || after.refused != ip.status.refused && !claim.recorded();
     if ip.deleting || refused || after.claim.as_ref().is_some_and(stays) {
         return Ok(());
     }

@@ -149,14 +149,18 @@ impl Controller {
         self.requests
             .values()
             .any(|request| match (&request.answer, next) {
-                (Some(Fact::Wrote(_, _, WriteOutcome::Done(Some(written)))), next) => {
-                    match (written, next) {
-                        (Written::Ip(ours), Fact::Ip(theirs)) => ours == theirs,
-                        (Written::Pod(ours), Fact::Pod(theirs)) => ours == theirs,
-                        (Written::Reservation(ours), Fact::Reservation(theirs)) => ours == theirs,
-                        _ => false,
-                    }
-                }
+                (
+                    Some(Fact::Wrote {
+                        outcome: WriteOutcome::Done(Some(written)),
+                        ..
+                    }),
+                    next,
+                ) => match (written, next) {
+                    (Written::Ip(ours), Fact::Ip(theirs)) => ours == theirs,
+                    (Written::Pod(ours), Fact::Pod(theirs)) => ours == theirs,
+                    (Written::Reservation(ours), Fact::Reservation(theirs)) => ours == theirs,
+                    _ => false,
+                },
                 _ => false,
             })
     }

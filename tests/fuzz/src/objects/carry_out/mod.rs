@@ -117,9 +117,11 @@ impl Play {
                     None => Fact::ReplicaSetsRead(ReplicaSetUid::new(set), Vec::new()),
                 }
             }
-            Read::Instance(id) => {
-                Fact::ReadFailed(name.clone(), Read::Instance(id), Some(Outcome::Unknown))
-            }
+            Read::Instance(id) => Fact::ReadFailed {
+                ip: name.clone(),
+                read: Read::Instance(id),
+                outcome: Some(Outcome::Unknown),
+            },
         }
     }
 
@@ -140,35 +142,40 @@ impl Play {
         let on = on.map(|on| on.id.clone());
         let result = match &call {
             _ if !interfaces.contains_key(&id) => Err(Outcome::InterfaceNotFound),
-            Call::Assign(_, _, Reassign::Refuse) if on.as_ref().is_some_and(|on| on != &id) => {
-                Err(Outcome::AssignedElsewhere)
-            }
-            Call::Unassign(..) if on.as_ref() != Some(&id) => Err(Outcome::Done),
-            Call::Assign(..) if self.cluster.full.contains(&id) => Err(Outcome::NoRoom),
+            Call::Assign {
+                reassign: Reassign::Refuse,
+                ..
+            } if on.as_ref().is_some_and(|on| on != &id) => Err(Outcome::AssignedElsewhere),
+            Call::Unassign { .. } if on.as_ref() != Some(&id) => Err(Outcome::Done),
+            Call::Assign { .. } if self.cluster.full.contains(&id) => Err(Outcome::NoRoom),
             _ if primary => Err(Outcome::Primary),
             _ => Ok(()),
         };
         if result.is_ok() {
             for interface in interfaces.values_mut() {
                 interface.addresses.remove(&address);
-                if matches!(call, Call::Assign(..)) && interface.id == id {
+                if matches!(call, Call::Assign { .. }) && interface.id == id {
                     interface.addresses.insert(address);
                 }
             }
         }
-        Fact::Called(name.clone(), call, result.map_err(failed))
+        Fact::Called {
+            ip: name.clone(),
+            call,
+            result: result.map_err(failed),
+        }
     }
 }
 
 /// `Claim`, `Assign`, `Reserve`: the step without what it is about.
 fn sort(step: &Step) -> String {
     let words = match step {
-        Step::Write(Write::Status(_, _, what, _)) => format!("{what:?}"),
+        Step::Write(Write::Status { change, .. }) => format!("{change:?}"),
         Step::Write(write) => format!("{write:?}"),
         Step::Read(read) => format!("Read{read:?}"),
         Step::Call(call) => format!("{call:?}"),
     };
-    let end = words.find('(').unwrap_or(words.len());
+    let end = words.find(['(', ' ']).unwrap_or(words.len());
     words[..end].to_owned()
 }
 
