@@ -197,7 +197,7 @@ impl Facts {
                             .or_default();
                     }
                     (Call::Assign { .. }, Outcome::Unknown) => {
-                        memory.last_assign_in_doubt = Some(now)
+                        memory.last_assign_in_doubt = Some(now);
                     }
                     _ => {}
                 }
