@@ -39,13 +39,14 @@ impl Engine {
         if !self.leading || self.in_flight.contains_key(ip) {
             return Reconciled::Nothing;
         }
+        // First, since this forgets the failover of an IP that is gone.
+        self.follow_failover(ip, now);
         if !self.facts.knows(ip) {
             self.repeats.forget(ip);
             self.claims.dropped(ip);
             self.calls.forget(ip);
             return Reconciled::Nothing;
         }
-        self.follow_failover(ip, now);
         let decision = self.facts.decide(ip, now);
         self.post_new(decision.notices, now);
         let again = decision.again;

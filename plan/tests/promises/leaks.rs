@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
-use mooring_plan::cloud::Subnet;
+use mooring_plan::cloud::{Reassign, Subnet};
 use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome};
 use mooring_plan::names::{BlockName, IpName, SubnetId};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Write};
 use mooring_plan::time::Instant;
 
+use crate::paced::{Paced, ip};
 use crate::sim::{Fault, Sim, address, instance_of, interface_of};
 
 /// Long enough for all that is remembered for a while.
@@ -177,6 +178,32 @@ fn an_answer_about_an_unused_subnet_leaves_nothing() {
         sim.controllers[0].facts_mut().apply(answer, now, now);
     }
     assert_eq!(known(&sim), before);
+}
+
+#[test]
+fn an_ip_that_is_deleted_during_its_failover_leaves_nothing_in_the_engine() {
+    let mut world = Paced::new(2, 2, Reassign::Refuse);
+    world.change_blocks(|spec| spec.fast_failover = true);
+    world.pod("db", 0, 0);
+    world.run(Duration::from_secs(20));
+    assert_eq!(world.attached(1), 1);
+    world.is_stopped(0);
+    world.run(Duration::from_secs(1));
+    let held = format!("{:?}", world.engine);
+    assert!(held.contains("FailoverTimer {"), "{held}");
+    // No pod comes for it.
+    world.is_deleted("db");
+    world.ends("db");
+    let deleted = ip(0);
+    world
+        .kube
+        .change_ip(&deleted, None, |ip| ip.deleting = true);
+    world.run(Duration::from_mins(2));
+    assert!(!world.kube.ips.contains_key(&deleted));
+    world.run(LONG);
+    let left = format!("{:?}", world.engine);
+    assert!(left.contains(ip(1).as_str()), "{left}");
+    assert!(!left.contains(deleted.as_str()), "{left}");
 }
 
 #[test]
