@@ -35,7 +35,8 @@ impl Impaired {
 }
 
 impl Facts {
-    /// The answer to a question that was begun then.
+    /// The answer to a question that was begun then. One that comes after the last Node of the instance is gone says
+    /// nothing: no later fact would remove it.
     pub(super) fn see_checks(
         &mut self,
         instance: InstanceId,
@@ -46,6 +47,9 @@ impl Facts {
             self.impaired.remove(&instance);
             return Affected::Nothing;
         };
+        if self.index.nodes_of(&instance).next().is_none() {
+            return Affected::Nothing;
+        }
         let known = self.impaired.get(&instance);
         let first = known.filter(|known| known.since == since);
         let first = first.map_or(begun, |known| known.first);

@@ -181,6 +181,30 @@ fn an_answer_about_an_unused_subnet_leaves_nothing() {
 }
 
 #[test]
+fn status_checks_that_are_answered_after_the_last_node_of_an_instance_is_gone_leave_nothing() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.settle();
+    sim.remove_node("n2");
+    sim.settle();
+    sim.wait(LONG);
+    let before = known(&sim);
+    let answer = |sim: &mut Sim, node: &str, since: Option<&str>| {
+        let checks = Fact::ChecksRead(instance_of(node), since.map(str::to_owned));
+        let now = sim.now;
+        sim.controllers[0].facts_mut().apply(checks, now, now);
+    };
+    answer(&mut sim, "n2", Some("2026-01-01T00:00:00Z"));
+    assert_eq!(known(&sim), before);
+    // One that comes in time is kept until they pass.
+    answer(&mut sim, "n1", Some("2026-01-01T00:00:00Z"));
+    assert_ne!(known(&sim), before);
+    answer(&mut sim, "n1", None);
+    assert_eq!(known(&sim), before);
+}
+
+#[test]
 fn an_ip_that_is_deleted_during_its_failover_leaves_nothing_in_the_engine() {
     let mut world = Paced::new(2, 2, Reassign::Refuse);
     world.change_blocks(|spec| spec.fast_failover = true);
