@@ -21,6 +21,7 @@ mod programming;
 mod recorded;
 mod refused;
 mod reserve;
+mod take_from;
 mod trouble;
 mod unclaimed;
 mod unreadable;

@@ -1,5 +1,5 @@
 //! An address that is where it should be: does its holder still want it, and is it still there?
-//! Rules: R3.19, R3.22, R4.8.
+//! Rules: R3.19, R3.22, R4.8, R4.26.
 
 use super::choose::Choice;
 use super::conditions::Attachment;
@@ -11,7 +11,6 @@ use super::world::on_pod;
 use super::{Next, Notices, World};
 use crate::objects::{Claim, Pod, Target};
 use crate::reason::Reason;
-use crate::step::Write;
 
 /// The next step of an IP that is attached.
 pub(crate) fn recorded(
@@ -55,16 +54,10 @@ fn kept(
     world
         .open_gate(holder, claim)
         .or(|| hand_over(world, claim, holder, notices))
+        // Used, or never needed: the address is ours and recorded. While `previous` is whole, it shows which.
+        .or(|| world.drop_take_from())
         .or(|| world.drop_stale())
         .or(|| world.release_unannotated(Some(claim)))
-        .or(|| match &world.ip.take_from {
-            // Used, or never needed: the address is ours and recorded.
-            Some(_) => Next::write(Write::DropTakeFrom {
-                ip: world.ip.name.clone(),
-                version: world.ip.version,
-            }),
-            None => Next::Rest,
-        })
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
         .or(|| world.waits_for_node(claim).unwrap_or(Next::Rest))
 }

@@ -114,10 +114,7 @@ fn assign_to_candidate(
             }
             // Of no use: nothing of ours is elsewhere. A process that has just begun has not looked yet.
             if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {
-                return Next::write(Write::DropTakeFrom {
-                    ip: world.ip.name.clone(),
-                    version: world.ip.version,
-                });
+                return world.drop_take_from();
             }
             world
                 .write_conditions(reserved, &Attachment::Unclaimed)

@@ -83,7 +83,7 @@ impl Engine {
     }
 
     /// What is to be posted if this step is done.
-    pub(super) fn event_of(&self, ip: &IpName, step: &Step) -> Option<PendingEvent> {
+    pub(super) fn event_of(&self, ip: &IpName, step: &Step, now: Instant) -> Option<PendingEvent> {
         let known = self.facts.ip(ip)?;
         let uid = known.uid.clone();
         match step {
@@ -98,6 +98,10 @@ impl Engine {
             Step::Write(Write::Release(reservation)) => {
                 Some(PendingEvent::Released(uid, reservation.address))
             }
+            Step::Write(Write::DropTakeFrom { .. }) => {
+                let message = self.facts.unused_take_from(ip, now)?;
+                Some(PendingEvent::TakeFromUnused(uid, message))
+            }
             _ => None,
         }
     }
@@ -108,6 +112,10 @@ impl Engine {
                 let message = format!("{address} is no longer reserved for this IP");
                 let on = Regarding::Ip(ip.clone(), uid);
                 self.post(on, Reason::Released, message);
+            }
+            PendingEvent::TakeFromUnused(uid, message) => {
+                let on = Regarding::Ip(ip.clone(), uid);
+                self.post(on, Reason::TakeFromUnused, message);
             }
             PendingEvent::Status(event) => self.post_status(ip, *event, begun, now),
         }

@@ -109,7 +109,7 @@ impl Engine {
             concerns: Vec::new(),
         };
         if self.is_paced() {
-            flight.event = self.event_of(ip, &step);
+            flight.event = self.event_of(ip, &step, now);
             flight.concerns = self.concerns(ip, &step);
             self.repeats.began(ip, step, now);
         }

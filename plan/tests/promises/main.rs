@@ -62,6 +62,7 @@ mod same_instance;
 mod sim;
 mod stale;
 mod swap;
+mod take_from;
 mod taken;
 mod together;
 mod touched;

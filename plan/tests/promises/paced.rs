@@ -186,6 +186,14 @@ impl Paced {
         self.watches_show();
     }
 
+    /// The address may be taken from this interface.
+    pub fn take_from(&mut self, number: usize, interface: &InterfaceId) {
+        self.kube.change_ip(&ip(number), None, |ip| {
+            ip.take_from = Some(interface.clone());
+        });
+        self.watches_show();
+    }
+
     /// Every block asks for fast failover, or for what else this sets.
     pub fn change_blocks(&mut self, change: impl Fn(&mut BlockSpec)) {
         for block in self.kube.blocks.values_mut() {
