@@ -1,5 +1,6 @@
 //! Writes of an `IPAddress`: the reservation of an address.
 
+use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::core::ObjectMeta;
 use mooring_plan::address::Address;
@@ -27,7 +28,7 @@ impl Effects {
             DynamicObject::new(&address.to_string(), &apis::reservation()).data(parent);
         reservation.metadata = metadata(ip, uid, address);
         let doing = || format!("reserving {address} for IP {ip}");
-        let reservations = self.apis.reservations();
+        let reservations: Api<DynamicObject> = self.apis.all(&apis::reservation());
         let created = with_timeout(
             doing,
             reservations.create(&PostParams::default(), &reservation),
@@ -94,7 +95,7 @@ impl Effects {
             match with_timeout(doing, reservations.delete(&name, &params)).await {
                 Ok(deleted) => {
                     let deleted = deleted.left();
-                    let deleted = deleted.and_then(|object| read::reservation(&object).ok());
+                    let deleted = deleted.and_then(|object| read::reservation(&object.into()).ok());
                     version = deleted.map(|deleted| deleted.version);
                 }
                 Err(failure) if failure.is_not_found() => return Ok(PatchOutcome::Gone),

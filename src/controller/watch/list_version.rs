@@ -39,7 +39,7 @@ pub(super) async fn ask(
             _ = ticks.tick() => {}
         }
         let doing = || format!("asking for the version of the list of {:?}", shown.kind);
-        match with_timeout(doing, shown.api.list_metadata(&params)).await {
+        match with_timeout(doing, shown.api().list_metadata(&params)).await {
             Ok(list) => {
                 let version = list.metadata.resource_version.as_deref().map(read::version);
                 if let Some(Ok(version)) = version {

@@ -11,15 +11,13 @@ mod watched_kind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _};
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{Event, watcher};
+use futures::TryStreamExt as _;
+use kube::runtime::watcher::Event;
 use mooring_plan::facts::{Fact, Kind};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use super::apis::Apis;
-use crate::api::watching;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 use relist_diff::RelistDiff;
@@ -64,16 +62,7 @@ async fn watch(
     set_back: Arc<Notify>,
     metrics: Metrics,
 ) {
-    let mut config = watching::watch();
-    if let Some(selector) = shown.selector {
-        config = config.labels(selector);
-    }
-    let begin = || {
-        watcher(shown.api.clone(), config.clone())
-            .default_backoff()
-            .boxed()
-    };
-    let mut events = begin();
+    let mut events = shown.events();
     let mut known = RelistDiff::default();
     let mut synced = false;
     loop {
@@ -81,7 +70,7 @@ async fn watch(
             biased;
             () = set_back.notified() => {
                 shown.doubt_versions();
-                events = begin();
+                events = shown.events();
                 continue;
             }
             next = events.try_next() => next,
