@@ -8,6 +8,7 @@ mod clock;
 mod effects;
 mod error;
 mod events;
+mod gate_cache;
 mod lease;
 mod object_cache;
 mod reconciler;

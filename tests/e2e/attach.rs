@@ -8,7 +8,7 @@ use crate::harness::scene::Scene;
 
 scenes![
     shared an_annotated_pod_gets_its_address_and_is_ready,
-    alone attaching_costs_one_call_two_status_writes_and_one_pod_write,
+    alone attaching_costs_one_call_two_status_writes_one_pod_write_and_no_read,
 ];
 
 async fn an_annotated_pod_gets_its_address_and_is_ready(scene: &Scene) {
@@ -37,7 +37,7 @@ async fn an_annotated_pod_gets_its_address_and_is_ready(scene: &Scene) {
         .await;
 }
 
-async fn attaching_costs_one_call_two_status_writes_and_one_pod_write(scene: &Scene) {
+async fn attaching_costs_one_call_two_status_writes_one_pod_write_and_no_read(scene: &Scene) {
     // One inventory at the start, and none while the scene plays.
     let options = MooringOptions {
         inventory_interval: Duration::from_mins(10),
@@ -59,4 +59,5 @@ async fn attaching_costs_one_call_two_status_writes_and_one_pod_write(scene: &Sc
     assert_eq!(costs.describes, 0, "{costs:?}");
     assert_eq!(costs.status_writes, 2, "{costs:?}");
     assert_eq!(costs.pod_writes, 1, "{costs:?}");
+    assert!(costs.reads_on_the_way.is_empty(), "{costs:?}");
 }

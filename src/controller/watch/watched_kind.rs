@@ -9,6 +9,7 @@ use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodUid};
 use crate::api::names;
 use crate::api::read::{self, Unreadable};
 use crate::controller::apis::Apis;
+use crate::controller::gate_cache::GateCache;
 use crate::controller::object_cache::ObjectCache;
 use crate::telemetry::chain;
 
@@ -20,6 +21,7 @@ pub(super) struct WatchedKind {
     /// Chosen by the server: pods without our label never come here.
     pub(super) selector: Option<&'static str>,
     latest: ObjectCache,
+    gates: GateCache,
 }
 
 impl WatchedKind {
@@ -40,6 +42,7 @@ impl WatchedKind {
             api,
             selector,
             latest: apis.latest().clone(),
+            gates: apis.gates().clone(),
         }
     }
 
@@ -66,8 +69,10 @@ impl WatchedKind {
     }
 
     pub(super) fn read(&self, object: &DynamicObject) -> Result<Fact, Unreadable> {
-        if self.kind == Kind::Ip {
-            self.latest.see(object);
+        match self.kind {
+            Kind::Ip => self.latest.see(object),
+            Kind::Pod => self.gates.see(object),
+            _ => {}
         }
         match self.kind {
             Kind::Ip => read::ip(object).map(Fact::Ip),
@@ -81,15 +86,20 @@ impl WatchedKind {
 
     /// The API server counts versions from an earlier one again.
     pub(super) fn doubt_versions(&self) {
-        if self.kind == Kind::Ip {
-            self.latest.forget_all();
+        match self.kind {
+            Kind::Ip => self.latest.forget_all(),
+            Kind::Pod => self.gates.forget_all(),
+            _ => {}
         }
     }
 
     /// The watch said that it went.
     pub(super) fn deleted(&self, key: &str) -> Option<Fact> {
         match self.kind {
-            Kind::Pod => Some(Fact::PodDeleted(PodUid::from(key))),
+            Kind::Pod => {
+                self.gates.forget(key);
+                Some(Fact::PodDeleted(PodUid::from(key)))
+            }
             _ => self.vanished(key),
         }
     }
@@ -103,7 +113,10 @@ impl WatchedKind {
                 Fact::IpGone(IpName::from(name), IpUid::from(uid))
             }
             Kind::Block => Fact::BlockGone(BlockName::from(key)),
-            Kind::Pod => Fact::PodVanished(PodUid::from(key)),
+            Kind::Pod => {
+                self.gates.forget(key);
+                Fact::PodVanished(PodUid::from(key))
+            }
             Kind::Node => Fact::NodeGone(NodeName::from(key)),
             Kind::NodeReport => Fact::NodeReportGone(NodeName::from(key)),
             Kind::Reservation => Fact::ReservationGone(key.parse::<Address>().ok()?),
