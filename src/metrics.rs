@@ -57,6 +57,7 @@ struct Inner {
     webhook_panics: Counter,
     certificate_expiry: Gauge<f64, AtomicU64>,
     reconcile_errors: Family<Labels<1>, Counter>,
+    events_dropped: Counter,
     describe_lag_exceeded: Counter,
     leader: Gauge,
     brakes: Family<Labels<1>, Gauge>,
@@ -139,6 +140,11 @@ impl Metrics {
             "reconcile_errors",
             "Steps of the controller that failed, by why",
         );
+        let events_dropped = counter(
+            &mut registry,
+            "events_dropped",
+            "Events that were not posted because too many waited: the API server was too slow for them",
+        );
         let describe_lag_exceeded = counter(
             &mut registry,
             "describe_lag_exceeded",
@@ -170,6 +176,7 @@ impl Metrics {
             webhook_panics,
             certificate_expiry,
             reconcile_errors,
+            events_dropped,
             describe_lag_exceeded,
             leader,
             brakes,
@@ -274,6 +281,11 @@ impl Metrics {
             .reconcile_errors
             .get_or_create(&[("reason", reason.to_owned())])
             .inc();
+    }
+
+    /// An Event was not posted: too many waited.
+    pub fn event_dropped(&self) {
+        self.0.events_dropped.inc();
     }
 
     /// A Describe shows less than it should by now.
@@ -397,6 +409,7 @@ mod tests {
         metrics.ec2_tokens("AssignPrivateIpAddresses", 100);
         metrics.admission("mutate-pod", true, 0.002);
         metrics.reconcile_error("Conflict");
+        metrics.event_dropped();
         metrics.leader(true);
         metrics.certificate_expiry(1_800_000_000);
         metrics.brake("public", false);
@@ -416,6 +429,7 @@ mod tests {
             "mooring_webhook_panics_total 0",
             "mooring_webhook_certificate_expiry_timestamp_seconds 1800000000",
             "mooring_reconcile_errors_total{reason=\"Conflict\"} 1",
+            "mooring_events_dropped_total 1",
             "mooring_describe_lag_exceeded_total 0",
             "mooring_leader 1",
             "mooring_brake_engaged{block=\"public\"} 0",

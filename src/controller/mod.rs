@@ -98,7 +98,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     );
     drop(fact_sender);
 
-    let (events, queue) = Events::queue();
+    let (events, queue) = Events::queue(options.metrics.clone());
     let poster = Poster::new(
         options.client,
         options.identity.clone(),
