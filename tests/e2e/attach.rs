@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mooring_cluster::MooringOptions;
+use mooring_cluster::{Fault, MooringOptions};
 
 use crate::harness::scene::Scene;
 
@@ -50,8 +50,19 @@ async fn attaching_costs_one_call_two_status_writes_one_pod_write_and_no_read(sc
     scene.expect_labelled(&node.name, &block).await;
     scene.expect_two_inventories().await;
     let ip = scene.ip("web", 10).await;
+    // The kubelet writes the pod soon after it is bound. What it writes while the address is recorded would make a read
+    // necessary: here it is done before EC2 answers.
+    let assign = Fault::hold_before()
+        .of("AssignPrivateIpAddresses")
+        .address(&ip.address);
+    let fault = scene.ec2().fault(assign).await;
     let costs = scene.count_requests().await;
     scene.pod("web", &ip).await;
+    scene
+        .expect_condition("Pod", "web", "ContainersReady", "True")
+        .await;
+    scene.ec2().clear_fault(fault).await;
+    scene.ec2().release_all().await;
     scene.expect_attached(&ip, "web").await;
     scene.expect_pod_ready("web").await;
     let costs = costs.until_now(scene).await;

@@ -70,7 +70,9 @@ async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> Reque
     costs
 }
 
-async fn a_move_costs_an_unassign_an_assign_two_status_writes_two_pod_writes_and_no_read(scene: &Scene) {
+async fn a_move_costs_an_unassign_an_assign_two_status_writes_two_pod_writes_and_no_read(
+    scene: &Scene,
+) {
     let costs = cost_of_a_move(scene, false, false).await;
     assert_eq!(
         costs.mutations,

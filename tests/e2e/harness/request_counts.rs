@@ -94,10 +94,7 @@ impl CountStart {
                 .iter()
                 .filter(|event| event.resource == "pods")
                 .count(),
-            writes: writes
-                .iter()
-                .map(|event| in_words(event))
-                .collect(),
+            writes: writes.iter().map(|event| in_words(event)).collect(),
         }
     }
 }
@@ -122,7 +119,8 @@ fn reads_on_the_way(audit: &[AuditEvent]) -> Vec<String> {
     };
     ours()
         .filter(|event| matches!(event.verb.as_str(), "get" | "list"))
-        .filter(|event| event.resource != "leases")
+        // These are no part of it: they are written beside it.
+        .filter(|event| event.resource != "leases" && event.resource != "ipblocks")
         .filter(|event| claimed <= event.received && event.received <= told)
         .map(in_words)
         .collect()
