@@ -149,6 +149,7 @@ mod tests {
         cache.see(&pod("7", "False"));
         cache.wrote(&pod("9", "True"));
         cache.see(&pod("8", "False"));
+        cache.wrote(&pod("8", "False"));
         assert_eq!(since(&cache), Some(json!("at 9")));
     }
 
