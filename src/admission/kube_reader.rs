@@ -1,5 +1,6 @@
 //! The cluster's objects: IPs and blocks from watches, others when a review needs them. Reviews that need the same
 //! object at the same time share one read, and the number of reads at a time is limited.
+//! Rules: R8.23, R8.26.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -24,7 +25,7 @@ use tokio::time::timeout;
 use super::caches::{Caches, whole};
 use super::cluster_reader::LIMIT;
 use super::single_flight::{SingleFlight, SingleFlightBy};
-use super::{ClusterReader, Dependencies, NodeSeen, Right, Rights, Snapshot, Unreadable};
+use super::{BoundNode, ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable};
 use crate::api::read::reservation;
 use crate::api::{Ip, IpBlock, names, watching};
 
@@ -50,7 +51,7 @@ pub struct KubeReader {
     client: Client,
     caches: Caches,
     lists: SingleFlight<Lists>,
-    nodes: SingleFlightBy<String, NodeSeen>,
+    nodes: SingleFlightBy<String, BoundNode>,
     parents: SingleFlightBy<Address, Option<Parent>>,
     ips: SingleFlightBy<String, IpSeen>,
     turns: Arc<Semaphore>,
@@ -98,17 +99,17 @@ impl KubeReader {
     }
 
     /// What is known of the Node; nothing where it cannot be read in time.
-    async fn node(&self, name: Option<&str>) -> NodeSeen {
+    async fn node(&self, name: Option<&str>) -> BoundNode {
         let Some(name) = name.map(str::to_owned) else {
-            return NodeSeen::Unknown;
+            return BoundNode::Unknown;
         };
         let nodes: Api<Node> = Api::all(self.client.clone());
         let wanted = name.clone();
         let read = async move {
             match nodes.get_metadata_opt(&wanted).await {
-                Ok(Some(node)) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
-                Ok(None) => NodeSeen::Absent,
-                Err(_) => NodeSeen::Unknown,
+                Ok(Some(node)) => BoundNode::Labelled(node.metadata.labels.unwrap_or_default()),
+                Ok(None) => BoundNode::Absent,
+                Err(_) => BoundNode::Unknown,
             }
         };
         Self::read_once(&self.nodes, name, read).await

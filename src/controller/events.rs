@@ -1,7 +1,5 @@
 //! Events of what the controller decided and did.
 
-use std::time::Duration;
-
 use kube::Client;
 use mooring_plan::step::{Notice, Regarding};
 
@@ -101,7 +99,7 @@ impl Poster {
             controller: CONTROLLER,
             instance,
         };
-        let clock = move || Duration::from_millis(clock.now().0);
+        let clock = move || clock.now().since(time::Instant::START);
         Self {
             poster: events::Poster::new(client, reporter, clock),
             metrics,

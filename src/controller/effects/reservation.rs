@@ -1,4 +1,5 @@
 //! Writes of an `IPAddress`: the reservation of an address.
+//! Rules: R2.1, R2.2, R2.23.
 
 use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::core::ObjectMeta;
@@ -37,7 +38,7 @@ impl Effects {
     }
 
     /// Puts owner, labels and finalizer right again, and says which version of the IP wants it.
-    pub(super) async fn mend(
+    pub(super) async fn repair(
         &self,
         ip: &IpName,
         uid: &IpUid,
