@@ -15,8 +15,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use register::{
-    CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, counter, ec2_calls, failovers,
-    family,
+    CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, changes_of_place, counter,
+    ec2_calls, failovers, family,
 };
 
 /// What [`Metrics::encode`] writes, as a `Content-Type`.
@@ -87,16 +87,7 @@ impl Metrics {
             "Start time of the last complete inventory of the interfaces of a subnet, in seconds since 1970; 0 \
              before the first. Changes by others in EC2 are known only up to this time",
         );
-        registry.register(
-            "move_duration_seconds",
-            "Time from the claim that moves an address to the record of its new place",
-            moves.clone(),
-        );
-        registry.register(
-            "attach_duration_seconds",
-            "Time from the claim of a free address to the record of its place",
-            attaches.clone(),
-        );
+        changes_of_place(&mut registry, &moves, &attaches);
         let failovers = failovers(&mut registry);
         let (ec2_requests, ec2_tokens) = ec2_calls(&mut registry);
         registry.register(

@@ -2,6 +2,7 @@
 
 use kube::Client;
 use mooring_plan::step::{Notice, Regarding};
+use mooring_plan::time;
 
 use super::clock::Clock;
 use crate::api::names;
