@@ -8,6 +8,7 @@ mod clock;
 mod effects;
 mod error;
 mod events;
+mod gate_cache;
 mod lease;
 mod object_cache;
 mod reconciler;
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cloud::ec2::Ec2;
 use crate::metrics::Metrics;
 use apis::Apis;
-use clock::{Clock, millis};
+use clock::Clock;
 use effects::Effects;
 pub use error::Error;
 use error::Failure;
@@ -40,17 +41,6 @@ use reconciler::{Parts, Reconciler};
 const FACTS: usize = 1024;
 /// How long Events that wait are still posted at the end.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
-
-/// The lengths of time of the election.
-#[derive(Clone, Copy, Debug)]
-pub struct LeaseTimes {
-    /// How long others respect the lease after they last saw it change.
-    pub duration: Duration,
-    /// The holder gives up when its last renewal was begun this long ago.
-    pub renew_deadline: Duration,
-    /// How often it is renewed, or tried for.
-    pub retry_period: Duration,
-}
 
 /// What the controller is given.
 pub struct Options {
@@ -69,7 +59,7 @@ pub struct Options {
     /// This process's name in the `Lease`, unique to it.
     pub identity: String,
     /// None: there is no other replica, and no `Lease`.
-    pub election: Option<LeaseTimes>,
+    pub election: Option<Timings>,
     /// How often each subnet's interfaces are listed.
     pub inventory_interval: Duration,
     /// The calls that change EC2.
@@ -78,7 +68,7 @@ pub struct Options {
     pub on_synced: Box<dyn FnOnce() + Send>,
 }
 
-/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back.
+/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back (R6.13).
 ///
 /// # Errors
 /// A task of it ended or panicked: a fault of ours. The lease is given back then too.
@@ -97,7 +87,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     );
     drop(fact_sender);
 
-    let (events, queue) = Events::queue();
+    let (events, queue) = Events::queue(options.metrics.clone());
     let poster = Poster::new(
         options.client,
         options.identity.clone(),
@@ -115,13 +105,13 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let (leadership_sender, leadership) = tokio::sync::watch::channel(first);
     let release = CancellationToken::new();
     let mut electing = JoinSet::new();
-    if let Some(times) = options.election {
+    if let Some(timings) = options.election {
         let elector = LeaderElector::new(
             options.lease_client,
             apis.client(),
             &options.namespace,
             &options.identity,
-            timings(times),
+            timings,
             clock,
             options.metrics.clone(),
         );
@@ -145,7 +135,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         leadership,
         events,
         settings: Settings {
-            inventory_interval: millis(options.inventory_interval),
+            inventory_interval: options.inventory_interval,
         },
         budget: options.budget,
         on_synced: options.on_synced,
@@ -182,13 +172,5 @@ async fn death(watches: &mut JoinSet<&'static str>, electing: &mut JoinSet<()>) 
     match died {
         Ok(task) => Error::Ended { task },
         Err(source) => Error::Panicked { task, source },
-    }
-}
-
-fn timings(times: LeaseTimes) -> Timings {
-    Timings {
-        duration: millis(times.duration),
-        renew_deadline: millis(times.renew_deadline),
-        retry_period: millis(times.retry_period),
     }
 }

@@ -47,7 +47,7 @@ impl ObjectCache {
         self.all().remove(name);
     }
 
-    /// Versions begin anew: none of those that are known says which is newer.
+    /// Versions were set back: the known versions no longer tell which object is newer.
     pub(super) fn forget_all(&self) {
         self.all().clear();
     }

@@ -9,25 +9,32 @@ use super::pending_event::{PendingEvent, StatusEvent};
 use super::{Completion, Effect, Engine, Pacing, Report, Work};
 use crate::address::Address;
 use crate::facts::{Fact, WriteOutcome};
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::objects::{Claim, Condition};
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
+use crate::time::Instant;
 
 /// Was the write that these facts answer done?
 fn write_done(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| {
         matches!(
             fact,
-            Fact::Wrote(_, _, WriteOutcome::Done(_))
-                | Fact::Wrote(_, Write::Release(_), WriteOutcome::NotFound)
+            Fact::Wrote {
+                outcome: WriteOutcome::Done(_),
+                ..
+            } | Fact::Wrote {
+                write: Write::Release(_),
+                outcome: WriteOutcome::NotFound,
+                ..
+            }
         )
     })
 }
 
 impl Engine {
-    pub(super) fn completed(&mut self, work: Work, completion: Completion, now: Millis) {
+    pub(super) fn completed(&mut self, work: Work, completion: Completion, now: Instant) {
         for (action, outcome) in &completion.called {
             if *outcome == Some(Outcome::Throttled) {
                 self.buckets.throttled(*action, now);
@@ -69,7 +76,7 @@ impl Engine {
         }
     }
 
-    pub(super) fn apply_all(&mut self, completion: Completion, begun: Millis, now: Millis) {
+    pub(super) fn apply_all(&mut self, completion: Completion, begun: Instant, now: Instant) {
         for fact in completion.facts {
             self.apply_fact(fact, begun, now);
         }
@@ -80,10 +87,10 @@ impl Engine {
         let known = self.facts.ip(ip)?;
         let uid = known.uid.clone();
         match step {
-            Step::Write(Write::Status(_, _, what, status)) => {
+            Step::Write(Write::Status { change, status, .. }) => {
                 Some(PendingEvent::Status(Box::new(StatusEvent {
                     uid,
-                    what: *what,
+                    what: *change,
                     before: known.status.claim.clone(),
                     status: status.clone(),
                 })))
@@ -95,7 +102,7 @@ impl Engine {
         }
     }
 
-    fn post_done(&mut self, ip: &IpName, event: PendingEvent, begun: Millis, now: Millis) {
+    fn post_done(&mut self, ip: &IpName, event: PendingEvent, begun: Instant, now: Instant) {
         match event {
             PendingEvent::Released(uid, address) => {
                 let message = format!("{address} is no longer reserved for this IP");
@@ -106,7 +113,7 @@ impl Engine {
         }
     }
 
-    fn post_status(&mut self, ip: &IpName, event: StatusEvent, begun: Millis, now: Millis) {
+    fn post_status(&mut self, ip: &IpName, event: StatusEvent, begun: Instant, now: Instant) {
         let StatusEvent {
             uid,
             what,
@@ -144,7 +151,7 @@ impl Engine {
     }
 
     /// A claim was recorded: reports how long it took, and says whether the address was taken over.
-    fn report_recorded(&mut self, ip: &IpName, now: Millis) -> Reason {
+    fn report_recorded(&mut self, ip: &IpName, now: Instant) -> Reason {
         let recorded = self.claims.recorded(ip, now);
         match recorded.took {
             Some(took) if recorded.taken_over => self.report(Report::Moved(took)),

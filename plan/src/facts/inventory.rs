@@ -6,13 +6,14 @@ use alloc::vec::Vec;
 use super::index::Sets;
 use crate::address::{Address, Cidr, addresses, span};
 use crate::cloud::Interface;
-use crate::names::{InstanceId, InterfaceId, Millis};
+use crate::names::{InstanceId, InterfaceId};
+use crate::time::Instant;
 
 /// A complete list of a subnet's interfaces.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Inventory {
     /// When the first page was asked for: what was true later may be missing.
-    pub begun: Millis,
+    pub begun: Instant,
     /// The interfaces.
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     at: BTreeMap<Address, InterfaceId>,
@@ -22,7 +23,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    pub(crate) fn new(begun: Millis, list: Vec<Interface>) -> Self {
+    pub(crate) fn new(begun: Instant, list: Vec<Interface>) -> Self {
         let at = list
             .iter()
             .flat_map(|interface| {

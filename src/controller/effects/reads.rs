@@ -1,4 +1,5 @@
 //! Quorum reads: no version is given, so that the API server answers with the newest.
+//! Rule: R1.8.
 
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
@@ -42,7 +43,12 @@ impl Effects {
             Ok(fact) => fact.into(),
             Err(failure) => {
                 self.failed_for(ip, &failure);
-                Fact::ReadFailed(ip.clone(), wanted, None).into()
+                Fact::ReadFailed {
+                    ip: ip.clone(),
+                    read: wanted,
+                    outcome: None,
+                }
+                .into()
             }
         }
     }
@@ -113,7 +119,11 @@ impl Effects {
             }
             Err(error) => {
                 self.failed_for(ip, &Failure::Cloud(error));
-                Fact::ReadFailed(ip.clone(), wanted, outcome)
+                Fact::ReadFailed {
+                    ip: ip.clone(),
+                    read: wanted,
+                    outcome,
+                }
             }
         };
         Completion {

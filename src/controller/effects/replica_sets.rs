@@ -19,7 +19,7 @@ impl Effects {
             doing: doing(),
             source,
         };
-        // Read with the pod: a set of that name that was made anew is not the pod's.
+        // Read with the pod: a new set of that name is not the pod's.
         let found = get(&self.apis.pods(&pod.namespace), &pod.name, doing, read::pod).await?;
         let of = found
             .as_ref()

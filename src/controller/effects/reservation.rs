@@ -1,4 +1,5 @@
 //! Writes of an `IPAddress`: the reservation of an address.
+//! Rules: R2.1, R2.2, R2.23.
 
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
@@ -38,7 +39,7 @@ impl Effects {
     }
 
     /// Puts owner, labels and finalizer right again, and says which version of the IP wants it.
-    pub(super) async fn mend(
+    pub(super) async fn repair(
         &self,
         ip: &IpName,
         uid: &IpUid,

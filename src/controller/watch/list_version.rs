@@ -1,6 +1,7 @@
 //! At which version a kind's list stands: a number that goes down means that the API server was restored
 //! from a backup. kube's watch events do not carry it, so it is asked for. A watch that goes on from a version
-//! of before receives nothing until that version is reached again, which may take hours: it begins anew.
+//! of before receives nothing until that version is reached again, which may take hours: it is restarted.
+//! Rules: R1.25, R7.5.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,8 +11,9 @@ mod review_load;
 mod timeline;
 
 use libtest_mimic::Trial;
+use mooring_cluster::ClusterOptions;
 
-use crate::harness::runner::alone;
+use crate::harness::runner::alone_in;
 use crate::harness::scene::Scene;
 use cluster::Bench;
 pub use figures::report;
@@ -36,7 +37,19 @@ pub fn scenes() -> Vec<Trial> {
     if extent().is_none() {
         return Vec::new();
     }
-    vec![alone("e2e::bench::figures", figures_of_a_cluster)]
+    vec![alone_in(
+        "e2e::bench::figures",
+        control_plane_as_shipped,
+        figures_of_a_cluster,
+    )]
+}
+
+/// With Go's own garbage collection, as others measure.
+fn control_plane_as_shipped() -> ClusterOptions {
+    ClusterOptions {
+        heap_growth: 100,
+        ..ClusterOptions::default()
+    }
 }
 
 /// One after the other in one cluster: what is measured has the machine for itself.

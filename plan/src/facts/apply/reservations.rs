@@ -4,11 +4,11 @@ use alloc::collections::BTreeSet;
 
 use crate::address::Address;
 use crate::facts::{Affected, Facts};
-use crate::names::Millis;
 use crate::objects::Reservation;
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Affected {
+    pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Instant) -> Affected {
         let before = self.reservations.get(reservation.address);
         if before.is_some_and(|before| {
             before.uid == reservation.uid && before.version >= reservation.version
