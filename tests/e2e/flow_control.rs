@@ -1,5 +1,7 @@
 //! What others ask of the API server does not keep Mooring waiting: it has seats of its own there.
 
+use std::sync::atomic::Ordering;
+
 use hyper::Request;
 use kube::client::Body;
 
@@ -7,7 +9,7 @@ use crate::harness::scene::Scene;
 
 scenes![
     shared requests_of_mooring_have_their_own_priority_level,
-    shared events_of_mooring_wait_at_another_level_than_its_other_requests,
+    alone events_of_mooring_wait_at_another_level_than_its_other_requests,
 ];
 
 /// A path for which everybody may ask, whatever rights the account has.
@@ -51,6 +53,8 @@ async fn requests_of_mooring_have_their_own_priority_level(scene: &Scene) {
 }
 
 async fn events_of_mooring_wait_at_another_level_than_its_other_requests(scene: &Scene) {
+    // Not every account may do what is asked for here: no other scene is to see it.
+    scene.rights_were_away.store(true, Ordering::Relaxed);
     let cluster = scene.cluster();
     let of_events = [
         uid(scene, "flowschema", "mooring-events").await,
