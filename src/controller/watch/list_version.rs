@@ -163,11 +163,9 @@ async fn next(revision: &mut Option<watch::Receiver<Revision>>) -> Option<Revisi
     let Some(receiver) = revision else {
         return std::future::pending().await;
     };
-    match receiver.changed().await {
-        Ok(()) => Some(*receiver.borrow_and_update()),
-        Err(_) => {
-            *revision = None;
-            None
-        }
+    if receiver.changed().await.is_err() {
+        *revision = None;
+        return None;
     }
+    Some(*receiver.borrow_and_update())
 }
