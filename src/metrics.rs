@@ -15,8 +15,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use register::{
-    CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, counter, ec2_calls, failovers,
-    family,
+    CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, changes_of_place, counter,
+    ec2_calls, failovers, family,
 };
 
 /// What [`Metrics::encode`] writes, as a `Content-Type`.
@@ -41,6 +41,7 @@ struct Inner {
     webhook_panics: Counter,
     certificate_expiry: Gauge<f64, AtomicU64>,
     reconcile_errors: Family<Labels<1>, Counter>,
+    events_dropped: Counter,
     describe_lag_exceeded: Counter,
     leader: Gauge,
     brakes: Family<Labels<1>, Gauge>,
@@ -86,16 +87,7 @@ impl Metrics {
             "Start time of the last complete inventory of the interfaces of a subnet, in seconds since 1970; 0 \
              before the first. Changes by others in EC2 are known only up to this time",
         );
-        registry.register(
-            "move_duration_seconds",
-            "Time from the claim that moves an address to the record of its new place",
-            moves.clone(),
-        );
-        registry.register(
-            "attach_duration_seconds",
-            "Time from the claim of a free address to the record of its place",
-            attaches.clone(),
-        );
+        changes_of_place(&mut registry, &moves, &attaches);
         let failovers = failovers(&mut registry);
         let (ec2_requests, ec2_tokens) = ec2_calls(&mut registry);
         registry.register(
@@ -122,6 +114,11 @@ impl Metrics {
             &mut registry,
             "reconcile_errors",
             "Steps of the controller that failed, by reason",
+        );
+        let events_dropped = counter(
+            &mut registry,
+            "events_dropped",
+            "Events that were not posted because too many waited: the API server was too slow for them",
         );
         let describe_lag_exceeded = counter(
             &mut registry,
@@ -154,6 +151,7 @@ impl Metrics {
             webhook_panics,
             certificate_expiry,
             reconcile_errors,
+            events_dropped,
             describe_lag_exceeded,
             leader,
             brakes,
@@ -258,6 +256,11 @@ impl Metrics {
             .reconcile_errors
             .get_or_create(&[("reason", reason.to_owned())])
             .inc();
+    }
+
+    /// An Event was not posted: too many waited.
+    pub fn event_dropped(&self) {
+        self.0.events_dropped.inc();
     }
 
     /// A Describe shows less than it should by now.

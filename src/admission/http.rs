@@ -126,7 +126,7 @@ impl<K: Reviewed + Send + Sync> ReviewKind<K> {
         webhook
             .metrics
             .admission(self.name, verdict.is_ok(), begun.elapsed().as_secs_f64());
-        match serde_json::to_vec(&answer(&uid, &verdict)) {
+        match serde_json::to_vec(&answer(uid, verdict)) {
             Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
             Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
         }

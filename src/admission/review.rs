@@ -11,12 +11,12 @@ use mooring_plan::admission::usage::{Requester, Subject};
 use mooring_plan::admission::{Denial, DenyReason};
 use serde::de::DeserializeOwned;
 
-use super::Verdict;
 use super::envelope::{Contents, Head, UnreadableField};
 use super::json_object::Object;
 use super::load_shed::{VALUES, values};
 use super::pod::PartialPod;
 use super::request::{Change, Request};
+use super::{Allowed, Verdict};
 use crate::api::{Ip, IpBlock};
 
 /// A body that is no review of such an object.
@@ -159,32 +159,34 @@ fn requester(user: UserInfo) -> Requester {
 
 /// The answer to the review with this id.
 #[must_use]
-pub fn answer(uid: &str, verdict: &Verdict) -> AdmissionReview<DynamicObject> {
+pub fn answer(uid: String, verdict: Verdict) -> AdmissionReview<DynamicObject> {
     let mut response = AdmissionResponse::invalid("");
-    uid.clone_into(&mut response.uid);
-    match verdict {
-        Ok(allowed) => {
-            response.allowed = true;
-            response.result = Status::default();
-            // The API server puts the webhook's name before the key.
-            if let Some(granted) = &allowed.granted {
-                response
-                    .audit_annotations
-                    .insert("granted".to_owned(), granted.clone());
-            }
-            if !allowed.warnings.is_empty() {
-                response.warnings = Some(allowed.warnings.clone());
-            }
-            if !allowed.patch.0.is_empty() {
-                response = match response.clone().with_patch(allowed.patch.clone()) {
-                    Ok(patched) => patched,
-                    Err(error) => refused(response, &unwritable(&error)),
-                };
-            }
-        }
-        Err(denial) => response = refused(response, denial),
-    }
+    response.uid = uid;
+    let response = match verdict {
+        Ok(allowed) => allow(response, allowed),
+        Err(denial) => refused(response, &denial),
+    };
     response.into_review()
+}
+
+fn allow(mut response: AdmissionResponse, allowed: Allowed) -> AdmissionResponse {
+    response.allowed = true;
+    response.result = Status::default();
+    // The API server puts the webhook's name before the key.
+    let granted = allowed
+        .granted
+        .map(|address| ("granted".to_owned(), address));
+    response.audit_annotations.extend(granted);
+    response.warnings = (!allowed.warnings.is_empty()).then_some(allowed.warnings);
+    if allowed.patch.0.is_empty() {
+        return response;
+    }
+    let uid = response.uid.clone();
+    response.with_patch(allowed.patch).unwrap_or_else(|error| {
+        let mut unpatched = AdmissionResponse::invalid("");
+        unpatched.uid = uid;
+        refused(unpatched, &unwritable(&error))
+    })
 }
 
 fn refused(mut response: AdmissionResponse, denial: &Denial) -> AdmissionResponse {

@@ -65,9 +65,9 @@ impl Snapshot {
 
     /// With an `IP` as it was just read, or without it if it is gone.
     #[must_use]
-    pub fn with_ip_now(mut self, name: &str, now: Option<Ip>) -> Self {
+    pub fn with_ip_now(mut self, name: &str, now: Option<Arc<Ip>>) -> Self {
         self.ips.retain(|ip| name_of(&ip.metadata) != name);
-        self.ips.extend(now.map(Arc::new));
+        self.ips.extend(now);
         self
     }
 

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::clock::Clock;
 use super::effects::with_timeout;
 use super::error::Failure;
+use super::store_revision::{Revision, RevisionSender};
 use crate::api::{read, watching};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
@@ -38,6 +39,7 @@ pub(super) struct LeaderElector {
     election: Election,
     clock: Clock,
     metrics: Metrics,
+    revision: RevisionSender,
     /// The object as it was last seen: a renewal keeps what others have put into it.
     last: Option<Lease>,
 }
@@ -60,8 +62,14 @@ impl LeaderElector {
             election: Election::new(Identity::new(identity), timings),
             clock,
             metrics,
+            revision: RevisionSender::default(),
             last: None,
         }
+    }
+
+    /// The revision of the store, as the answers show it.
+    pub(super) fn revision(&self) -> watch::Receiver<Revision> {
+        self.revision.receiver()
     }
 
     /// Takes the lease and keeps it until `release`, then gives it back.
@@ -112,7 +120,10 @@ impl LeaderElector {
         tokio::select! {
             () = clock.until(at) => {}
             Some(lease) = self.watched.next() => {
-                let news = record(&lease).is_some_and(|record| self.election.observe(record, clock.now()));
+                let news = record(&lease).is_some_and(|record| {
+                    self.revision.watched(record.version);
+                    self.election.observe(record, clock.now())
+                });
                 if news {
                     self.last = Some(lease);
                 }
@@ -197,7 +208,10 @@ impl LeaderElector {
                 )
             }
         };
-        let answer = record(&lease).map_or(LeaseAnswer::Failed, answer);
+        let answer = record(&lease).map_or(LeaseAnswer::Failed, |record| {
+            self.revision.answered(record.version);
+            answer(record)
+        });
         self.last = Some(lease);
         Ok(answer)
     }

@@ -8,10 +8,12 @@ mod clock;
 mod effects;
 mod error;
 mod events;
+mod gate_cache;
 mod lease;
 mod object_cache;
 mod reconciler;
 mod reports;
+mod store_revision;
 mod trace;
 mod watch;
 
@@ -35,6 +37,7 @@ use error::Failure;
 use events::{Events, Poster};
 use lease::LeaderElector;
 use reconciler::{Parts, Reconciler};
+use watch::Restorations;
 
 /// Capacity of the channel of facts; watches block when it is full.
 const FACTS: usize = 1024;
@@ -77,16 +80,31 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let apis = Apis::new(options.client.clone());
     let (fact_sender, facts) = mpsc::channel(FACTS);
     let mut watches = JoinSet::new();
+    let elector = options.election.map(|timings| {
+        LeaderElector::new(
+            options.lease_client,
+            apis.client(),
+            &options.namespace,
+            &options.identity,
+            timings,
+            clock,
+            options.metrics.clone(),
+        )
+    });
+    let restorations = match &elector {
+        Some(elector) => Restorations::ByLease(elector.revision()),
+        None => Restorations::ByList(options.inventory_interval),
+    };
     watch::spawn(
         &mut watches,
         &apis,
         &fact_sender,
-        options.inventory_interval,
+        &restorations,
         &options.metrics,
     );
     drop(fact_sender);
 
-    let (events, queue) = Events::queue();
+    let (events, queue) = Events::queue(options.metrics.clone());
     let poster = Poster::new(
         options.client,
         options.identity.clone(),
@@ -96,7 +114,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let mut posting = JoinSet::new();
     posting.spawn(poster.run(queue));
 
-    let first = if options.election.is_some() {
+    let first = if elector.is_some() {
         Leadership::default()
     } else {
         Leadership::ALWAYS
@@ -104,16 +122,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let (leadership_sender, leadership) = tokio::sync::watch::channel(first);
     let release = CancellationToken::new();
     let mut electing = JoinSet::new();
-    if let Some(timings) = options.election {
-        let elector = LeaderElector::new(
-            options.lease_client,
-            apis.client(),
-            &options.namespace,
-            &options.identity,
-            timings,
-            clock,
-            options.metrics.clone(),
-        );
+    if let Some(elector) = elector {
         electing.spawn(elector.run(leadership_sender, release.clone()));
     } else {
         let released = release.clone();

@@ -56,6 +56,20 @@ pub(super) fn ec2_calls(
     (requests, tokens)
 }
 
+/// How long addresses took to be attached.
+pub(super) fn changes_of_place(registry: &mut Registry, moves: &Histogram, attaches: &Histogram) {
+    registry.register(
+        "move_duration_seconds",
+        "Time from the claim that moves an address to the record of its new place",
+        moves.clone(),
+    );
+    registry.register(
+        "attach_duration_seconds",
+        "Time from the claim of a free address to the record of its place",
+        attaches.clone(),
+    );
+}
+
 /// The parts of failovers.
 pub(super) fn failovers(registry: &mut Registry) -> Histograms<1> {
     let failovers = Histograms::new_with_constructor(Seconds(&WAIT_SECONDS));

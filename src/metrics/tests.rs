@@ -16,6 +16,7 @@ fn every_promised_name_is_written() {
     metrics.ec2_tokens("AssignPrivateIpAddresses", 100);
     metrics.admission("mutate-pod", true, 0.002);
     metrics.reconcile_error("Conflict");
+    metrics.event_dropped();
     metrics.leader(true);
     metrics.certificate_expiry(1_800_000_000);
     metrics.brake("public", false);
@@ -35,6 +36,7 @@ fn every_promised_name_is_written() {
         "mooring_webhook_panics_total 0",
         "mooring_webhook_certificate_expiry_timestamp_seconds 1800000000",
         "mooring_reconcile_errors_total{reason=\"Conflict\"} 1",
+        "mooring_events_dropped_total 1",
         "mooring_describe_lag_exceeded_total 0",
         "mooring_leader 1",
         "mooring_brake_engaged{block=\"public\"} 0",

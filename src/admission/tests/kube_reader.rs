@@ -144,3 +144,23 @@ async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
         assert_eq!(seen, expected, "{annotation:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn reviews_that_need_the_same_ip_read_it_at_most_twice_at_a_time() {
+    let (client, asked) = api_server();
+    let ((ips, mut writer), (blocks, _)) = (store(), store());
+    writer.apply_watcher_event(&Event::Apply(partner_a()));
+    let live = KubeReader::new(client, Caches { ips, blocks });
+    let dependencies = Dependencies {
+        annotation: Some("partner-a".to_owned()),
+        ..Dependencies::default()
+    };
+    // One a millisecond, as the API server takes 10 ms.
+    let review = async |millis| {
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+        live.cached(&dependencies).await;
+    };
+    join_all((0..100).map(review)).await;
+    let asked = asked.lock().unwrap();
+    assert_eq!((asked.most, asked.paths.len()), (2, 21));
+}
