@@ -4,6 +4,7 @@
 //! `apply(fact)` takes what watches, responses and inventories say, in the controller and in a model
 //! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.
 
+mod address_rows;
 mod affected;
 mod apply;
 mod bounds;
@@ -20,6 +21,7 @@ mod memory;
 mod node_pace;
 mod node_reports;
 mod outage;
+mod reservations;
 mod subnet;
 #[cfg(feature = "timestamps")]
 mod timestamps;
@@ -30,7 +32,7 @@ pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
 pub(crate) use impaired::Impaired;
-use index::{Index, Reservations, Sets};
+use index::{Index, Sets};
 pub use inventory::Inventory;
 pub(crate) use limit_unanswered::LimitUnanswered;
 pub use location::Location;
@@ -39,6 +41,7 @@ pub use memory::{Memory, PodSeen};
 pub(crate) use node_pace::NodePace;
 pub use node_reports::NodeReportSeen;
 pub(crate) use outage::Outage;
+use reservations::Reservations;
 pub use subnet::SubnetFacts;
 
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -213,14 +213,15 @@ fn allocate(
             ))));
         }
     }
-    let taken = |address: Address| {
-        world.facts.reservations.get(address).is_some()
-            || world.taken_lately(address)
-            || subnet
-                .inventory()
-                .is_some_and(|inventory| inventory.holder_of(address).is_some())
+    // Others are about to have them. If not, the answer or a list says so, and they are free for all again.
+    let begun = world.facts.reservations.begun_by_others(&world.ip.name);
+    let taken_to = |address: Address| {
+        let shown = || subnet.inventory()?.taken_to(address);
+        let alone = || (begun.contains(&address) || world.taken_lately(address)).then_some(address);
+        let reserved = world.facts.reservations.reserved_to(address);
+        reserved.or_else(alone).or_else(shown)
     };
-    spec.range.lowest_free(&subnet.cidrs, taken).ok_or_else(|| {
+    spec.range.lowest_free(&subnet.cidrs, taken_to).ok_or_else(|| {
         Unreserved::Trouble(
             Trouble::new(
                 Reason::BlockExhausted,

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Effect, Engine, InFlight, SHORTEST_TIMER};
+use crate::facts::Fact;
 use crate::names::IpName;
 use crate::objects::Claim;
 use crate::outcome::Action;
@@ -77,6 +78,10 @@ impl Engine {
             Step::Write(write) => {
                 let moved = self.moved(ip, &write);
                 self.begin(ip, Step::Write(write.clone()), now);
+                if let Write::Reserve { address, .. } = &write {
+                    let begun = Fact::ReserveBegun(ip.clone(), *address);
+                    self.apply_fact(begun, now, now);
+                }
                 Reconciled::Begun(Effect::Write {
                     ip: ip.clone(),
                     write,

@@ -88,6 +88,11 @@ impl Facts {
             }
             Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
             Fact::InventoryFailed(id, outcome) => self.miss_inventory(&id, outcome, now),
+            Fact::ReserveBegun(name, address) => {
+                let freed = self.reserve_ended(&name);
+                self.reservations.begin(name, address);
+                freed
+            }
             Fact::Wrote {
                 ip: name,
                 write,

@@ -127,6 +127,8 @@ pub enum Fact {
     /// An inventory failed: nothing is known by it.
     InventoryFailed(SubnetId, Outcome),
 
+    /// A create of the `IPAddress` of this address is sent for an IP.
+    ReserveBegun(IpName, Address),
     /// A write was answered.
     Wrote {
         /// The IP that it was for.

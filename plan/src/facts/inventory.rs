@@ -72,6 +72,14 @@ impl Inventory {
         self.at.get(&address).or_else(in_prefix)
     }
 
+    /// The last of the addresses in sequence that it shows on one interface from this one on, as far as that is known
+    /// without a search; None: it does not show this one.
+    pub(crate) fn taken_to(&self, address: Address) -> Option<Address> {
+        let in_prefix = self.prefix_of(address);
+        let last = in_prefix.map(|(prefix, _)| prefix.broadcast());
+        last.or_else(|| self.at.contains_key(&address).then_some(address))
+    }
+
     /// The delegated prefix that the address lies in, and the interface that has it.
     pub(crate) fn prefix_of(&self, address: Address) -> Option<(Cidr, &InterfaceId)> {
         let (_, (prefix, on)) = self.prefixes.range(..=address).next_back()?;

@@ -27,7 +27,7 @@ impl Facts {
             index: before.index,
             nodes: before.nodes,
             node_reports: before.node_reports,
-            reservations: before.reservations,
+            reservations: before.reservations.end_all(),
             seen_terminating: before.seen_terminating,
             missed: before.missed,
             led_since: now,

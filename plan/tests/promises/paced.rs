@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
@@ -11,7 +12,7 @@ use mooring_plan::facts::{CallError, Fact, Settings, WriteOutcome};
 use mooring_plan::names::{InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, BlockSpec, DesiredIp};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{CallGroup, NodeStep, Notice};
+use mooring_plan::step::{CallGroup, NodeStep, Notice, Write};
 use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::{answer, leadership};
@@ -51,6 +52,12 @@ pub struct Paced {
     shown: Kube,
     /// How the next requests to EC2 fail, instead of being carried out.
     pub fail: Vec<CallError>,
+    /// How a write fails, instead of being carried out.
+    pub refuses: fn(&Write) -> Option<WriteOutcome>,
+    /// How long the create of a reservation takes.
+    pub create_takes: Duration,
+    /// The writes for IPs, and how each ended.
+    pub written: Vec<(IpName, Write, WriteOutcome)>,
 }
 
 /// What is carried out when a request ends.
@@ -94,6 +101,9 @@ impl Paced {
             begun: 0,
             shown: Kube::default(),
             fail: Vec::new(),
+            refuses: |_| None,
+            create_takes: WRITE,
+            written: Vec::new(),
         };
         let block = Block {
             version: world.kube.bump(),
@@ -126,6 +136,23 @@ impl Paced {
         }
         world.begins();
         world
+    }
+
+    /// These IPs are created at once. Each asks for any address of the block.
+    pub fn ips_of_block(&mut self, numbers: Range<usize>) {
+        for number in numbers {
+            let desired = DesiredIp {
+                address: None,
+                block: Some("block".into()),
+                ..objects::desired(address(number))
+            };
+            let name = ip(number);
+            let uid = self.kube.new_uid("ip");
+            let mut ip = objects::ip(name.as_str(), uid, desired);
+            ip.version = self.kube.bump();
+            self.kube.ips.insert(name, ip);
+        }
+        self.watches_show();
     }
 
     /// A new process: it lists everything, and leads.
@@ -247,6 +274,10 @@ impl Paced {
                 return;
             }
             Effect::Read(..) | Effect::ListIps => READ,
+            Effect::Write {
+                write: Write::Reserve { .. },
+                ..
+            } => self.create_takes,
             Effect::Write { .. } => WRITE,
             Effect::Calls(..)
             | Effect::Inventory(_)
@@ -301,7 +332,10 @@ impl Paced {
                 (Work::Ip(ip), fact.into())
             }
             Effect::Write { ip, write, .. } => {
-                let outcome = self.kube.write(&write);
+                let refused = (self.refuses)(&write);
+                let outcome = refused.unwrap_or_else(|| self.kube.write(&write));
+                self.written
+                    .push((ip.clone(), write.clone(), outcome.clone()));
                 let fact = Fact::Wrote {
                     ip: ip.clone(),
                     write,

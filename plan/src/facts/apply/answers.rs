@@ -29,6 +29,7 @@ impl Facts {
         let mut touched = Affected::One(name.clone());
         memory.last_write_at = now;
         memory.recorded = recorded(&write, &outcome, begun);
+        let in_doubt = in_doubt(&write, &outcome);
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
                 if !gate.status || gate.reason == Reason::NotRequested =>
@@ -120,6 +121,9 @@ impl Facts {
                 memory.failures.write_failed(name.as_str(), write, now);
             }
             WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
+        }
+        if !in_doubt {
+            touched = touched.and(self.reserve_ended(name));
         }
         touched
     }
@@ -251,6 +255,11 @@ fn said(error: &CallError) -> String {
     let lasting = ends.min().and_then(|end| error.message.get(..end));
     let lasting = lasting.unwrap_or(&error.message);
     alloc::format!("{}: {}", error.code, lasting.trim_end_matches([' ', '(']))
+}
+
+/// A create that may have been executed, or may still be: the list that comes before the next one says.
+fn in_doubt(write: &Write, outcome: &WriteOutcome) -> bool {
+    matches!(write, Write::Reserve { .. }) && *outcome == WriteOutcome::Unknown
 }
 
 /// A Record that was answered.

@@ -42,8 +42,8 @@ impl Facts {
             memory.failures.call_is_over();
             memory.taken.clear();
         }
-        let same_wish = known.is_some_and(|before| before.desired == ip.desired);
-        let seen = memory.edit_seen.filter(|_| same_wish);
+        let wishes_anew = known.is_none_or(|before| before.desired != ip.desired);
+        let seen = memory.edit_seen.filter(|_| !wishes_anew);
         let edited = ip.is_edited_while_held() && seen.is_none();
         memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
         let came_to = before.and_then(Ip::unfinished_for).cloned();
@@ -71,6 +71,11 @@ impl Facts {
         if let Some(before) = self.ips.insert(name.clone(), ip) {
             self.note_unexplained(&before, now);
         }
+        let freed = if wishes_anew {
+            self.reserve_ended(&name)
+        } else {
+            Affected::Nothing
+        };
         if edited && let Some(id) = self.subnet_of(&name) {
             let subnet = self.subnets.entry(id).or_default();
             subnet.want(now.plus(Duration::from_millis(1)));
@@ -85,7 +90,7 @@ impl Facts {
                 touched.extend(self.affected_by_room(interface));
             }
         }
-        Affected::of(touched)
+        Affected::of(touched).and(freed)
     }
 
     pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Instant) -> Affected {
@@ -122,6 +127,8 @@ impl Facts {
 
     pub(super) fn lose_ip(&mut self, name: &IpName, now: Instant) -> Affected {
         self.memory.remove(name);
+        // All that have no address are affected below.
+        self.reservations.end(name);
         self.missed.remove(name);
         self.reads.failed.remove(name);
         self.clear_missing_holder(name);

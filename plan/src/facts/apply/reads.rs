@@ -101,9 +101,7 @@ impl Facts {
                     .reservations
                     .insert(address, (begun, reservation));
             }
-            Fact::ReservationsRead(uid, list) => {
-                self.reads.own_reservations.insert(uid, (begun, list));
-            }
+            Fact::ReservationsRead(uid, list) => touched = self.see_own(uid, list, begun),
             Fact::ReplicaSetsRead(of, sets) => touched = self.see_replica_sets(of, sets, begun),
             Fact::InstanceRead(id, state) => {
                 self.instances.insert(id, (begun, state));

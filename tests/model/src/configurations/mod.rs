@@ -37,7 +37,7 @@ const EVERYTHING: [FaultKind; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 27] = [
+pub const ALL: [Named; 28] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -52,6 +52,7 @@ pub const ALL: [Named; 27] = [
     ("delete-early", address::delete_early),
     ("edit-early", address::edit_early),
     ("two-ips", address::two_ips),
+    ("allocate", address::allocate),
     ("node-death", nodes::death),
     ("node-gone", nodes::gone),
     ("eni-detached", interfaces::detached),
