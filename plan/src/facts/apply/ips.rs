@@ -42,8 +42,8 @@ impl Facts {
             memory.failures.call_is_over();
             memory.taken.clear();
         }
-        let wishes_anew = known.is_none_or(|before| before.desired != ip.desired);
-        let seen = memory.edit_seen.filter(|_| !wishes_anew);
+        let wish_changed = known.is_none_or(|before| before.desired != ip.desired);
+        let seen = memory.edit_seen.filter(|_| !wish_changed);
         let edited = ip.is_edited_while_held() && seen.is_none();
         memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
         let came_to = before.and_then(Ip::unfinished_for).cloned();
@@ -71,7 +71,7 @@ impl Facts {
         if let Some(before) = self.ips.insert(name.clone(), ip) {
             self.note_unexplained(&before, now);
         }
-        let freed = if wishes_anew {
+        let freed = if wish_changed {
             self.reserve_ended(&name)
         } else {
             Affected::Nothing
