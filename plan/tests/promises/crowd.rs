@@ -38,11 +38,11 @@ pub fn node_name(number: u32) -> NodeName {
     NodeName::new(format!("{number:04}"))
 }
 
-fn subnet() -> SubnetId {
+pub fn subnet() -> SubnetId {
     SubnetId::from(SUBNET)
 }
 
-fn address(number: u32) -> Ipv4Addr {
+pub fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 1, 0, 0)) + number)
 }
 
@@ -97,6 +97,14 @@ impl Crowd {
         self.now = self.now.plus(INTERVAL);
         let list = self.interfaces.values().cloned().collect();
         self.tell(Fact::InventoryDone(subnet(), list))
+    }
+
+    /// Another client changes an IP.
+    pub fn change(&mut self, number: u32, change: impl FnOnce(&mut Ip)) -> Affected {
+        let mut ip = self.facts.ip(&ip_name(number)).unwrap().clone();
+        ip.version = ResourceVersion(ip.version.0 + 1);
+        change(&mut ip);
+        self.tell(Fact::Ip(ip))
     }
 
     /// Decides for every IP, and writes its conditions; returns the number of steps.

@@ -11,6 +11,7 @@
     missing_docs
 )]
 
+mod affected;
 mod annotation;
 mod any_order;
 mod attach;
