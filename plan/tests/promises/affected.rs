@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Affected, CallError, Fact, WriteOutcome};
-use mooring_plan::names::IpName;
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::{Block, Claim, ClaimPhase, Ip, Pod, Previous, Refused, Reservation};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -67,7 +67,7 @@ fn assign_fails(crowd: &mut Crowd, outcome: Outcome) {
 
 /// What is asked of EC2 is another thing then: the last call that failed is void.
 fn wishes_something_else(crowd: &mut Crowd) {
-    crowd.change(CHANGED, |ip| {
+    changes(crowd, |ip| {
         ip.desired.as_mut().unwrap().reassign = Reassign::Allow;
     });
 }
@@ -86,26 +86,34 @@ fn other_pod() -> Pod {
     objects::pod("other", "other-uid", name().as_str(), uid)
 }
 
+/// Another client changes the IP.
+fn changes(crowd: &mut Crowd, change: impl FnOnce(&mut Ip)) {
+    let mut ip = known(crowd);
+    ip.version = ResourceVersion(ip.version.0 + 1);
+    change(&mut ip);
+    crowd.tell(Fact::Ip(ip));
+}
+
 type Change = fn(&mut Crowd);
 
 /// Whatever an IP waits for, in its object, in other objects or in the memory of this process.
 const WAITS: &[(&str, Change)] = &[
     ("it asks for another address", |crowd| {
-        crowd.change(CHANGED, |ip| {
+        changes(crowd, |ip| {
             ip.desired.as_mut().unwrap().address = Some(address(100));
         });
     }),
     ("it is being deleted", |crowd| {
-        crowd.change(CHANGED, |ip| ip.deleting = true);
+        changes(crowd, |ip| ip.deleting = true);
     }),
     ("take-from", |crowd| {
-        crowd.change(CHANGED, |ip| ip.take_from = Some("eni-0002".into()));
+        changes(crowd, |ip| ip.take_from = Some("eni-0002".into()));
     }),
     ("a previous place", |crowd| {
-        crowd.change(CHANGED, |ip| ip.status.previous = vec![previous()]);
+        changes(crowd, |ip| ip.status.previous = vec![previous()]);
     }),
     ("a refused target", |crowd| {
-        crowd.change(CHANGED, |ip| {
+        changes(crowd, |ip| {
             ip.status.refused = Some(Refused {
                 pod: "other-uid".into(),
                 interface: "eni-0002".into(),
@@ -114,15 +122,15 @@ const WAITS: &[(&str, Change)] = &[
         });
     }),
     ("not Ready", |crowd| {
-        crowd.change(CHANGED, |ip| {
+        changes(crowd, |ip| {
             ip.status.conditions.ready.as_mut().unwrap().status = false;
         });
     }),
     ("no condition", |crowd| {
-        crowd.change(CHANGED, |ip| ip.status.conditions.ready = None);
+        changes(crowd, |ip| ip.status.conditions.ready = None);
     }),
     ("claimed and not recorded", |crowd| {
-        crowd.change(CHANGED, |ip| {
+        changes(crowd, |ip| {
             let claim = ip.status.claim.take().unwrap();
             let target = claim.target().unwrap().clone();
             let phase = ClaimPhase::Claimed(target);
@@ -198,7 +206,7 @@ fn an_inventory_affects_a_free_ip_only_if_its_address_is_somewhere_or_a_pod_asks
         crowd.tell(Fact::PodDeleted(
             format!("pod-uid-{CHANGED}").as_str().into(),
         ));
-        crowd.change(CHANGED, |ip| ip.status.claim = None);
+        changes(&mut crowd, |ip| ip.status.claim = None);
         let on = crowd.interfaces.get_mut(&"eni-0001".into()).unwrap();
         on.addresses.remove(&address(CHANGED));
         crowd.look();
@@ -265,14 +273,16 @@ fn an_inventory_of_another_subnet_affects_only_ips_that_may_come_to_lie_there() 
     for _ in 0..3 {
         assert_eq!(look(&mut crowd), several([]));
     }
-    crowd.change(CHANGED, |ip| {
+    changes(&mut crowd, |ip| {
         ip.desired.as_mut().unwrap().block = Some("elsewhere".into());
     });
     assert_eq!(look(&mut crowd), several([CHANGED]));
 }
 
+type Wish = fn(&mut Ip);
+
 /// Which wishes are no longer what the IP has.
-const WISHES: &[(&str, fn(&mut Ip), bool)] = &[
+const WISHES: &[(&str, Wish, bool)] = &[
     (
         "the address that it has",
         |ip| ip.desired.as_mut().unwrap().address = ip.status.address,
@@ -310,7 +320,7 @@ const WISHES: &[(&str, fn(&mut Ip), bool)] = &[
 fn another_block_affects_the_ips_that_ask_for_something_else_than_they_have() {
     for (what, change, affected) in WISHES {
         let mut crowd = crowd();
-        crowd.change(CHANGED, change);
+        changes(&mut crowd, change);
         let mut other = block();
         other.name = "other".into();
         let touched = several(affected.then_some(CHANGED));
@@ -330,8 +340,8 @@ fn a_subnet_without_inventories_affects_its_ips_and_those_that_may_come_to_lie_t
     };
     assert_eq!(fails(&mut crowd, "subnet-2"), several([]));
     crowd.tell(Fact::InventoryDone("subnet-2".into(), Vec::new()));
-    crowd.change(CHANGED, |ip| {
-        ip.desired.as_mut().unwrap().address = Some(address(100))
+    changes(&mut crowd, |ip| {
+        ip.desired.as_mut().unwrap().address = Some(address(100));
     });
     assert_eq!(fails(&mut crowd, "subnet-2"), several([CHANGED]));
     assert_eq!(fails(&mut crowd, "subnet-2"), Affected::Nothing, "again");

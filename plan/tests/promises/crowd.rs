@@ -99,14 +99,6 @@ impl Crowd {
         self.tell(Fact::InventoryDone(subnet(), list))
     }
 
-    /// Another client changes an IP.
-    pub fn change(&mut self, number: u32, change: impl FnOnce(&mut Ip)) -> Affected {
-        let mut ip = self.facts.ip(&ip_name(number)).unwrap().clone();
-        ip.version = ResourceVersion(ip.version.0 + 1);
-        change(&mut ip);
-        self.tell(Fact::Ip(ip))
-    }
-
     /// Decides for every IP, and writes its conditions; returns the number of steps.
     pub fn look_at_all(&mut self) -> usize {
         let names: Vec<IpName> = self.facts.ip_names().cloned().collect();
