@@ -202,3 +202,15 @@ fn an_ip_that_a_new_process_finds_free_is_kept_while_an_assign_of_the_one_before
     sim.delete_ip("partner");
     sim.expect_kept_until_landed(&late);
 }
+
+#[test]
+fn once_it_is_proven_free_inventories_come_once_per_interval_again() {
+    let (mut sim, _) = recorded_with_an_assign_on_its_way(false);
+    sim.remove_pod("a");
+    sim.wait(Duration::from_mins(1));
+    sim.expect_free("partner");
+    sim.count_from_here();
+    sim.wait(Duration::from_mins(10));
+    let looks = sim.counts.inventories;
+    assert!((9..=11).contains(&looks), "{looks} in ten minutes");
+}
