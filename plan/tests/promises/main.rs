@@ -11,6 +11,7 @@
     missing_docs
 )]
 
+mod affected;
 mod allocation;
 mod annotation;
 mod any_order;
@@ -27,6 +28,7 @@ mod drain;
 mod drift;
 mod edit;
 mod engine;
+mod failed_alone;
 mod failover;
 mod failover_parts;
 mod failures;
@@ -36,6 +38,7 @@ mod gate_opening;
 mod given_back;
 mod impaired;
 mod late;
+mod lead_begins;
 mod leaders;
 mod leaks;
 mod left;

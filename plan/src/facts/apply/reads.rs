@@ -44,23 +44,21 @@ impl Facts {
                 // It may have been read for another IP.
                 let naming = self.index.ips_naming(&key).cloned().collect();
                 touched = touched.and(Affected::of(naming));
-                // The watch may have been faster than the answer.
-                let newest = pod.map(|pod| match self.pods.get(&pod.uid) {
-                    Some(seen) if seen.pod.version > pod.version => seen.pod.clone(),
-                    _ => pod,
+                // The watch may have been faster than the answer: what is seen of the pod is never older.
+                let newest = pod.map(|pod| {
+                    let seen = self.pods.get(&pod.uid);
+                    seen.map_or(pod, |seen| seen.pod.clone())
                 });
                 self.reads.pods.insert(key, (begun, newest));
             }
             Fact::IpRead(_, Some(ip)) => touched = self.see_read(ip, begun, now),
             Fact::IpRead(name, None) if self.is_of_known(&name, begun) => {
-                self.doubt_record(&name);
                 touched = self.lose_ip(&name, now);
                 // A watch that lags may show it once more, in any state that it was in.
                 self.missed.insert(name.clone(), now);
                 self.reads.ips.insert(name, (begun, None));
             }
             Fact::IpRead(name, None) => {
-                self.doubt_record(&name);
                 let missed = Fact::ReadFailed {
                     ip: name.clone(),
                     read: Read::Ip(name),
@@ -130,7 +128,6 @@ impl Facts {
     /// Takes an IP that a quorum read shows.
     fn see_read(&mut self, ip: Ip, begun: Instant, now: Instant) -> Affected {
         let name = ip.name.clone();
-        self.doubt_record(&name);
         // One that was begun before the last write is no word on what that has led to.
         let of_this_round = self.is_of_known(&name, begun);
         let touched = self.see_ip(ip.clone(), now);
@@ -139,13 +136,6 @@ impl Facts {
         }
         self.reads.ips.insert(name, (begun, Some(ip)));
         touched
-    }
-
-    /// What a read shows is newer than the answer to any Record.
-    fn doubt_record(&mut self, name: &IpName) {
-        if let Some(memory) = self.memory.get_mut(name) {
-            memory.recorded = None;
-        }
     }
 
     /// Was this read of an IP begun since the one that is known was first seen, or last written? Else what it
