@@ -12,6 +12,7 @@
 )]
 
 mod annotation;
+mod announced;
 mod any_order;
 mod attach;
 mod backoff;
@@ -41,6 +42,7 @@ mod left;
 mod listed;
 mod looks;
 mod losers;
+mod measured;
 mod memory;
 mod moments;
 mod moves;

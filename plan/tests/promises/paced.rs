@@ -11,7 +11,7 @@ use mooring_plan::facts::{CallError, Fact, Settings, WriteOutcome};
 use mooring_plan::names::{InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, BlockSpec, DesiredIp};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{CallGroup, NodeStep, Notice};
+use mooring_plan::step::{BlockStep, CallGroup, NodeStep, Notice, Write};
 use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::{answer, leadership};
@@ -44,6 +44,16 @@ pub struct Paced {
     pub failovers: Vec<(FailoverPart, Duration)>,
     /// The Events.
     pub notices: Vec<Notice>,
+    /// What metrics were told, and when.
+    pub reports: Vec<(Instant, Report)>,
+    /// When each inventory was begun.
+    pub inventories: Vec<Instant>,
+    /// The steps of blocks, and when they were begun.
+    pub block_steps: Vec<(Instant, BlockStep)>,
+    /// How often the engine asked to be called although nothing had happened.
+    pub wakes: usize,
+    /// The writes that the API server does not take.
+    pub refuses: fn(&Write) -> bool,
     /// What is in flight, by when it ends.
     in_flight: BTreeMap<(Instant, u64), Ends>,
     begun: u64,
@@ -90,6 +100,11 @@ impl Paced {
             sent: Vec::new(),
             failovers: Vec::new(),
             notices: Vec::new(),
+            reports: Vec::new(),
+            inventories: Vec::new(),
+            block_steps: Vec::new(),
+            wakes: 0,
+            refuses: |_| false,
             in_flight: BTreeMap::new(),
             begun: 0,
             shown: Kube::default(),
@@ -217,6 +232,9 @@ impl Paced {
                 return;
             }
             self.now = next;
+            if ends.is_none_or(|ends| wake < ends) {
+                self.wakes += 1;
+            }
             while let Some(entry) = self.in_flight.first_entry()
                 && entry.key().0 <= self.now
             {
@@ -236,6 +254,7 @@ impl Paced {
                 if let Report::Failover(part, took) = report {
                     self.failovers.push((*part, *took));
                 }
+                self.reports.push((self.now, report.clone()));
                 return;
             }
             Effect::Read(..) | Effect::ListIps => READ,
@@ -249,11 +268,18 @@ impl Paced {
             Effect::Calls(group, ips) => Ends::Done(Box::new(self.call(group, ips))),
             // What it lists is as it was when it was begun.
             Effect::Inventory(subnet) => {
+                self.inventories.push(self.now);
                 let listed = Fact::InventoryDone(subnet.clone(), self.cloud.describe());
                 let completed = Event::Completed(Work::Inventory(subnet), listed.into());
                 Ends::Done(Box::new(completed))
             }
-            effect => Ends::Effect(Box::new(effect)),
+            effect => {
+                if let Effect::BlockSteps(_, steps) = &effect {
+                    let steps = steps.iter().cloned();
+                    self.block_steps.extend(steps.map(|step| (self.now, step)));
+                }
+                Ends::Effect(Box::new(effect))
+            }
         };
         self.begun += 1;
         self.in_flight
@@ -293,7 +319,11 @@ impl Paced {
                 (Work::Ip(ip), fact.into())
             }
             Effect::Write { ip, write, .. } => {
-                let outcome = self.kube.write(&write);
+                let outcome = if (self.refuses)(&write) {
+                    WriteOutcome::Refused(String::from("no"))
+                } else {
+                    self.kube.write(&write)
+                };
                 let fact = Fact::Wrote {
                     ip: ip.clone(),
                     write,
