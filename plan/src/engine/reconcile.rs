@@ -43,6 +43,7 @@ impl Engine {
             self.repeats.forget(ip);
             self.claims.dropped(ip);
             self.calls.forget(ip);
+            self.failovers.forget(ip);
             return Reconciled::Nothing;
         }
         self.follow_failover(ip, now);

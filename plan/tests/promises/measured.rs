@@ -69,6 +69,25 @@ fn a_change_of_the_leader_is_reported_by_both() {
 }
 
 #[test]
+fn a_lease_that_is_not_renewed_ends_the_lead_at_that_very_moment() {
+    let mut world = attached();
+    let until = world.now.plus(Duration::from_millis(1234));
+    let leadership = Leadership {
+        until: Some(until),
+        calls_until: Some(until),
+    };
+    let now = world.now;
+    world.engine.handle(Event::Leadership(leadership), now);
+    world.reports.clear();
+    world.run(MINUTE);
+    let led = reported(&world, |report| match report {
+        Report::Leading(leads) => Some(*leads),
+        _ => None,
+    });
+    assert_eq!(led, [(until, false)]);
+}
+
+#[test]
 fn an_attach_is_measured_from_its_claim_to_its_record() {
     let world = attached();
     let took = values(&world, |report| match report {
