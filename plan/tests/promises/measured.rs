@@ -230,15 +230,18 @@ fn a_process_that_leads_again_reports_counts_and_subnets_at_once() {
     world.run(MINUTE);
     assert_eq!(of_subnets(&world).len(), 1);
     assert_eq!(of_subnets(&world)[0].len(), 1);
+    // Just after a count: the next one is not due by itself.
+    let counted = |report: &Report| matches!(report, Report::Addresses(_)).then_some(());
+    world.reports.clear();
+    while values(&world, counted).is_empty() {
+        world.run(Duration::from_millis(100));
+    }
     leads(&mut world, false);
     world.reports.clear();
     world.run(Duration::from_millis(100));
     leads(&mut world, true);
     assert_eq!(of_subnets(&world).len(), 1);
-    let counts = values(&world, |report| {
-        matches!(report, Report::Addresses(_)).then_some(())
-    });
-    assert_eq!(counts.len(), 1);
+    assert_eq!(values(&world, counted).len(), 1);
 }
 
 #[test]
