@@ -1,5 +1,5 @@
 //! What is due is begun when it is due, and no more often.
-//! Rules: R5.10, R6.4.
+//! Rule: R5.10.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,14 +9,13 @@ use mooring_plan::engine::{Completion, Event, Report, Work};
 use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::BlockSpec;
 use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::{BlockStep, Checks, NodeStep};
+use mooring_plan::step::BlockStep;
 use mooring_plan::time::Instant;
 
-use crate::paced::{Paced, node};
+use crate::paced::Paced;
 
 const MINUTE: Duration = Duration::from_mins(1);
 const SECOND: Duration = Duration::from_secs(1);
-const MOMENT: Duration = Duration::from_millis(100);
 
 /// An IP that is attached, in a world where nothing is left to do.
 fn at_rest() -> Paced {
@@ -46,7 +45,7 @@ fn spaces(of: &[Instant]) -> Vec<Duration> {
 }
 
 /// Within this time, EC2 throttles each call of an action that something else makes.
-fn throttled(world: &mut Paced, action: Action, outcome: Option<Outcome>, length: Duration) {
+pub fn throttled(world: &mut Paced, action: Action, outcome: Option<Outcome>, length: Duration) {
     let until = world.now.plus(length);
     while world.now < until {
         let completion = Completion {
@@ -274,73 +273,4 @@ fn reads_of_blocks_need_tokens() {
         world.run(MINUTE);
         assert!(read(&world), "{action}");
     }
-}
-
-/// Nodes with an address each, of a block with fast failover.
-fn fast(nodes: usize) -> Paced {
-    let mut world = Paced::new(nodes, nodes, Reassign::Refuse);
-    world.change_blocks(|spec| spec.fast_failover = true);
-    for number in 0..nodes {
-        world.pod(&node(number), number, number);
-    }
-    world.run(5 * MINUTE);
-    assert_eq!(world.attached(nodes), nodes);
-    world
-}
-
-#[test]
-fn nodes_that_go_one_after_the_other_are_out_of_service_at_once() {
-    let mut world = fast(5);
-    for number in 0..5 {
-        world.is_stopped(number);
-        world.run(Duration::from_millis(5));
-    }
-    world.run(MOMENT);
-    let ours = world.kube.nodes.values().filter(|node| node.our_taint);
-    assert_eq!(ours.count(), 5);
-}
-
-#[test]
-fn at_most_eight_nodes_have_a_step_in_flight_and_each_has_one() {
-    let mut world = fast(30);
-    world.node_steps.clear();
-    for number in 0..30 {
-        world.is_stopped(number);
-    }
-    world.run(SECOND);
-    let ours = world.kube.nodes.values().filter(|node| node.our_taint);
-    assert_eq!(ours.count(), 30);
-    // A question and a taint of each.
-    assert_eq!(world.node_steps.len(), 60);
-    for (at, ..) in &world.node_steps {
-        let lasts = |begun: &Instant| begun <= at && at.since(*begun) < Duration::from_millis(20);
-        let steps = world.node_steps.iter();
-        let nodes: Vec<_> = steps.filter(|(begun, ..)| lasts(begun)).collect();
-        let different: BTreeSet<_> = nodes.iter().map(|(_, node, _)| node).collect();
-        assert_eq!(different.len(), nodes.len());
-        assert!(nodes.len() <= 8, "{}", nodes.len());
-    }
-}
-
-#[test]
-fn questions_about_nodes_need_tokens() {
-    let asked = |world: &Paced, with: Checks| {
-        let steps = world.node_steps.iter();
-        let asked = steps
-            .filter(|(_, _, step)| matches!(step, NodeStep::Ask(_, checks) if *checks == with));
-        asked.count()
-    };
-    let mut world = fast(1);
-    world.node_steps.clear();
-    world.change_node(0, |node| node.ready = false);
-    let none = Some(Outcome::Throttled);
-    throttled(&mut world, Action::DescribeInstances, none, 20 * SECOND);
-    assert_eq!(world.node_steps, []);
-    // Status checks are not asked for yet.
-    throttled(&mut world, Action::DescribeInstanceStatus, none, 5 * SECOND);
-    assert!(asked(&world, Checks::NotAsked) > 0);
-    throttled(&mut world, Action::DescribeInstanceStatus, none, MINUTE);
-    assert_eq!(asked(&world, Checks::Asked), 0);
-    world.run(MINUTE);
-    assert!(asked(&world, Checks::Asked) > 0);
 }

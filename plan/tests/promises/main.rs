@@ -26,6 +26,7 @@ mod detached;
 mod drain;
 mod drift;
 mod due;
+mod due_nodes;
 mod edit;
 mod engine;
 mod failover;

@@ -179,6 +179,7 @@ impl Paced {
                 assert!(begun < 10_000, "more and more at once");
             }
             let wake = self.engine.wake_at(self.now);
+            assert!(wake > self.now, "to be called again at once");
             let ends = self.in_flight.keys().next().map(|(at, _)| *at);
             let next = ends.map_or(wake, |ends| ends.min(wake));
             if next > until {
