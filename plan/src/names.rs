@@ -146,6 +146,12 @@ impl From<ResourceVersion> for ClaimId {
     }
 }
 
+impl fmt::Display for ClaimId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// How many names a message lists before it only counts.
 const LISTED: usize = 5;
 
