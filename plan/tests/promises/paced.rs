@@ -19,6 +19,8 @@ use mooring_world::engine::{answer, leadership};
 use mooring_world::kube::Kube;
 use mooring_world::objects::{self, instance_of, interface_of};
 
+use crate::paced_calls::Execution;
+
 /// The subnet, and the block in it.
 const RANGE: &str = "203.0.112.0/20";
 const READ: Duration = Duration::from_millis(2);
@@ -66,6 +68,10 @@ pub struct Paced {
     shown: Kube,
     /// How the next requests to EC2 fail, instead of being carried out.
     pub fail: Vec<CallError>,
+    /// How the next requests to EC2 are carried out, if not as usual.
+    pub executions: Vec<Execution>,
+    /// The requests that were carried out after their caller had its answer, or none; and whether they were done.
+    pub late: Vec<(CallGroup, bool)>,
     /// How a write fails, instead of being carried out.
     pub refuses: fn(&Write) -> Option<WriteOutcome>,
     /// How long the create of a reservation takes.
@@ -75,9 +81,11 @@ pub struct Paced {
 }
 
 /// What is carried out when a request ends.
-enum Ends {
+pub(crate) enum Ends {
     Done(Box<Event>),
     Effect(Box<Effect>),
+    /// A request to EC2 that nobody waits for any more.
+    Request(CallGroup, Vec<Ipv4Addr>),
 }
 
 fn engine() -> Engine {
@@ -122,6 +130,8 @@ impl Paced {
             begun: 0,
             shown: Kube::default(),
             fail: Vec::new(),
+            executions: Vec::new(),
+            late: Vec::new(),
             refuses: |_| None,
             create_takes: WRITE,
             written: Vec::new(),
@@ -268,30 +278,24 @@ impl Paced {
                 Ends::Effect(Box::new(effect))
             }
         };
+        self.ends_after(takes, ends);
+    }
+
+    pub(crate) fn ends_after(&mut self, takes: Duration, ends: Ends) {
         self.begun += 1;
         self.in_flight
             .insert((self.now.plus(takes), self.begun), ends);
-    }
-
-    fn call(&mut self, group: CallGroup, ips: Vec<(IpName, Ipv4Addr)>) -> Event {
-        let addresses: Vec<_> = ips.iter().map(|(_, address)| *address).collect();
-        let result = match self.fail.pop() {
-            Some(error) => Err(error),
-            None => self.cloud.execute_together(&group, &addresses),
-        };
-        self.sent.push(Sent {
-            at: self.now,
-            group: group.clone(),
-            addresses,
-            refused: result.as_ref().err().map(|error| error.outcome),
-        });
-        Event::Called(group, ips, result)
     }
 
     fn end(&mut self, ended: Ends) {
         let event = match ended {
             Ends::Done(event) => Some(*event),
             Ends::Effect(effect) => self.carry_out(*effect),
+            Ends::Request(group, addresses) => {
+                let done = self.cloud.execute_together(&group, &addresses);
+                self.late.push((group, done.is_ok()));
+                None
+            }
         };
         if let Some(event) = event {
             self.engine.handle(event, self.now);
