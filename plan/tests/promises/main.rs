@@ -30,6 +30,7 @@ mod drift;
 mod due;
 mod due_nodes;
 mod edit;
+mod edit_proofs;
 mod engine;
 mod failed_alone;
 mod failover;
