@@ -139,3 +139,48 @@ fn an_address_that_was_taken_off_where_it_was_is_asked_for_nowhere_else() {
     sim.expect_free("partner");
     assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
 }
+
+/// Pod "b" on n2 is claimed for and deleted, and the address has just been taken off n1, where "a" had it.
+fn taken_off_on_the_way() -> Sim {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.delete_pod("a");
+    sim.tell(0);
+    sim.remove_pod("a");
+    sim.pod("b").on("n2");
+    sim.step_until(status_write(StatusWrite::Claim));
+    sim.delete_pod("b");
+    sim.tell(0);
+    sim.remove_pod("b");
+    sim.step_until(is_unassign);
+    sim
+}
+
+#[test]
+fn an_address_that_is_taken_off_twice_where_it_was_is_asked_for_nowhere_else() {
+    let mut sim = taken_off_on_the_way();
+    sim.now = sim.now.plus(Duration::from_millis(10_500));
+    sim.ec2.remember(sim.now);
+    let late = Call::Assign {
+        interface: InterfaceId::from("eni-n1"),
+        address: address(OLD),
+        reassign: Reassign::Refuse,
+    };
+    assert_eq!(sim.ec2.execute(&late, sim.now), Ok(()));
+    sim.settle();
+    sim.expect_free("partner");
+    assert_eq!(sim.counts.calls(), 2, "{}", sim.story());
+}
+
+#[test]
+fn an_edit_right_after_a_move_costs_two_calls() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
+    sim.next_revision("b", "n2", 2);
+    sim.step_until(|step| matches!(step, Step::Write(Write::Gate(gate)) if gate.status));
+    sim.expect_attached("partner", "b");
+    sim.count_from_here();
+    sim.edit("partner", NEW);
+    sim.settle();
+    sim.expect_on(OLD, None);
+    sim.expect_on(NEW, Some("eni-n2"));
+    assert_eq!(sim.counts.calls(), 2, "{}", sim.story());
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mooring_plan::objects::Pod;
 use mooring_plan::reason::Reason;
+use mooring_plan::step::{Step, Write};
 
 use crate::sim::{Fault, Sim};
 
@@ -74,6 +75,8 @@ fn a_pod_that_is_not_ready_is_told_of_its_containers_before_its_other_gates() {
 #[test]
 fn a_pod_without_a_node_is_named_by_the_ip_as_soon_as_it_has_waited_for_too_long() {
     let mut sim = Sim::reserved(&["n1"]);
+    // The next inventory, which would tell as well, is far.
+    sim.wait(Duration::from_secs(10));
     sim.pod("a");
     sim.wait(Duration::from_millis(2500));
     let conditions = &sim.the_ip("partner").status.conditions;
@@ -97,4 +100,23 @@ fn a_pod_behind_a_claim_that_comes_to_nothing_is_told_who_gets_the_address() {
     let told = sim.rules.notices(Reason::ClaimedByOther);
     let mut told = told.iter();
     assert!(told.any(|notice| notice.message.contains("the address goes to pod")));
+}
+
+#[test]
+fn a_holder_whose_gate_cannot_be_opened_is_not_denied_for_an_edit_that_waits() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.ip("other", "203.0.113.20");
+    sim.settle();
+    sim.refuses = |write| matches!(write, Write::Gate(gate) if gate.status);
+    sim.pod("a").on("n1");
+    sim.wait(Duration::from_secs(1));
+    sim.edit("partner", "203.0.113.20");
+    sim.wait(Duration::from_mins(1));
+    sim.expect_event("IP partner", Reason::AddressInUse);
+    let mut taken = sim.taken.iter();
+    let denied = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if !gate.status);
+    assert!(!taken.any(|(_, _, step)| denied(step)), "{}", sim.story());
+    sim.refuses = |_| false;
+    sim.wait(Duration::from_mins(1));
+    sim.expect_attached("partner", "a");
 }

@@ -94,3 +94,19 @@ fn what_ec2_denies_to_others_alone_is_a_condition_once_it_lasts() {
         taken.any(|(_, name, step)| name.as_str() == "partner" && matches!(step, Step::Call(_)));
     assert!(!called, "{}", sim.story());
 }
+
+/// The address is on the interface of its new pod already.
+#[test]
+fn a_move_on_one_interface_goes_on_while_ec2_denies_calls_to_others() {
+    let mut sim = Sim::attached_by_deployment(&["n1"]);
+    sim.ip("other", "203.0.113.20");
+    sim.pod("o").on("n1").asks("other");
+    sim.settle();
+    sim.expect_attached("other", "o");
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
+    sim.delete_ip("other");
+    sim.wait(Duration::from_mins(3));
+    sim.next_revision("b", "n1", 2);
+    sim.wait(Duration::from_secs(10));
+    sim.expect_attached("partner", "b");
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mooring_plan::names::BlockName;
 use mooring_plan::step::Step;
 
-use crate::sim::{Fault, Sim};
+use crate::sim::{Fault, Sim, address};
 
 #[test]
 fn an_edit_or_a_take_from_alone_ends_the_wait_after_a_call_that_failed() {
@@ -48,4 +48,15 @@ fn a_block_is_known_while_it_is_there() {
     sim.block("second", "198.51.100.0/24");
     sim.tell(0);
     assert!(knows(&sim, "second"));
+}
+
+#[test]
+fn an_ip_explains_its_address_and_those_that_may_still_be_somewhere() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.edit("partner", "203.0.113.20");
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    let ip = sim.the_ip("partner");
+    let explains = |last: &str| ip.explains(address(last));
+    assert!(explains("203.0.113.20") && explains("203.0.113.10"));
+    assert!(!explains("203.0.113.30"));
 }
