@@ -273,3 +273,22 @@ fn a_subnet_without_interfaces_of_the_cni_has_no_shared_interface() {
     let said = condition(&mut sim, "SharedWithCNI");
     assert_eq!((said.status, said.reason), (false, Reason::NoneSeen));
 }
+
+/// The CNI manages it whatever its tag says, unless it is kept out of the subnet.
+#[test]
+fn the_first_interface_of_an_instance_is_shared_although_it_has_the_tag() {
+    let mut sim = world();
+    assert!(!condition(&mut sim, "SharedWithCNI").status);
+    let interface = sim.ec2.interface_mut(&interface_of("n2"));
+    interface.attachment.as_mut().unwrap().device_index = 0;
+    sim.wait(INTERVAL);
+    assert!(condition(&mut sim, "SharedWithCNI").status);
+    let excluded = Subnet {
+        cni: CniUse::Excluded,
+        ..Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()])
+    };
+    let now = sim.now;
+    let fact = Fact::SubnetRead(SubnetId::from(SUBNET), excluded);
+    sim.controllers[0].facts_mut().apply(fact, now, now);
+    assert!(!condition(&mut sim, "SharedWithCNI").status);
+}
