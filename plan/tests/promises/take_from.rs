@@ -1,5 +1,5 @@
-//! Whoever names the wrong interface in `take-from` learns of it, once for each annotation; whoever names the right one
-//! does not.
+//! A user who names the wrong interface in `take-from` is told, once for each annotation. A user who names the right one
+//! is not.
 //! Rules: R4.26, R8.18.
 
 use std::time::Duration;
