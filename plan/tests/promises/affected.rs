@@ -221,7 +221,11 @@ fn an_inventory_affects_a_free_ip_only_if_its_address_is_somewhere_or_a_pod_asks
     let on = put.interfaces.get_mut(&"eni-0001".into()).unwrap();
     on.addresses.insert(address(CHANGED));
     for _ in 0..3 {
-        assert_eq!(put.look(), several([CHANGED]), "somebody put it there");
+        assert_eq!(
+            put.look(),
+            several([CHANGED]),
+            "another client put it there"
+        );
     }
 }
 

@@ -28,17 +28,9 @@ fn subjects(world: &Paced, reason: Reason) -> Vec<String> {
     told(world, reason).into_iter().map(|(on, _)| on).collect()
 }
 
-fn attached() -> Paced {
-    let mut world = Paced::new(2, 1, Reassign::Refuse);
-    world.pod("db", 0, 0);
-    world.run(Duration::from_secs(20));
-    assert_eq!(world.attached(1), 1);
-    world
-}
-
 #[test]
 fn a_reservation_is_told_on_the_ip_with_its_address() {
-    let world = attached();
+    let world = Paced::attached_once();
     let told = told(&world, Reason::Reserved);
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!(told[0].0, "IP ip-0000");
@@ -47,7 +39,7 @@ fn a_reservation_is_told_on_the_ip_with_its_address() {
 
 #[test]
 fn an_attach_is_told_on_pod_and_ip_and_the_pod_learns_which_ip() {
-    let world = attached();
+    let world = Paced::attached_once();
     let told = told(&world, Reason::Attached);
     let [(pod, of_pod), (ip, of_ip)] = &told[..] else {
         panic!("{told:?}");
@@ -60,7 +52,7 @@ fn an_attach_is_told_on_pod_and_ip_and_the_pod_learns_which_ip() {
 
 #[test]
 fn an_address_that_another_pod_takes_over_is_told_as_moved() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     world.notices.clear();
     world.dies(0);
     world.ends("db");
@@ -73,7 +65,7 @@ fn an_address_that_another_pod_takes_over_is_told_as_moved() {
 
 #[test]
 fn an_attach_after_a_detach_is_no_move() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     world.is_deleted("db");
     world.ends("db");
     world.run(Duration::from_mins(5));
@@ -86,7 +78,7 @@ fn an_attach_after_a_detach_is_no_move() {
 
 #[test]
 fn a_detach_is_told_on_pod_and_ip_with_address_and_pod() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     world.notices.clear();
     world.is_deleted("db");
     world.ends("db");
@@ -104,7 +96,7 @@ fn a_detach_is_told_on_pod_and_ip_with_address_and_pod() {
 
 #[test]
 fn a_reservation_that_is_let_go_is_told_with_its_address() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     world.is_deleted("db");
     world.ends("db");
     world.run(Duration::from_mins(5));

@@ -8,14 +8,10 @@ use mooring_plan::names::InterfaceId;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
-use crate::sim::{Sim, address};
+use crate::sim::{Sim, address, status_write};
 
 const OLD: &str = "203.0.113.10";
 const NEW: &str = "203.0.113.20";
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
-}
 
 fn is_unassign(step: &Step) -> bool {
     matches!(step, Step::Call(Call::Unassign { .. }))
@@ -126,22 +122,14 @@ fn without_a_pod_take_from_takes_nothing() {
 
 #[test]
 fn an_address_that_was_taken_off_where_it_was_is_asked_for_nowhere_else() {
-    let mut sim = Sim::attached(&["n1", "n2"]);
-    sim.delete_pod("a");
-    sim.tell(0);
-    sim.remove_pod("a");
-    sim.pod("b").on("n2");
-    sim.step_until(status_write(StatusWrite::Claim));
-    sim.delete_pod("b");
-    sim.tell(0);
-    sim.remove_pod("b");
+    let mut sim = ended_on_the_way();
     sim.settle();
     sim.expect_free("partner");
     assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
 }
 
-/// Pod "b" on n2 is claimed for and deleted, and the address has just been taken off n1, where "a" had it.
-fn taken_off_on_the_way() -> Sim {
+/// Pod "b" on n2 is claimed for and deleted while the address is on n1, where "a" had it.
+fn ended_on_the_way() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
     sim.tell(0);
@@ -151,6 +139,12 @@ fn taken_off_on_the_way() -> Sim {
     sim.delete_pod("b");
     sim.tell(0);
     sim.remove_pod("b");
+    sim
+}
+
+/// The same, and the address has just been taken off n1.
+fn taken_off_on_the_way() -> Sim {
+    let mut sim = ended_on_the_way();
     sim.step_until(is_unassign);
     sim
 }

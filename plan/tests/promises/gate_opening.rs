@@ -10,11 +10,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 
-use crate::sim::{Sim, key};
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
-}
+use crate::sim::{Sim, key, status_write};
 
 fn partner() -> IpName {
     IpName::from("partner")

@@ -8,10 +8,10 @@ use mooring_plan::names::{IpName, NodeName, ResourceVersion};
 use mooring_plan::objects::{Condition, DataPath, UnreadableIp, UnreadableReport};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{BlockStep, Read, StatusWrite, Step, Write};
+use mooring_plan::step::{BlockStep, Read, StatusWrite, Step};
 use mooring_plan::time::Instant;
 
-use crate::sim::{Sim, interface_of};
+use crate::sim::{Sim, interface_of, status_write};
 
 fn partner() -> IpName {
     IpName::from("partner")
@@ -66,15 +66,7 @@ fn an_ip_that_cannot_be_read_is_still_known() {
 fn a_claim_that_is_not_confirmed_still_takes_a_slot() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Claim,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Claim));
     sim.tell(0);
     let (facts, _) = begins(&mut sim);
     let coming: Vec<_> = facts.coming_to(&interface_of("n1")).cloned().collect();
@@ -93,15 +85,7 @@ fn what_node_parts_have_reported_still_counts() {
     sim.expect_attached("partner", "a");
     sim.remove_pod("a");
     sim.pod("b").on("n1");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Record,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Record));
     sim.tell(0);
     // No watch shows the report once more.
     sim.controllers[0].stuck.insert(Kind::NodeReport);

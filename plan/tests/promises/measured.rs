@@ -37,17 +37,9 @@ fn leads(world: &mut Paced, leads: bool) {
     world.run(Duration::from_millis(100));
 }
 
-fn attached() -> Paced {
-    let mut world = Paced::new(2, 1, Reassign::Refuse);
-    world.pod("db", 0, 0);
-    world.run(Duration::from_secs(20));
-    assert_eq!(world.attached(1), 1);
-    world
-}
-
 #[test]
 fn that_all_is_listed_is_reported_once() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     leads(&mut world, false);
     leads(&mut world, true);
     let synced = values(&world, |report| (*report == Report::Synced).then_some(()));
@@ -56,7 +48,7 @@ fn that_all_is_listed_is_reported_once() {
 
 #[test]
 fn a_change_of_the_leader_is_reported_by_both() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     assert!(world.engine.leading());
     leads(&mut world, false);
     assert!(!world.engine.leading());
@@ -70,7 +62,7 @@ fn a_change_of_the_leader_is_reported_by_both() {
 
 #[test]
 fn a_lease_that_is_not_renewed_ends_the_lead_at_that_very_moment() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     let until = world.now.plus(Duration::from_millis(1234));
     let leadership = Leadership {
         until: Some(until),
@@ -89,7 +81,7 @@ fn a_lease_that_is_not_renewed_ends_the_lead_at_that_very_moment() {
 
 #[test]
 fn an_attach_is_measured_from_its_claim_to_its_record() {
-    let world = attached();
+    let world = Paced::attached_once();
     let took = values(&world, |report| match report {
         Report::Attached(took) => Some(*took),
         Report::Moved(took) => panic!("a move, of {took:?}"),
@@ -132,7 +124,7 @@ fn a_claim_that_was_given_up_is_not_part_of_the_next_ones_time() {
 
 #[test]
 fn a_move_is_measured_as_one() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     world.reports.clear();
     world.dies(0);
     world.ends("db");
@@ -169,7 +161,7 @@ fn addresses_are_counted_again_within_seconds_and_no_more_than_once_a_second() {
 
 #[test]
 fn brake_probes_and_tokens_are_reported_with_the_count() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     world.reports.clear();
     world.run(MINUTE);
     let counts = values(&world, |report| {
@@ -221,7 +213,7 @@ fn the_tokens_that_are_reported_are_those_that_are_left() {
 
 #[test]
 fn a_process_that_leads_again_reports_counts_and_subnets_at_once() {
-    let mut world = attached();
+    let mut world = Paced::attached_once();
     let of_subnets = |world: &Paced| {
         values(world, |report| match report {
             Report::Subnets(subnets) => Some(subnets.clone()),
@@ -247,7 +239,7 @@ fn a_process_that_leads_again_reports_counts_and_subnets_at_once() {
 
 #[test]
 fn an_inventory_is_reported_with_how_long_it_took() {
-    let world = attached();
+    let world = Paced::attached_once();
     let took = values(&world, |report| match report {
         Report::Inventory(_, took) => Some(*took),
         _ => None,

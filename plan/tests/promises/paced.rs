@@ -84,7 +84,7 @@ pub struct Paced {
 pub(crate) enum Ends {
     Done(Box<Event>),
     Effect(Box<Effect>),
-    /// A request to EC2 that nobody waits for any more.
+    /// A request to EC2 whose caller does not wait any more.
     Request(CallGroup, Vec<Ipv4Addr>),
 }
 

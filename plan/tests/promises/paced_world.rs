@@ -1,5 +1,7 @@
 //! What happens in the world of the paced engine, and what the steps of blocks and nodes do in it.
 
+use std::time::Duration;
+
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{InterfaceId, NodeName};
@@ -10,6 +12,15 @@ use mooring_world::objects::{self, instance_of};
 use crate::paced::{Paced, ip, node};
 
 impl Paced {
+    /// Two nodes, and one IP that is attached for pod "db".
+    pub fn attached_once() -> Self {
+        let mut world = Self::new(2, 1, Reassign::Refuse);
+        world.pod("db", 0, 0);
+        world.run(Duration::from_secs(20));
+        assert_eq!(world.attached(1), 1);
+        world
+    }
+
     /// An IP is created.
     pub fn ip(&mut self, number: usize) {
         self.add_ip(number, Reassign::Refuse);

@@ -4,13 +4,9 @@
 use std::time::Duration;
 
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{StatusWrite, Step, Write};
+use mooring_plan::step::{StatusWrite, Step};
 
-use crate::sim::{Fault, Sim, address};
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
-}
+use crate::sim::{Fault, Sim, address, status_write};
 
 /// The message of the condition `Attached`, if it has this reason.
 fn said(sim: &Sim, ip: &str, reason: Reason) -> Option<String> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
-use crate::sim::{Fault, Sim, address, interface_of};
+use crate::sim::{Fault, Sim, address, interface_of, status_write};
 
 /// The Assign of the first address is in flight with an unknown outcome, and the address is edited.
 fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
@@ -20,15 +20,7 @@ fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
         sim.restart(0);
     }
     sim.edit("partner", "203.0.113.20");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Record,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Record));
     (sim, late)
 }
 
@@ -163,15 +155,7 @@ fn a_claim_of_another_process_is_not_free_while_its_assign_can_land() {
     sim.wait(Duration::from_secs(15));
     sim.leader = Some(0);
     sim.pod("a").on("n1");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Claim,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Claim));
     let Some((_, Step::Call(late))) = sim.in_hand(0) else {
         panic!("no call\n{}", sim.story());
     };
@@ -184,15 +168,7 @@ fn a_claim_of_another_process_is_not_free_while_its_assign_can_land() {
 fn an_ip_that_a_new_process_finds_free_is_kept_while_an_assign_of_the_one_before_can_land() {
     let mut sim = Sim::attached(&["n1"]);
     sim.remove_pod("a");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Clear,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Clear));
     let late = Call::Assign {
         interface: interface_of("n1"),
         address: address("203.0.113.10"),
