@@ -387,6 +387,28 @@ fn a_rollout_from_a_pod_that_was_just_unannotated_takes_no_read_of_it() {
     );
 }
 
+/// Found by the property: an inventory that began after a foreign client moved an address may still show the time before.
+#[test]
+fn an_address_that_no_inventory_could_show_elsewhere_is_taken_from_there() {
+    check_promises(
+        1,
+        &[
+            Event::PodComes("a", "n1", "partner", 2),
+            Event::Wait(1994),
+            Event::PodComes("c", "n2", "other", 2),
+            Event::Steps(0, 3),
+            Event::PodIsDeleted("c"),
+            Event::NodeGoes("n2"),
+            Event::Reassign("other", true),
+            Event::DescribeLags(1),
+            Event::FoundOn("203.0.113.20", Some("n1")),
+            Event::PodComes("b", "n3", "other", 0),
+            Event::Edit("other", "203.0.113.10"),
+            Event::Steps(0, 2),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),

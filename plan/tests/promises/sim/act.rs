@@ -168,7 +168,8 @@ impl Sim {
             let list = self.ec2.describe(begun);
             self.now = self.now.plus(Duration::from_millis(1));
             self.counts.inventories += 1;
-            self.rules.inventory(controller, begun);
+            self.rules
+                .inventory(controller, begun, self.ec2.shown_at(begun));
             let fact = match self.describe_fails {
                 Some(outcome) => Fact::InventoryFailed(subnet.clone(), outcome),
                 None => Fact::InventoryDone(subnet.clone(), list),

@@ -125,10 +125,14 @@ impl Ec2 {
         self.past.push((now, self.cloud.describe()));
     }
 
+    /// The moment that a Describe of now shows.
+    pub fn shown_at(&self, now: Instant) -> Instant {
+        Instant::START.plus(now.since(Instant::START.plus(self.lag)))
+    }
+
     /// `DescribeNetworkInterfaces`.
     pub fn describe(&self, now: Instant) -> Vec<Interface> {
-        let of = now.since(Instant::START.plus(self.lag));
-        let of = Instant::START.plus(of);
+        let of = self.shown_at(now);
         let past = self.past.iter().find(|(until, _)| *until > of);
         let mut shown = past.map_or_else(|| self.cloud.describe(), |(_, shown)| shown.clone());
         shown.retain_mut(self.shows);

@@ -14,13 +14,21 @@ use mooring_world::queries::explains;
 
 use super::{INTERVAL, Sim};
 
+/// The last inventory of a controller.
+#[derive(Clone, Copy)]
+struct Look {
+    begun: Instant,
+    /// The moment that its answer shows: Describe lags.
+    shows: Instant,
+}
+
 /// A past state, when it was seen, and which processes saw it.
 #[derive(Clone, Default)]
 pub struct Rules {
     /// The reasons of the notices on each object.
     said: BTreeMap<String, BTreeSet<Reason>>,
     notices: BTreeSet<Notice>,
-    inventories: BTreeMap<usize, Instant>,
+    inventories: BTreeMap<usize, Look>,
     pub(super) reads: BTreeMap<(usize, PodKey), Instant>,
     pub(super) written: BTreeMap<(usize, IpName), Instant>,
     pub(super) nodes: BTreeMap<NodeName, Instant>,
@@ -52,8 +60,8 @@ impl Rules {
         self.said.get(on).is_some_and(|said| said.contains(&reason))
     }
 
-    pub fn inventory(&mut self, controller: usize, begun: Instant) {
-        self.inventories.insert(controller, begun);
+    pub fn inventory(&mut self, controller: usize, begun: Instant, shows: Instant) {
+        self.inventories.insert(controller, Look { begun, shows });
     }
 
     pub fn node_changed(&mut self, name: &str, now: Instant) {
@@ -119,7 +127,7 @@ impl Sim {
                     let looked = self.rules.inventories.get(&controller);
                     let unseen = by_hand.is_some_and(|at| {
                         self.now.since(*at) < Duration::from_secs(30)
-                            || looked.is_none_or(|it| it <= at)
+                            || looked.is_none_or(|it| it.shows <= *at)
                     });
                     assert!(
                         unseen
@@ -161,13 +169,9 @@ impl Sim {
                     "{call:?} is not explained\n{}",
                     story()
                 );
-                let fresh = self
-                    .rules
-                    .inventories
-                    .get(&controller)
-                    .is_some_and(|begun| {
-                        self.now.since(*begun) <= INTERVAL * 2 + Duration::from_secs(10)
-                    });
+                let fresh = self.rules.inventories.get(&controller).is_some_and(|look| {
+                    self.now.since(look.begun) <= INTERVAL * 2 + Duration::from_secs(10)
+                });
                 assert!(fresh, "{call:?} without an inventory\n{}", story());
             }
         }
@@ -203,7 +207,7 @@ impl Sim {
                 .by_hand
                 .get(&address)
                 .zip(looked)
-                .is_some_and(|(put, looked)| put >= looked);
+                .is_some_and(|(put, looked)| *put >= looked.shows);
             assert!(
                 on == *to || explains(&ip.status, address, &on) || since_then,
                 "{address} is stolen from {on}\n{}",
