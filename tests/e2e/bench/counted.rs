@@ -1,10 +1,12 @@
 //! What Mooring asked of EC2 and of the API server in a phase.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use mooring_cluster::{AuditEvent, Calls};
 
 use super::cluster::{Bench, LONG};
+use crate::harness::scene::Ip;
 
 const ASSIGN: &str = "AssignPrivateIpAddresses";
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
@@ -94,33 +96,35 @@ impl Counted {
     }
 
     /// Attempts to write objects, but Events, and the status of blocks, which counts and is written once a second at most.
-    pub fn writes(&self) -> Vec<String> {
+    fn write_events(&self) -> Vec<&AuditEvent> {
         let counted = |event: &&AuditEvent| {
             is_write(event) && event.resource != "events" && event.resource != "ipblocks"
         };
-        let writes = self.audit.iter().filter(counted);
+        self.audit.iter().filter(counted).collect()
+    }
+
+    /// The same, without writes of other IPs: one that was moved before can have a last write now, when its old interface
+    /// has been seen without it.
+    pub fn writes_of(&self, ips: &[Ip]) -> Vec<&AuditEvent> {
+        let names: BTreeSet<&str> = ips.iter().map(|ip| ip.name.as_str()).collect();
+        let mut writes = self.write_events();
+        writes.retain(|event| event.resource != "ips" || names.contains(event.name.as_str()));
         writes
-            .map(|event| {
-                let (verb, resource, subresource) =
-                    (&event.verb, &event.resource, &event.subresource);
-                format!(
-                    "{verb} {resource}/{subresource} {}: {}",
-                    event.name, event.code
-                )
-            })
-            .collect()
+    }
+
+    /// All of them, as text.
+    pub fn writes(&self) -> Vec<String> {
+        let text = |event: &AuditEvent| {
+            let (verb, resource, part) = (&event.verb, &event.resource, &event.subresource);
+            format!("{verb} {resource}/{part} {}: {}", event.name, event.code)
+        };
+        self.write_events().into_iter().map(text).collect()
     }
 
     /// All attempts to write, but Events.
     pub fn all_writes(&self) -> usize {
         let writes = self.audit.iter().filter(|event| is_write(event));
         writes.filter(|event| event.resource != "events").count()
-    }
-
-    /// Attempts to write that were refused, for example because another write came before.
-    pub fn refused(&self) -> usize {
-        let writes = self.audit.iter().filter(|event| is_write(event));
-        writes.filter(|event| event.code >= 400).count()
     }
 
     /// Requests for the block, whose status counts its addresses.

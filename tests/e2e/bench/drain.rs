@@ -8,7 +8,7 @@ use mooring_cluster::MooringOptions;
 use super::calls_svg;
 use super::cluster::{Bench, SIDE, options};
 use super::counted::Counted;
-use super::figures::Figure;
+use super::figures::{Figure, expect};
 
 pub const MOVES: usize = 256;
 
@@ -129,12 +129,14 @@ pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets)
     } else {
         Figure::new(
             "drain-empty",
-            &format!("the same, EC2's buckets empty; {what}"),
+            "256 moves that wait for the leader, EC2's buckets empty: the same",
         )
         .goal("1.1 x calls / 5 s")
         .is(value);
     }
-    assert!(executed <= 16, "{counted:?}");
+    expect(executed <= 16, || {
+        format!("{executed} calls for 256 moves that wait")
+    });
     assert!(answering.terminate().await.success());
     bench.quiet_leader().await;
 }

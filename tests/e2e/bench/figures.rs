@@ -1,6 +1,7 @@
 //! Figures: what was measured, with the goal and what others were measured at.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One row of the table.
 #[derive(Clone, Debug)]
@@ -47,6 +48,31 @@ impl Figure {
         self.value = value;
         FIGURES.lock().unwrap().push(self);
     }
+}
+
+static MISSED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// A count that is to be as it is said. If it is not, the benchmark measures the rest, and fails at its end.
+pub fn expect(holds: bool, otherwise: impl FnOnce() -> String) {
+    if !holds {
+        let text = otherwise();
+        println!("missed: {text}");
+        MISSED.lock().unwrap().push(text);
+    }
+}
+
+static COMPLETE: AtomicBool = AtomicBool::new(false);
+
+/// All counts were as they are to be, and nothing is left to measure.
+pub fn end() {
+    let missed = MISSED.lock().unwrap();
+    assert!(missed.is_empty(), "missed: {missed:#?}");
+    COMPLETE.store(true, Ordering::Relaxed);
+}
+
+/// Has the benchmark come to its end without a failure?
+pub fn is_complete() -> bool {
+    COMPLETE.load(Ordering::Relaxed)
 }
 
 /// All figures until now.

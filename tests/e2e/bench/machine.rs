@@ -72,11 +72,13 @@ impl Machine {
         }
     }
 
-    /// One sentence.
-    pub fn sentence(&self) -> String {
+    /// Two lines.
+    pub fn sentences(&self) -> String {
+        let (commit, date, binary) = (&self.commit, &self.date, self.binary);
+        let (cpu, cores, memory, kernel) = (&self.cpu, self.cores, &self.memory, &self.kernel);
         format!(
-            "Measured at commit {} on {}: {} binary, {}, {} cores that the control plane and the load share, {}, Linux {}.",
-            self.commit, self.date, self.binary, self.cpu, self.cores, self.memory, self.kernel
+            "Measured at commit {commit} on {date}: {binary} binary, {cores} cores ({cpu}), {memory}, Linux {kernel}.\n\
+             The control plane, the emulator of EC2 and the load share the machine."
         )
     }
 }

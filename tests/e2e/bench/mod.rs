@@ -99,6 +99,8 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
         progress.begins(&format!("growth to {ips} IPs"));
         growth::grown(bench, *ips).await;
     }
+    progress.begins("at rest");
+    rest::at_rest(bench, extent).await;
     progress.begins("a move right after a restart");
     restart::then_a_move(bench).await;
     progress.begins("single moves");
@@ -121,8 +123,6 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     failover::of_a_deployment(bench).await;
     progress.begins("webhook");
     review_load::webhook(bench, extent).await;
-    progress.begins("at rest");
-    rest::at_rest(bench, extent).await;
     progress.begins("successor");
     successor::successor(bench).await;
     if extent == Extent::Full {
@@ -131,6 +131,7 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     progress.begins("the judge reads the histories");
     scene.judge().await;
     bench.leave_all();
+    figures::end();
 }
 
 /// What takes minutes.

@@ -14,13 +14,11 @@ const BEGIN: &str = "<!-- figures: written by make bench -->";
 const END: &str = "<!-- end of the figures -->";
 
 /// The rows of README.md.
-const README: [&str; 8] = [
+const README: [&str; 6] = [
     "attach-requests",
     "attach-time",
-    "burst",
     "drain",
     "restart-500",
-    "memory-0",
     "memory-500",
     "webhook-mutate-64",
 ];
@@ -36,7 +34,7 @@ pub fn report() {
     std::fs::create_dir_all(&folder).expect("target can be written");
     let table = table(figures.iter());
     let files = [
-        ("figures.md", format!("{}\n\n{table}", machine.sentence())),
+        ("figures.md", format!("{}\n\n{table}", machine.sentences())),
         ("figures.json", json(&figures, &machine)),
         (
             "memory.svg",
@@ -58,9 +56,9 @@ pub fn report() {
     }
     println!(
         "{}\n\n{table}\nwritten to target/bench: {names}",
-        machine.sentence()
+        machine.sentences()
     );
-    if std::env::var_os("MOORING_BENCH_DOCS").is_some() {
+    if std::env::var_os("MOORING_BENCH_DOCS").is_some() && figures::is_complete() {
         write_docs(&figures, &machine);
     }
 }
@@ -125,7 +123,7 @@ fn write_docs(figures: &[Figure], machine: &Machine) {
         ("README.md", table(some)),
     ] {
         let path = mooring_cluster::repository().join(page);
-        write_block(&path, &format!("{}\n\n{table}", machine.sentence()));
+        write_block(&path, &format!("{}\n\n{table}", machine.sentences()));
         println!("written: the figures of {page}");
     }
 }

@@ -24,9 +24,9 @@ impl End {
 }
 
 pub async fn successor(bench: &mut Bench<'_>) {
-    for (end, name, goal, cncc) in [
-        (End::Killed, "kill -9", "16 s", "159 s"),
-        (End::Asked, "SIGTERM", "0.7 s", ""),
+    for (end, key, name, goal, cncc) in [
+        (End::Killed, "killed", "kill -9", "16 s", "159 s"),
+        (End::Asked, "asked", "SIGTERM", "0.7 s", ""),
     ] {
         let ips = bench.more_ips(1).await;
         let standby = bench.scene.mooring_with(options()).await;
@@ -45,10 +45,7 @@ pub async fn successor(bench: &mut Bench<'_>) {
         let took = millis(gone, call.expect("a time")) / 1e3;
         let (all, attached) = (bench.ips.len(), bench.attached);
         Figure::new(
-            &format!(
-                "{}-{attached}",
-                name.trim_start_matches("kill ").trim_start_matches('-')
-            ),
+            &format!("{key}-{attached}"),
             &format!("{name} of the leader to the next EC2 call, {all} IPs, {attached} attached"),
         )
         .others(cncc, "")

@@ -26,14 +26,17 @@ pub enum Since<'a> {
 impl Timeline {
     /// Of the pod of an IP; None: not all of it is there.
     fn of(audit: &[AuditEvent], pod: &str, ip: &str, since: &str) -> Option<Self> {
-        let begun = audit.iter().rfind(|event| {
-            let begins = if since == pod {
-                event.subresource == "binding"
-            } else {
-                event.verb == "delete"
-            };
-            event.resource == "pods" && begins && event.name == since
-        })?;
+        let begun = audit
+            .iter()
+            .filter(|event| event.code < 300)
+            .find(|event| {
+                let begins = if since == pod {
+                    event.subresource == "binding"
+                } else {
+                    event.verb == "delete"
+                };
+                event.resource == "pods" && begins && event.name == since
+            })?;
         let holder = format!("{}/{pod}", begun.namespace);
         let after = |event: &&AuditEvent| event.by_mooring() && event.answered >= begun.answered;
         let recorded = audit.iter().filter(after).find(|event| {
