@@ -1,6 +1,6 @@
 //! What Mooring asked of EC2 and of the API server in a phase.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mooring_cluster::{AuditEvent, Calls};
@@ -20,9 +20,10 @@ pub struct Mark {
 /// What came since then.
 #[derive(Debug)]
 pub struct Counted {
+    /// Executed ones.
     pub assigns: u64,
     pub unassigns: u64,
-    /// Assigns and Unassigns that EC2 has throttled; they are in the other counts, too.
+    /// Assigns and Unassigns that EC2 has not executed for want of a token.
     pub throttled: u64,
     pub describes: u64,
     pub lists_of_interfaces: u64,
@@ -43,14 +44,14 @@ impl Bench<'_> {
     pub async fn since(&self, mark: &Mark) -> Counted {
         let calls = self.scene.ec2().calls().await;
         let of = |action: &str| calls.of(action) - mark.calls.of(action);
-        let throttled = |calls: &Calls| -> u64 {
-            let of = |action| calls.0.get(action)?.get("RequestLimitExceeded").copied();
-            [ASSIGN, UNASSIGN].into_iter().filter_map(of).sum()
+        let throttled = |action: &str| {
+            let of = |calls: &Calls| calls.0.get(action)?.get("RequestLimitExceeded").copied();
+            of(&calls).unwrap_or_default() - of(&mark.calls).unwrap_or_default()
         };
         Counted {
-            assigns: of(ASSIGN),
-            unassigns: of(UNASSIGN),
-            throttled: throttled(&calls) - throttled(&mark.calls),
+            assigns: of(ASSIGN) - throttled(ASSIGN),
+            unassigns: of(UNASSIGN) - throttled(UNASSIGN),
+            throttled: throttled(ASSIGN) + throttled(UNASSIGN),
             describes: calls.describes() - mark.calls.describes(),
             lists_of_interfaces: of("DescribeNetworkInterfaces"),
             audit: self.scene.cluster().audit_since(mark.audit).0,
@@ -175,6 +176,18 @@ impl Counted {
             .map(|event| event.uri.as_str())
             .collect()
     }
+}
+
+/// How many requests there are of each kind, for one line on the terminal.
+pub fn kinds(events: &[&AuditEvent]) -> String {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for event in events {
+        let (verb, resource, part) = (&event.verb, &event.resource, &event.subresource);
+        let kind = format!("{verb} {resource}/{part} {}", event.code);
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let kinds = kinds.iter().map(|(kind, count)| format!("{count} {kind}"));
+    kinds.collect::<Vec<_>>().join(", ")
 }
 
 /// Which part of Mooring has read.

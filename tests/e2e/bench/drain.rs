@@ -36,7 +36,7 @@ impl Buckets {
 
     /// The calls that EC2 has executed, and how long it takes at least to execute them with an empty bucket.
     pub fn cost(self, counted: &Counted) -> String {
-        let executed = counted.mutations() - counted.throttled;
+        let executed = counted.mutations();
         if self == Self::Full {
             return executed.to_string();
         }
@@ -120,7 +120,7 @@ pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets)
     let took = started.elapsed().as_secs_f64();
     let counted = bench.since(&mark).await;
     crowd.moved();
-    let executed = counted.mutations() - counted.throttled;
+    let executed = counted.mutations();
     let what = "256 moves that wait for the leader: EC2 calls, time from its start to the last pod that is ready";
     let value = format!("{}, {took:.1} s", buckets.cost(&counted));
     if buckets == Buckets::Full {

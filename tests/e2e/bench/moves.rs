@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::calls_svg;
 use super::cluster::{Bench, SIDE, Wanted};
-use super::counted::ReadBy;
+use super::counted::{ReadBy, kinds};
 use super::drain::{Buckets, Crowd, MOVES};
 use super::figures::{Figure, expect, number, percentiles};
 use super::timeline::{Since, times};
@@ -47,6 +47,7 @@ pub async fn single(bench: &mut Bench<'_>) {
         );
         let writes = counted.writes_of(&bench.ips[ips.clone()]);
         let reads = counted.reads(ReadBy::Controller);
+        println!("bench: {}", kinds(&writes));
         let others = if reassign {
             ("", "")
         } else {
@@ -104,7 +105,7 @@ pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buck
     let times = times(bench, &counted.audit, &next, crowd.ips.clone(), since);
     crowd.moved();
     let (median, longest) = percentiles(times.record);
-    let executed = counted.mutations() - counted.throttled;
+    let executed = counted.mutations();
     let value = format!(
         "{}; {took:.1} s, of which they came in {arrived:.1} s; {median:.0} and {longest:.0} ms",
         buckets.cost(&counted)

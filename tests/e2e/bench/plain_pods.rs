@@ -35,7 +35,7 @@ pub async fn memory(bench: &mut Bench<'_>) {
     let mut count = 0_usize;
     while created.next().await.is_some() {
         count += 1;
-        if count % 10_000 == 0 {
+        if count.is_multiple_of(10_000) {
             println!("bench: {count} pods");
         }
     }

@@ -1,5 +1,6 @@
 //! The report: a table on the terminal, files in `target/bench`, and the figures of the docs.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -75,7 +76,11 @@ fn table<'a>(figures: impl Iterator<Item = &'a Figure>) -> String {
             goal,
             ..
         } = figure;
-        table += &format!("| {what} | {cncc} | {eip_operator} | {value} | {goal} |\n");
+        writeln!(
+            table,
+            "| {what} | {cncc} | {eip_operator} | {value} | {goal} |"
+        )
+        .expect("a string can be written");
     }
     table
 }

@@ -50,13 +50,13 @@ pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
             let times = join_all(asking).await.concat();
             let rate = number(times.len()) / begun.elapsed().as_secs_f64();
             let (median, longest) = percentiles(times);
-            let ratio = match null_medians.get(position) {
-                Some(null) => format!(", {:.1} x the null handler", median / null),
-                None => {
-                    null_medians.push(median);
-                    String::new()
-                }
-            };
+            let ratio = null_medians.get(position).map(|null| median / null);
+            if ratio.is_none() {
+                null_medians.push(median);
+            }
+            let ratio = ratio.map_or_else(String::new, |ratio| {
+                format!(", {ratio:.1} x the null handler")
+            });
             let goal = if load.key == "null" || connections == 1 {
                 ""
             } else {
