@@ -1,42 +1,26 @@
 //! What Mooring counts, for Prometheus. No label names an address or a pod: cardinality follows the
 //! blocks and the calls, not the cluster.
 
+mod register;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::family::{Family, MetricConstructor as _};
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::{Metric, Registry};
+use prometheus_client::registry::Registry;
+
+use register::{
+    CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, changes_of_place, counter,
+    ec2_calls, failovers, family,
+};
 
 /// What [`Metrics::encode`] writes, as a `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-type Labels<const N: usize> = [(&'static str, String); N];
-
-/// From a millisecond to half a minute: admission's answers and EC2's calls.
-const CALL_SECONDS: [f64; 14] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
-];
-/// From a tenth of a second to half an hour: what a pod waits for its address.
-const WAIT_SECONDS: [f64; 12] = [
-    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 1800.0,
-];
-
-#[derive(Clone)]
-struct Seconds(&'static [f64]);
-
-impl MetricConstructor<Histogram> for Seconds {
-    fn new_metric(&self) -> Histogram {
-        Histogram::new(self.0.iter().copied())
-    }
-}
-
-type Histograms<const N: usize> = Family<Labels<N>, Histogram, Seconds>;
 
 /// The process's metrics. Clones count into the same place.
 #[derive(Clone)]
@@ -57,6 +41,7 @@ struct Inner {
     webhook_panics: Counter,
     certificate_expiry: Gauge<f64, AtomicU64>,
     reconcile_errors: Family<Labels<1>, Counter>,
+    events_dropped: Counter,
     describe_lag_exceeded: Counter,
     leader: Gauge,
     brakes: Family<Labels<1>, Gauge>,
@@ -88,8 +73,8 @@ impl Metrics {
         let addresses = family(
             &mut registry,
             "addresses",
-            "Addresses of a block, each in one state: free; foreign (others have it); or an IP's: reserved, \
-             claimed, attached, or deleting (the IP is being deleted and the address not yet let go)",
+            "Addresses of a block by state: free, foreign (used by others), reserved, claimed, attached, or deleting \
+             (the IP is being deleted and the address is not released yet)",
         );
         let probed = family(
             &mut registry,
@@ -99,50 +84,46 @@ impl Metrics {
         let inventories = family(
             &mut registry,
             "inventory_timestamp_seconds",
-            "When the last complete inventory of a subnet's interfaces was begun, in seconds since 1970; 0 \
-             before the first. Until the next nothing that others changed in EC2 is known",
+            "Start time of the last complete inventory of the interfaces of a subnet, in seconds since 1970; 0 \
+             before the first. Changes by others in EC2 are known only up to this time",
         );
-        registry.register(
-            "move_duration_seconds",
-            "From the claim that moves an address to the record of its new place",
-            moves.clone(),
-        );
-        registry.register(
-            "attach_duration_seconds",
-            "From the claim of a free address to the record of its place",
-            attaches.clone(),
-        );
+        changes_of_place(&mut registry, &moves, &attaches);
         let failovers = failovers(&mut registry);
         let (ec2_requests, ec2_tokens) = ec2_calls(&mut registry);
         registry.register(
             "ec2_request_duration_seconds",
-            "How long EC2 took to answer",
+            "Duration of requests to EC2",
             ec2_durations.clone(),
         );
         registry.register(
             "admission_duration_seconds",
-            "How long an admission review took",
+            "Duration of admission reviews",
             admissions.clone(),
         );
         let webhook_panics = counter(
             &mut registry,
             "webhook_panics",
-            "Reviews that were refused because deciding panicked: a fault of Mooring",
+            "Reviews that were refused because of a panic: a bug in Mooring",
         );
         registry.register(
             "webhook_certificate_expiry_timestamp_seconds",
-            "When the certificate that the webhook serves ends, in seconds since 1970",
+            "Expiry time of the certificate that the webhook serves, in seconds since 1970",
             certificate_expiry.clone(),
         );
         let reconcile_errors = family(
             &mut registry,
             "reconcile_errors",
-            "Steps of the controller that failed, by why",
+            "Steps of the controller that failed, by reason",
+        );
+        let events_dropped = counter(
+            &mut registry,
+            "events_dropped",
+            "Events that were not posted because too many waited: the API server was too slow for them",
         );
         let describe_lag_exceeded = counter(
             &mut registry,
             "describe_lag_exceeded",
-            "Addresses that an inventory does not show where EC2 has put them by an answer of more than 10 s before",
+            "Addresses that an inventory does not show where EC2 confirmed them more than 10 s before",
         );
         registry.register(
             "leader",
@@ -152,7 +133,7 @@ impl Metrics {
         let brakes = family(
             &mut registry,
             "brake_engaged",
-            "1 while releases inferred from absence wait for a person",
+            "1 while releases that are inferred from absence wait for a confirmation by a person",
         );
         build(&mut registry);
         Self(Arc::new(Inner {
@@ -170,6 +151,7 @@ impl Metrics {
             webhook_panics,
             certificate_expiry,
             reconcile_errors,
+            events_dropped,
             describe_lag_exceeded,
             leader,
             brakes,
@@ -276,6 +258,11 @@ impl Metrics {
             .inc();
     }
 
+    /// An Event was not posted: too many waited.
+    pub fn event_dropped(&self) {
+        self.0.events_dropped.inc();
+    }
+
     /// A Describe shows less than it should by now.
     pub fn describe_lag_exceeded(&self) {
         self.0.describe_lag_exceeded.inc();
@@ -320,121 +307,5 @@ impl Metrics {
     }
 }
 
-/// The version.
-fn build(registry: &mut Registry) {
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    registry.register(
-        "build",
-        "What is running",
-        Info::new([("version", version)]),
-    );
-}
-
-/// Calls of EC2 by action and answer, and how many may be made.
-fn ec2_calls(registry: &mut Registry) -> (Family<Labels<2>, Counter>, Family<Labels<1>, Gauge>) {
-    let requests = family(
-        registry,
-        "ec2_requests",
-        "Calls of EC2, by what it answered",
-    );
-    let tokens = family(
-        registry,
-        "ec2_tokens",
-        "Calls of an action that the leader may make at once; more come with time",
-    );
-    (requests, tokens)
-}
-
-/// The parts of failovers.
-fn failovers(registry: &mut Registry) -> Histograms<1> {
-    let failovers = Histograms::new_with_constructor(Seconds(&WAIT_SECONDS));
-    registry.register(
-        "failover_seconds",
-        "Parts of a failover that fast failover began: detection, eviction, scheduling, claim, ec2, record, \
-         programming (with spec.node), and total",
-        failovers.clone(),
-    );
-    failovers
-}
-
-/// One counter, from the start.
-fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
-    let counter = Counter::default();
-    registry.register(name, help, counter.clone());
-    counter
-}
-
-/// Metrics of one kind that are told apart by labels.
-fn family<const N: usize, M>(
-    registry: &mut Registry,
-    name: &str,
-    help: &str,
-) -> Family<Labels<N>, M>
-where
-    M: Default,
-    Family<Labels<N>, M>: Metric,
-{
-    let family = Family::default();
-    registry.register(name, help, Family::clone(&family));
-    family
-}
-
 #[cfg(test)]
-mod tests {
-    use super::Metrics;
-
-    #[test]
-    fn every_promised_name_is_written() {
-        let metrics = Metrics::new();
-        metrics.addresses("public", "attached", 3);
-        metrics.probed_addresses("public", "not_verified", 1);
-        metrics.inventory("subnet-1", 1_800_000_000);
-        metrics.reconcile_errors_of(["Conflict", "Throttled"].into_iter());
-        metrics.moved_in(1.5);
-        metrics.attached_in(0.2);
-        metrics.failover("detection", 0.4);
-        metrics.ec2_request("AssignPrivateIpAddresses", "OK", 0.1);
-        metrics.ec2_tokens("AssignPrivateIpAddresses", 100);
-        metrics.admission("mutate-pod", true, 0.002);
-        metrics.reconcile_error("Conflict");
-        metrics.leader(true);
-        metrics.certificate_expiry(1_800_000_000);
-        metrics.brake("public", false);
-        let text = metrics.encode().unwrap();
-        for line in [
-            "mooring_addresses{block=\"public\",state=\"attached\"} 3",
-            "mooring_probed_addresses{block=\"public\",state=\"not_verified\"} 1",
-            "mooring_inventory_timestamp_seconds{subnet=\"subnet-1\"} 1800000000",
-            "mooring_reconcile_errors_total{reason=\"Throttled\"} 0",
-            "mooring_move_duration_seconds_count 1",
-            "mooring_attach_duration_seconds_count 1",
-            "mooring_failover_seconds_count{part=\"detection\"} 1",
-            "mooring_ec2_requests_total{action=\"AssignPrivateIpAddresses\",code=\"OK\"} 1",
-            "mooring_ec2_tokens{action=\"AssignPrivateIpAddresses\"} 100",
-            "mooring_ec2_request_duration_seconds_count{action=\"AssignPrivateIpAddresses\"} 1",
-            "mooring_admission_duration_seconds_count{webhook=\"mutate-pod\",allowed=\"true\"} 1",
-            "mooring_webhook_panics_total 0",
-            "mooring_webhook_certificate_expiry_timestamp_seconds 1800000000",
-            "mooring_reconcile_errors_total{reason=\"Conflict\"} 1",
-            "mooring_describe_lag_exceeded_total 0",
-            "mooring_leader 1",
-            "mooring_brake_engaged{block=\"public\"} 0",
-            "mooring_build_info{version=",
-        ] {
-            assert!(text.contains(line), "{line} is not in\n{text}");
-        }
-    }
-
-    #[test]
-    fn a_block_or_subnet_that_is_gone_is_no_longer_shown() {
-        let metrics = Metrics::new();
-        metrics.addresses("public", "attached", 3);
-        metrics.brake("public", true);
-        metrics.inventory("public", 1_800_000_000);
-        metrics.probed_addresses("public", "verified", 3);
-        metrics.forget_block("public", &["attached"]);
-        metrics.forget_probed("public", "verified");
-        metrics.forget_inventory("public");
-        assert!(!metrics.encode().unwrap().contains("public"));
-    }
-}
+mod tests;

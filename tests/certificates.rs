@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use mooring::tls::{Error, Notice, Serving};
+use mooring::tls::{CertificateNotice, Error, Serving};
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ProtocolVersion, RootCertStore, ServerConfig};
@@ -61,7 +61,7 @@ impl Mount {
 
 struct Webhook {
     config: Arc<ServerConfig>,
-    notices: UnboundedReceiver<Notice>,
+    notices: UnboundedReceiver<CertificateNotice>,
     watch: JoinHandle<()>,
 }
 
@@ -79,7 +79,7 @@ impl Webhook {
         }
     }
 
-    async fn notice(&mut self) -> Notice {
+    async fn notice(&mut self) -> CertificateNotice {
         tokio::time::timeout(LIMIT, self.notices.recv())
             .await
             .unwrap_or_else(|_| panic!("no notice within {LIMIT:?}"))
@@ -88,15 +88,15 @@ impl Webhook {
 
     async fn loaded(&mut self) -> i64 {
         match self.notice().await {
-            Notice::Loaded { not_after } => not_after,
-            other @ Notice::Refused(_) => panic!("the pair was not taken: {other:?}"),
+            CertificateNotice::Loaded { not_after } => not_after,
+            other @ CertificateNotice::Refused(_) => panic!("the pair was not taken: {other:?}"),
         }
     }
 
     async fn refused(&mut self) -> Error {
         match self.notice().await {
-            Notice::Refused(error) => error,
-            other @ Notice::Loaded { .. } => panic!("the pair was taken: {other:?}"),
+            CertificateNotice::Refused(error) => error,
+            other @ CertificateNotice::Loaded { .. } => panic!("the pair was taken: {other:?}"),
         }
     }
 

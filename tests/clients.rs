@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mooring::tls::{Error, Notice, Serving};
+use mooring::tls::{CertificateNotice, Error, Serving};
 use mooring_cluster::{Authority, Leaf};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -36,7 +36,7 @@ struct Webhook {
     folder: PathBuf,
     authority: Authority,
     config: Arc<ServerConfig>,
-    notices: UnboundedReceiver<Notice>,
+    notices: UnboundedReceiver<CertificateNotice>,
 }
 
 impl Webhook {
@@ -60,7 +60,10 @@ impl Webhook {
         let told = move |notice| told.send(notice).unwrap();
         tokio::spawn(serving.files(folder.clone(), INTERVAL, told));
         let notice = notices.recv().await.unwrap();
-        assert!(matches!(notice, Notice::Loaded { .. }), "{notice:?}");
+        assert!(
+            matches!(notice, CertificateNotice::Loaded { .. }),
+            "{notice:?}"
+        );
         let told = move |notice| tell.send(notice).unwrap();
         tokio::spawn(serving.clients(INTERVAL, told));
         Self {
@@ -122,7 +125,7 @@ impl Webhook {
 
     async fn refused(&mut self) -> Error {
         match tokio::time::timeout(LIMIT, self.notices.recv()).await {
-            Ok(Some(Notice::Refused(error))) => error,
+            Ok(Some(CertificateNotice::Refused(error))) => error,
             other => panic!("{other:?}"),
         }
     }

@@ -1,32 +1,35 @@
 //! The wait that grows with each repetition: of what failed, and of what is done again and again.
+//! Rules: R5.14, R5.17.
 
-use crate::names::Millis;
+use core::time::Duration;
+
 use crate::outcome::Outcome;
+use crate::time::{Instant, millis};
 
 /// Of what failed.
 pub(crate) const FAILURES: Waits = Waits {
-    first: Millis::seconds(1),
-    longest: Millis::seconds(30),
+    first: Duration::from_secs(1),
+    longest: Duration::from_secs(30),
 };
 
 /// Of what is read of EC2 while it is away or does not permit it: there are few such reads, and much waits
 /// for them.
 const DESCRIBES: Waits = Waits {
     first: FAILURES.first,
-    longest: Millis::seconds(2),
+    longest: Duration::from_secs(2),
 };
 
 /// Of a question about a node that has been away for some time.
 pub(crate) const QUESTIONS: Waits = Waits {
-    first: Millis::seconds(4),
-    longest: Millis::seconds(30),
+    first: Duration::from_secs(4),
+    longest: Duration::from_secs(30),
 };
 
 /// Of a step that is decided again although nothing failed: less than the second after which the rules try a call
 /// again that EC2 does not serve.
 pub(crate) const REPETITIONS: Waits = Waits {
-    first: Millis(200),
-    longest: Millis(800),
+    first: Duration::from_millis(200),
+    longest: Duration::from_millis(800),
 };
 
 /// The waits after a read of EC2 that failed. `outcome` is EC2's answer, where it gave one.
@@ -41,29 +44,25 @@ pub(crate) fn of_describe(outcome: Option<Outcome>) -> Waits {
 /// How long the waits are. Each is twice the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waits {
-    first: Millis,
-    longest: Millis,
+    first: Duration,
+    longest: Duration,
 }
 
 impl Waits {
     /// One more. The name of what waits is in the wait, so that what failed in one moment does not come back
     /// in one.
-    pub(crate) fn after(self, before: Option<&Backoff>, name: &str, now: Millis) -> Backoff {
-        let doublings = self
-            .longest
-            .0
-            .div_ceil(self.first.0)
-            .next_power_of_two()
-            .ilog2();
+    pub(crate) fn after(self, before: Option<&Backoff>, name: &str, now: Instant) -> Backoff {
+        let (first, longest) = (millis(self.first), millis(self.longest));
+        let doublings = longest.div_ceil(first).next_power_of_two().ilog2();
         // Not counted further: two states that differ in nothing else are one.
         let times = before.map_or(1, |before| (doublings + 1).min(before.times + 1));
-        let wait = self.longest.0.min(self.first.0 << (times - 1));
+        let wait = longest.min(first << (times - 1));
         let spread = name.bytes().fold(u64::from(times), |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(byte.into())
         });
         let jittered = wait - (spread % 256).saturating_mul(wait) / 1024;
         Backoff {
-            until: now.plus(Millis(jittered)),
+            until: now.plus(Duration::from_millis(jittered)),
             times,
         }
     }
@@ -73,7 +72,7 @@ impl Waits {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Backoff {
     /// When to try again at the earliest.
-    pub(crate) until: Millis,
+    pub(crate) until: Instant,
     /// How many times in a row, up to the one with the longest wait.
     times: u32,
 }
@@ -84,11 +83,12 @@ impl Backoff {
         self.times > 1
     }
 
-    pub(crate) fn cut_short(&mut self, now: Millis) {
+    pub(crate) fn cut_short(&mut self, now: Instant) {
         self.until = self.until.min(now);
     }
 
-    pub(crate) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    #[cfg(feature = "timestamps")]
+    pub(crate) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.until);
     }
 }

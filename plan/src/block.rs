@@ -6,9 +6,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::address::{
-    Address, Cidr, ParseError, Span, addresses, parse_cidr, parse_excluded, span,
-};
+use crate::address::{Address, Cidr, ParseError, Span, parse_cidr, parse_excluded, span};
 use crate::ec2::{reserved, reserved_at_start};
 
 /// The addresses of one block: a CIDR without its excluded entries.
@@ -141,15 +139,26 @@ impl BlockRange {
             .sum()
     }
 
-    /// The lowest allocatable address that `taken` says no to; none when the block is full.
+    /// The lowest allocatable address that is not taken; none when the block is full. `taken_to` is asked of an address:
+    /// None if it is free, else the last address of a row that is taken from this one on. So a row costs one question.
     pub fn lowest_free(
         &self,
         subnets: &[Cidr],
-        mut taken: impl FnMut(Address) -> bool,
+        mut taken_to: impl FnMut(Address) -> Option<Address>,
     ) -> Option<Address> {
-        let spans = self.allocatable(subnets);
-        let mut free = spans.into_iter().flat_map(addresses);
-        free.find(|address| !taken(*address))
+        self.allocatable(subnets)
+            .into_iter()
+            .find_map(|(from, to)| {
+                let mut next = Some(from);
+                while let Some(at) = next.filter(|at| *at <= to) {
+                    let address = Address::from(at);
+                    let Some(last) = taken_to(address) else {
+                        return Some(address);
+                    };
+                    next = at.max(u32::from(last)).checked_add(1);
+                }
+                None
+            })
     }
 
     /// Sorted, disjoint spans of what may be given out: the block within its subnet, without the

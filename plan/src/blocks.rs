@@ -1,5 +1,6 @@
 //! What is said and done for a block, beside the IPs' own steps: its finalizer, its status, and the
 //! labels of the nodes that can carry its addresses.
+//! Rule: R3.7.
 
 mod counts;
 mod ownerless;
@@ -10,10 +11,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
-use crate::names::{BlockName, IpName, Millis};
+use crate::names::{BlockName, IpName};
 use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{BlockStep, Notice};
+use crate::time::Instant;
 use status::READY;
 
 impl Facts {
@@ -25,7 +27,7 @@ impl Facts {
 
     /// What is to be done for a block now; each step is independent of the others.
     #[must_use]
-    pub fn block_steps(&self, name: &BlockName, now: Millis) -> (Vec<BlockStep>, Vec<Notice>) {
+    pub fn block_steps(&self, name: &BlockName, now: Instant) -> (Vec<BlockStep>, Vec<Notice>) {
         let Some(block) = self.blocks.get(name).filter(|_| self.synced()) else {
             return (Vec::new(), Vec::new());
         };
@@ -35,12 +37,18 @@ impl Facts {
             if block.finalizer && ips.iter().all(|ip| ip.status.block.as_ref() != Some(name)) {
                 steps.extend(self.node_labels(block, None));
                 if steps.is_empty() {
-                    steps.push(BlockStep::RemoveFinalizer(name.clone(), block.version));
+                    steps.push(BlockStep::RemoveFinalizer {
+                        block: name.clone(),
+                        version: block.version,
+                    });
                 }
                 return (steps, Vec::new());
             }
         } else if !block.finalizer {
-            steps.push(BlockStep::AddFinalizer(name.clone(), block.version));
+            steps.push(BlockStep::AddFinalizer {
+                block: name.clone(),
+                version: block.version,
+            });
             return (steps, Vec::new());
         }
         let Ok(spec) = &block.spec else {
@@ -77,11 +85,14 @@ impl Facts {
         {
             let labels = self.node_labels(block, Some((spec, subnet)));
             // Pods would be sent to nodes for an address that cannot be reserved.
-            let put_on = |step: &BlockStep| matches!(step, BlockStep::Label(_, _, true));
+            let put_on = |step: &BlockStep| matches!(step, BlockStep::Label { present: true, .. });
             steps.extend(labels.into_iter().filter(|step| ready || !put_on(step)));
         }
         if block.release_brake && self.brake_pending(name) == 0 && !self.restored(name) {
-            steps.push(BlockStep::DropReleaseBrake(name.clone(), block.version));
+            steps.push(BlockStep::DropReleaseBrake {
+                block: name.clone(),
+                version: block.version,
+            });
         }
         (steps, notices)
     }
@@ -105,17 +116,17 @@ impl Facts {
                 subnet.is_some_and(|subnet| !subnet.shown_before(instance))
             });
             if usable && !labelled {
-                steps.push(BlockStep::Label(
-                    node.name.clone(),
-                    block.name.clone(),
-                    true,
-                ));
+                steps.push(BlockStep::Label {
+                    node: node.name.clone(),
+                    block: block.name.clone(),
+                    present: true,
+                });
             } else if !usable && labelled && surely {
-                steps.push(BlockStep::Label(
-                    node.name.clone(),
-                    block.name.clone(),
-                    false,
-                ));
+                steps.push(BlockStep::Label {
+                    node: node.name.clone(),
+                    block: block.name.clone(),
+                    present: false,
+                });
             }
         }
         steps
@@ -138,5 +149,9 @@ fn invalid(block: &Block) -> BTreeMap<String, Condition> {
 }
 
 fn write_status(block: &Block, status: BlockStatus) -> Option<BlockStep> {
-    (status != block.status).then(|| BlockStep::Status(block.name.clone(), block.version, status))
+    (status != block.status).then(|| BlockStep::Status {
+        block: block.name.clone(),
+        version: block.version,
+        status,
+    })
 }

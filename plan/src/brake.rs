@@ -1,5 +1,6 @@
 //! The brake: when too many pods vanish at once, it is more likely that the API server lost its
 //! memory than that all of them went, and no address is released for it.
+//! Rules: R7.2 to R7.4.
 
 use crate::facts::Facts;
 use crate::names::BlockName;

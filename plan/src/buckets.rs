@@ -1,13 +1,16 @@
 //! How often EC2 may be called: a token bucket per action, as EC2 keeps one per account, region and
 //! action (EC2 API reference, "Request throttling").
+//! Rule: R5.10.
 //!
 //! The account's bucket is shared with everything else that runs in it and cannot be read. So ours
 //! starts as large as EC2's, and a call that EC2 throttles tells that it is empty. How often a throttled
 //! call is tried again is the outage's matter (`facts/outage.rs`).
 
+use core::time::Duration;
+
 use crate::ec2::token_bucket;
-use crate::names::Millis;
 use crate::outcome::Action;
+use crate::time::{Instant, millis};
 
 /// A bucket counts thousandths of a token, so that a refill per second is a refill per millisecond.
 const TOKEN: u64 = 1000;
@@ -39,7 +42,7 @@ struct Bucket {
     /// What it holds, in thousandths of a token.
     held: u64,
     /// When that was counted.
-    counted: Millis,
+    counted: Instant,
 }
 
 impl Bucket {
@@ -53,19 +56,19 @@ impl Bucket {
             size,
             refill,
             held: size * TOKEN,
-            counted: Millis(0),
+            counted: Instant::START,
         }
     }
 
-    fn count(&mut self, now: Millis) {
-        let gained = now.since(self.counted).0.saturating_mul(self.refill);
+    fn count(&mut self, now: Instant) {
+        let gained = millis(now.since(self.counted)).saturating_mul(self.refill);
         if gained > 0 {
             self.held = self.held.saturating_add(gained).min(self.size * TOKEN);
             self.counted = now;
         }
     }
 
-    fn take(&mut self, now: Millis) -> Result<(), Millis> {
+    fn take(&mut self, now: Instant) -> Result<(), Instant> {
         self.count(now);
         if let Some(rest) = self.held.checked_sub(TOKEN) {
             self.held = rest;
@@ -73,22 +76,25 @@ impl Bucket {
         }
         let missing = TOKEN - self.held;
         let wait = missing.div_ceil(self.refill).max(1);
-        Err(self.counted.plus(Millis(wait)).max(now.plus(Millis(1))))
+        Err(self
+            .counted
+            .plus(Duration::from_millis(wait))
+            .max(now.plus(Duration::from_millis(1))))
     }
 
     /// Whole tokens that it holds.
-    fn held(&mut self, now: Millis) -> u64 {
+    fn held(&mut self, now: Instant) -> u64 {
         self.count(now);
         self.held / TOKEN
     }
 
     /// Whole tokens that are missing.
-    fn used(&mut self, now: Millis) -> u64 {
+    fn used(&mut self, now: Instant) -> u64 {
         self.count(now);
         (self.size * TOKEN - self.held) / TOKEN
     }
 
-    const fn throttled(&mut self, now: Millis) {
+    const fn throttled(&mut self, now: Instant) {
         self.held = 0;
         self.counted = now;
     }
@@ -142,22 +148,22 @@ impl Buckets {
     ///
     /// # Errors
     /// The moment, later than `now`, before which no token comes.
-    pub fn take(&mut self, action: Action, now: Millis) -> Result<(), Millis> {
+    pub fn take(&mut self, action: Action, now: Instant) -> Result<(), Instant> {
         self.bucket(action).take(now)
     }
 
     /// How many tokens of `action` were taken and have not come back.
-    pub fn used(&mut self, action: Action, now: Millis) -> u64 {
+    pub fn used(&mut self, action: Action, now: Instant) -> u64 {
         self.bucket(action).used(now)
     }
 
     /// How many calls of `action` may be made at once.
-    pub fn held(&mut self, action: Action, now: Millis) -> u64 {
+    pub fn held(&mut self, action: Action, now: Instant) -> u64 {
         self.bucket(action).held(now)
     }
 
     /// EC2 throttled a call of `action`: its bucket is empty, whatever ours held.
-    pub const fn throttled(&mut self, action: Action, now: Millis) {
+    pub const fn throttled(&mut self, action: Action, now: Instant) {
         self.bucket(action).throttled(now);
     }
 
@@ -177,13 +183,15 @@ impl Buckets {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use core::time::Duration;
+
     use super::{Buckets, Budget};
-    use crate::names::Millis;
     use crate::outcome::Action;
+    use crate::time::Instant;
     use proptest::prelude::*;
 
     /// Calls that get a token between `from` and `to`, asking whenever the bucket says to.
-    fn calls(buckets: &mut Buckets, action: Action, from: Millis, to: Millis) -> u64 {
+    fn calls(buckets: &mut Buckets, action: Action, from: Instant, to: Instant) -> u64 {
         let (mut now, mut made) = (from, 0);
         // A bucket that never said no would not end.
         while now < to && made < 100_000 {
@@ -208,11 +216,21 @@ mod tests {
         ] {
             let mut buckets = Buckets::new();
             assert_eq!(
-                calls(&mut buckets, action, Millis(0), Millis(1)),
+                calls(
+                    &mut buckets,
+                    action,
+                    Instant::START,
+                    Instant::from_millis(1)
+                ),
                 size,
                 "{action}"
             );
-            let made = calls(&mut buckets, action, Millis(1), Millis::seconds(60));
+            let made = calls(
+                &mut buckets,
+                action,
+                Instant::from_millis(1),
+                Instant::from_secs(60),
+            );
             assert!(
                 (refill * 60 - 1..=refill * 60).contains(&made),
                 "{action}: {made}"
@@ -232,7 +250,7 @@ mod tests {
             (Action::Unassign, 20..=30),
             (Action::DescribeInterfaces, 290..=300),
         ] {
-            let made = calls(&mut buckets, action, Millis(0), Millis::seconds(10));
+            let made = calls(&mut buckets, action, Instant::START, Instant::from_secs(10));
             assert!(expected.contains(&made), "{action}: {made}");
         }
     }
@@ -240,24 +258,24 @@ mod tests {
     #[test]
     fn actions_do_not_eat_from_each_other() {
         let mut buckets = Buckets::new();
-        while buckets.take(Action::Assign, Millis(0)).is_ok() {}
-        assert_eq!(buckets.take(Action::Unassign, Millis(0)), Ok(()));
+        while buckets.take(Action::Assign, Instant::START).is_ok() {}
+        assert_eq!(buckets.take(Action::Unassign, Instant::START), Ok(()));
     }
 
     #[test]
     fn once_throttled_it_is_as_fast_as_the_refill_at_once_however_often_that_was() {
         for throttlings in [1, 2, 50] {
             let mut buckets = Buckets::new();
-            let mut now = Millis(0);
+            let mut now = Instant::START;
             for _ in 0..throttlings {
-                now = now.plus(Millis::seconds(1));
+                now = now.plus(Duration::from_secs(1));
                 buckets.throttled(Action::Assign, now);
             }
             let made = calls(
                 &mut buckets,
                 Action::Assign,
                 now,
-                now.plus(Millis::seconds(20)),
+                now.plus(Duration::from_secs(20)),
             );
             assert!((99..=100).contains(&made), "{throttlings}: {made}");
         }
@@ -268,14 +286,14 @@ mod tests {
         fn a_refusal_names_a_moment_ahead_and_never_far(
             events in proptest::collection::vec((0u8..2, 0u64..5_000), 1..200),
         ) {
-            let (mut buckets, mut now) = (Buckets::new(), Millis(0));
+            let (mut buckets, mut now) = (Buckets::new(), Instant::START);
             for (event, later) in events {
-                now = now.plus(Millis(later));
+                now = now.plus(Duration::from_millis(later));
                 match event {
                     0 => {
                         if let Err(when) = buckets.take(Action::Assign, now) {
                             prop_assert!(when > now);
-                            prop_assert!(when.since(now) <= Millis(200));
+                            prop_assert!(when.since(now) <= Duration::from_millis(200));
                         }
                     }
                     _ => buckets.throttled(Action::Assign, now),

@@ -106,7 +106,7 @@ impl InstanceState {
     }
 }
 
-/// Why a machine is lost, by the word of EC2.
+/// Why a machine is lost, according to EC2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lost {
     /// Its instance has ended, or soon will have.

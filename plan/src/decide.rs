@@ -1,4 +1,5 @@
 //! `plan(world, now)`: the one step that an IP needs next.
+//! Rule: R1.2.
 //!
 //! Status carries the state ([`ClaimPhase`]); each function here looks at one state and says what follows.
 //! Every step is one write that is durable before the next is decided, so that the process can be
@@ -20,6 +21,7 @@ mod programming;
 mod recorded;
 mod refused;
 mod reserve;
+mod take_from;
 mod trouble;
 mod unclaimed;
 mod unreadable;
@@ -37,15 +39,16 @@ pub use world::World;
 use alloc::vec::Vec;
 
 use crate::facts::Facts;
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::objects::ClaimPhase;
 use crate::step::{Decision, Read, Step};
+use crate::time::Instant;
 
 impl Facts {
     /// The next step for an IP. Nothing before every kind has been listed: what is not known yet is
     /// not gone.
     #[must_use]
-    pub fn decide(&self, name: &IpName, now: Millis) -> Decision {
+    pub fn decide(&self, name: &IpName, now: Instant) -> Decision {
         if !self.synced() {
             return Decision::default();
         }

@@ -1,4 +1,5 @@
 //! The driver around the decisions, without I/O: events go in, effects come out.
+//! Rule: R1.3.
 //!
 //! A caller (the controller, a model, a simulation) passes what watches and completed requests say to
 //! [`Engine::handle`], carries out what [`Engine::poll`] returns, and calls `poll` again no later than
@@ -8,14 +9,16 @@
 //! at a time; different ones do not wait for each other.
 //!
 //! ```
+//! use core::time::Duration;
+//!
 //! use mooring_plan::engine::{Engine, Event, Pacing};
 //! use mooring_plan::facts::{Fact, Kind, Settings};
 //! use mooring_plan::lease::Leadership;
-//! use mooring_plan::names::Millis;
+//! use mooring_plan::time::Instant;
 //!
-//! let settings = Settings { inventory_interval: Millis::seconds(60) };
+//! let settings = Settings { inventory_interval: Duration::from_secs(60) };
 //! let mut engine = Engine::new(settings, Pacing::On);
-//! let now = Millis(0);
+//! let now = Instant::START;
 //! engine.handle(Event::Leadership(Leadership::ALWAYS), now);
 //! for kind in Kind::ALL {
 //!     engine.handle(Event::Fact(Fact::Synced(kind)), now);
@@ -38,25 +41,28 @@ mod failover_timers;
 mod inventories;
 mod inventory_schedule;
 mod leadership;
+mod messages;
 mod node_schedule;
 mod nodes;
 mod pending_event;
 mod reconcile;
 mod repeat_limiter;
+#[cfg(feature = "timestamps")]
 mod timestamps;
 mod tombstones;
 mod work_queue;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use crate::address::Address;
 use crate::buckets::{Buckets, Budget};
-use crate::facts::{Affected, CallError, Contradiction, Fact, Facts, Settings};
+use crate::facts::{Affected, Fact, Facts, Settings};
 use crate::lease::Leadership;
-use crate::names::{BlockName, InterfaceId, IpName, Millis, NodeName, SubnetId};
-use crate::outcome::{Action, Outcome};
-use crate::step::{BlockStep, CallGroup, Moved, NodeStep, Notice, Read, Write};
+use crate::names::{InterfaceId, IpName};
+use crate::outcome::Action;
+use crate::step::Notice;
+use crate::time::Instant;
 use block_schedule::BlockSchedule;
 use call_queue::CallQueue;
 use claim_timers::ClaimTimers;
@@ -64,6 +70,7 @@ use event_dedup::EventDedup;
 pub use failover_timers::FailoverPart;
 use failover_timers::FailoverTimers;
 use inventory_schedule::InventorySchedule;
+pub use messages::{Completion, Effect, Event, Report, Work};
 use node_schedule::NodeSchedule;
 use pending_event::PendingEvent;
 pub use reconcile::Reconciled;
@@ -72,111 +79,7 @@ use tombstones::Tombstones;
 use work_queue::WorkQueue;
 
 /// No timer fires sooner than this, whatever a decision says.
-const SHORTEST_TIMER: Millis = Millis(20);
-
-/// What an engine is told.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Event {
-    /// A watch shows something.
-    Fact(Fact),
-    /// An effect has ended.
-    Completed(Work, Completion),
-    /// A request of [`Effect::Calls`] has ended.
-    Called(CallGroup, Vec<(IpName, Address)>, Result<(), CallError>),
-    /// What the lease says now.
-    Leadership(Leadership),
-}
-
-/// What can be in flight: the key of an effect and of its completion.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Work {
-    /// A step of an IP.
-    Ip(IpName),
-    /// A round of steps of a block.
-    Block(BlockName),
-    /// A step of a node.
-    Node(NodeName),
-    /// An inventory of a subnet.
-    Inventory(SubnetId),
-    /// The list of all IPs.
-    Ips,
-}
-
-/// What came of an effect.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Completion {
-    /// What its answers say.
-    pub facts: Vec<Fact>,
-    /// The reads of EC2 that were made, and how each failed; None: it did not.
-    pub called: Vec<(Action, Option<Outcome>)>,
-}
-
-impl From<Fact> for Completion {
-    fn from(fact: Fact) -> Self {
-        Self::from(Vec::from([fact]))
-    }
-}
-
-impl From<Vec<Fact>> for Completion {
-    fn from(facts: Vec<Fact>) -> Self {
-        Self {
-            facts,
-            called: Vec::new(),
-        }
-    }
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Effect {
-    /// A read for an IP. It ends with [`Work::Ip`].
-    Read(IpName, Read),
-    /// A write for an IP. It ends with [`Work::Ip`].
-    Write(IpName, Write, Moved),
-    /// One request to EC2 for the addresses of these IPs. It ends with [`Event::Called`].
-    Calls(CallGroup, Vec<(IpName, Address)>),
-    /// Requests for a block, in any order. They end together with [`Work::Block`].
-    BlockSteps(BlockName, Vec<BlockStep>),
-    /// A request for a node. It ends with [`Work::Node`].
-    NodeStep(NodeName, NodeStep),
-    /// A complete list of a subnet's interfaces. It ends with [`Work::Inventory`].
-    Inventory(SubnetId),
-    /// A quorum list of all IPs. It ends with [`Work::Ips`].
-    ListIps,
-    /// Post a Kubernetes Event. Nothing waits for it.
-    Post(Notice),
-    /// Something for metrics and logs.
-    Report(Report),
-}
-
-/// What metrics and logs show.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Report {
-    /// Every kind has been listed.
-    Synced,
-    /// This process decides from now on, or no longer.
-    Leading(bool),
-    /// A claim was recorded; the time since it began.
-    Attached(Millis),
-    /// The same of a claim that took the address from another place or pod.
-    Moved(Millis),
-    /// A part of a failover that a taint of ours began has ended; how long it took.
-    Failover(FailoverPart, Millis),
-    /// An inventory of a subnet contradicts EC2's own answers.
-    Contradicted(SubnetId, Contradiction),
-    /// How many addresses of each block are in each state.
-    Addresses(BTreeMap<(BlockName, &'static str), u64>),
-    /// How many addresses of each block with a probe its target sees, or does not see.
-    Probed(BTreeMap<(BlockName, &'static str), u64>),
-    /// Is the release brake of this block engaged?
-    Brake(BlockName, bool),
-    /// The subnets that are listed from now on, and no others.
-    Subnets(Vec<SubnetId>),
-    /// A complete inventory; the time since it began.
-    Inventory(SubnetId, Millis),
-    /// How many calls of this action may be made at once.
-    Tokens(Action, u64),
-}
+const SHORTEST_TIMER: Duration = Duration::from_millis(20);
 
 /// Whether time between requests is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -197,7 +100,7 @@ pub struct Engine {
     leadership: Leadership,
     leading: bool,
     /// When the list of all IPs was begun that is in flight. No step of an IP is begun meanwhile.
-    listing: Option<Millis>,
+    listing: Option<Instant>,
     synced: bool,
     queue: WorkQueue,
     calls: CallQueue,
@@ -221,7 +124,7 @@ pub struct Engine {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct InFlight {
     /// When its request was begun.
-    begun: Millis,
+    begun: Instant,
     /// What is to be posted if it is done.
     event: Option<PendingEvent>,
     /// The interfaces that the IP may call for after it.
@@ -270,7 +173,7 @@ impl Engine {
     }
 
     /// Takes an event. What follows from it comes out of [`Self::poll`].
-    pub fn handle(&mut self, event: Event, now: Millis) {
+    pub fn handle(&mut self, event: Event, now: Instant) {
         match event {
             Event::Fact(fact) => self.apply_fact(fact, now, now),
             Event::Completed(work, completion) => self.completed(work, completion, now),
@@ -281,7 +184,7 @@ impl Engine {
     }
 
     /// The next effect; None: nothing is to be done before [`Self::wake_at`] or the next event.
-    pub fn poll(&mut self, now: Millis) -> Option<Effect> {
+    pub fn poll(&mut self, now: Instant) -> Option<Effect> {
         if let Some(effect) = self.outbox.pop_front() {
             return Some(effect);
         }
@@ -298,9 +201,9 @@ impl Engine {
 
     /// When [`Self::poll`] has something to do although no event came: later than `now`, or never.
     #[must_use]
-    pub fn wake_at(&self, now: Millis) -> Millis {
+    pub fn wake_at(&self, now: Instant) -> Instant {
         if !self.leading {
-            return Millis(u64::MAX);
+            return Instant::NEVER;
         }
         let moments = [
             self.leadership.ends(),
@@ -312,12 +215,12 @@ impl Engine {
             self.inventories.next(&self.facts),
         ];
         let earliest = moments.into_iter().flatten().min();
-        let earliest = earliest.unwrap_or(Millis(u64::MAX));
+        let earliest = earliest.unwrap_or(Instant::NEVER);
         earliest.max(now.plus(SHORTEST_TIMER))
     }
 
     /// Takes a fact; `begun` is when the request that it answers was begun.
-    fn apply_fact(&mut self, fact: Fact, begun: Millis, now: Millis) {
+    fn apply_fact(&mut self, fact: Fact, begun: Instant, now: Instant) {
         let fact = self.tombstones.filter(fact, begun, &self.facts);
         // What is remembered here of an IP that is gone goes with it, when it is reconciled.
         if let Fact::IpGone(name, _) | Fact::IpRead(name, None) = &fact {
@@ -351,7 +254,7 @@ impl Engine {
     }
 
     /// Posts those of the notices that are new.
-    fn post_new(&mut self, notices: Vec<Notice>, now: Millis) {
+    fn post_new(&mut self, notices: Vec<Notice>, now: Instant) {
         if self.pacing == Pacing::On {
             let new = self.dedup.new_ones(notices, now);
             self.outbox.extend(new.into_iter().map(Effect::Post));
@@ -372,7 +275,7 @@ impl Engine {
     ///
     /// # Errors
     /// The moment to ask again.
-    fn take_token(&mut self, action: Action, now: Millis) -> Result<(), Millis> {
+    fn take_token(&mut self, action: Action, now: Instant) -> Result<(), Instant> {
         match self.pacing {
             Pacing::On => self.buckets.take(action, now),
             Pacing::Off => Ok(()),

@@ -1,8 +1,10 @@
 //! Everything this process has been told, and what follows from it for one IP.
+//! Rule: R1.1.
 //!
 //! `apply(fact)` takes what watches, responses and inventories say, in the controller and in a model
 //! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.
 
+mod address_rows;
 mod affected;
 mod apply;
 mod bounds;
@@ -14,11 +16,14 @@ mod index;
 mod inventory;
 mod lead;
 mod limit_unanswered;
+mod location;
 mod memory;
 mod node_pace;
 mod node_reports;
 mod outage;
+mod reservations;
 mod subnet;
+#[cfg(feature = "timestamps")]
 mod timestamps;
 
 pub use affected::Affected;
@@ -27,34 +32,38 @@ pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
 pub(crate) use impaired::Impaired;
-use index::{Index, Reservations, Sets};
+use index::{Index, Sets};
 pub use inventory::Inventory;
 pub(crate) use limit_unanswered::LimitUnanswered;
+pub use location::Location;
 pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
 pub(crate) use node_pace::NodePace;
 pub use node_reports::NodeReportSeen;
 pub(crate) use outage::Outage;
-pub use subnet::{Location, SubnetFacts};
+use reservations::Reservations;
+pub use subnet::SubnetFacts;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::address::Address;
 use crate::cloud::InstanceState;
 use crate::names::{
-    BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis,
-    NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
+    BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName,
+    PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::outcome::Action;
+use crate::time::Instant;
 
 /// Lengths of time that a person may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Settings {
     /// How often each subnet's interfaces are listed.
-    pub inventory_interval: Millis,
+    pub inventory_interval: Duration,
 }
 
 /// Everything that this process has been told.
@@ -83,45 +92,45 @@ pub struct Facts {
     pub(crate) reservations: Reservations,
     /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
     /// whether their addresses are somewhere.
-    pub(crate) ownerless: BTreeMap<Address, (String, Millis)>,
-    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Millis, ReplicaSet)>,
+    pub(crate) ownerless: BTreeMap<Address, (String, Instant)>,
+    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Instant, ReplicaSet)>,
     pub(crate) replica_sets_of: Sets<DeploymentUid, ReplicaSetUid>,
-    pub(crate) instances: BTreeMap<InstanceId, (Millis, Option<InstanceState>)>,
+    pub(crate) instances: BTreeMap<InstanceId, (Instant, Option<InstanceState>)>,
     /// Instances of which a status check fails.
     pub(crate) impaired: BTreeMap<InstanceId, Impaired>,
     /// Status checks are not permitted: until then they are not asked for.
-    pub(crate) checks_denied: Option<Millis>,
+    pub(crate) checks_denied: Option<Instant>,
     pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
     pub(crate) limits: BTreeMap<InstanceType, u32>,
     /// Types whose limits were asked for in vain.
     pub(crate) limits_unanswered: BTreeMap<InstanceType, LimitUnanswered>,
     pub(crate) memory: BTreeMap<IpName, Memory>,
     /// IPs that a quorum read did not find, and when: a watch that lags may show them yet.
-    pub(crate) missed: BTreeMap<IpName, Millis>,
+    pub(crate) missed: BTreeMap<IpName, Instant>,
     pub(crate) reads: Reads,
     /// Pods that this process saw being deleted, ended, unannotated or gone.
     pub(crate) seen_terminating: BTreeSet<PodUid>,
     /// Holders that a quorum read did not find and whose end was not seen: since when (the brake).
-    pub(crate) missing_holders: BTreeMap<IpName, (PodUid, Millis)>,
+    pub(crate) missing_holders: BTreeMap<IpName, (PodUid, Instant)>,
     /// Of these, those of a block.
     pub(crate) missing_holders_in: Sets<BlockName, IpName>,
     /// When this process last began to lead: what was asked before is of another time.
-    pub(crate) led_since: Millis,
+    pub(crate) led_since: Instant,
     /// The actions that have an outage at the moment.
     pub(crate) outages: BTreeMap<Action, Outage>,
     /// When the last outage ended.
-    pub(crate) recovered: Millis,
+    pub(crate) recovered: Instant,
 }
 
 /// Answers to quorum reads, with when each was begun. `None` in a second place is a 404.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Reads {
-    pub(crate) pods: BTreeMap<PodKey, (Millis, Option<Pod>)>,
-    pub(crate) ips: BTreeMap<IpName, (Millis, Option<Ip>)>,
-    pub(crate) nodes: BTreeMap<NodeName, Millis>,
-    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Millis>,
-    pub(crate) reservations: BTreeMap<Address, (Millis, Option<Reservation>)>,
-    pub(crate) own_reservations: BTreeMap<IpUid, (Millis, Vec<Reservation>)>,
+    pub(crate) pods: BTreeMap<PodKey, (Instant, Option<Pod>)>,
+    pub(crate) ips: BTreeMap<IpName, (Instant, Option<Ip>)>,
+    pub(crate) nodes: BTreeMap<NodeName, Instant>,
+    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Instant>,
+    pub(crate) reservations: BTreeMap<Address, (Instant, Option<Reservation>)>,
+    pub(crate) own_reservations: BTreeMap<IpUid, (Instant, Vec<Reservation>)>,
     /// IPs of which a read failed, and waits.
     pub(crate) failed: BTreeSet<IpName>,
 }
@@ -132,9 +141,9 @@ pub struct NodeSeen {
     /// The Node.
     pub node: Node,
     /// When this process first saw it not ready, if it is not.
-    pub not_ready_since: Option<Millis>,
+    pub not_ready_since: Option<Instant>,
     /// When this process first saw it ready under our taint `out-of-service`, if it is.
-    pub back_since: Option<Millis>,
+    pub back_since: Option<Instant>,
 }
 
 impl Facts {
@@ -172,9 +181,9 @@ impl Facts {
             seen_terminating: BTreeSet::new(),
             missing_holders: BTreeMap::new(),
             missing_holders_in: Sets::default(),
-            led_since: Millis(0),
+            led_since: Instant::START,
             outages: BTreeMap::new(),
-            recovered: Millis(0),
+            recovered: Instant::START,
         }
     }
 
@@ -233,8 +242,8 @@ impl Facts {
 
     /// When the next inventory of a subnet is due.
     #[must_use]
-    pub fn inventory_due(&self, subnet: &SubnetId) -> Millis {
-        self.subnets.get(subnet).map_or(Millis(0), |facts| {
+    pub fn inventory_due(&self, subnet: &SubnetId) -> Instant {
+        self.subnets.get(subnet).map_or(Instant::START, |facts| {
             facts.due(self.settings.inventory_interval)
         })
     }

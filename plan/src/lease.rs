@@ -1,107 +1,22 @@
 //! Who leads: the rule by which replicas share one `Lease`, as a pure function of what was read and
 //! when this process saw it.
+//! Rules: R6.1, R6.2, R6.14.
 //!
 //! No wall clock is trusted: a `Lease` has expired when *we* have not seen it change for as long
 //! as its holder said it would last, on our own monotonic clock. Leading saves work; that two cannot do
 //! harm is the business of resource versions and of EC2's refusals.
 
-use alloc::string::{String, ToString};
-use core::fmt;
+mod record;
 
-use crate::names::{Millis, ResourceVersion};
+use core::time::Duration;
 
-/// A mutating call to EC2 takes at most this long: none is begun with less of the lease left.
-const CALL: Millis = Millis::seconds(5);
-
-/// A replica's name in the `Lease`: unique to one process.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity(String);
-
-impl Identity {
-    /// The name as it stands in `spec.holderIdentity`.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self(name.into())
-    }
-
-    /// The name as it stands in `spec.holderIdentity`.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The lengths of time of an election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timings {
-    /// How long others respect the lease after they last saw it change.
-    pub duration: Millis,
-    /// The holder gives up when its last renewal was begun this long ago.
-    pub renew_deadline: Millis,
-    /// How often it is renewed, or tried for.
-    pub retry_period: Millis,
-}
-
-impl Timings {
-    /// No mutating call is begun with less than this left: 5 s, or a third of a lease so short that it
-    /// could never have them.
-    fn margin(&self) -> Millis {
-        CALL.min(Millis(self.duration.0 / 3))
-    }
-
-    /// `spec.leaseDurationSeconds`: whole seconds, never none.
-    #[must_use]
-    pub const fn seconds(&self) -> u64 {
-        let seconds = self.duration.0.div_ceil(1000);
-        if seconds == 0 { 1 } else { seconds }
-    }
-}
-
-/// The `Lease` as it was read.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Record {
-    /// Its version: the next write is guarded by it.
-    pub version: ResourceVersion,
-    /// Who holds it; None: it was given back.
-    pub holder: Option<Identity>,
-    /// How long its holder said that it lasts.
-    pub duration: Option<Millis>,
-    /// `spec.renewTime` as text: compared, never understood.
-    pub renewed: String,
-    /// How often it changed hands.
-    pub transitions: u64,
-}
-
-impl Record {
-    /// Does it say the same? The version also changes with a label, and that renews nothing.
-    fn says_the_same(&self, other: &Self) -> bool {
-        self.holder == other.holder
-            && self.renewed == other.renewed
-            && self.transitions == other.transitions
-    }
-}
-
-/// What a write puts into the `Lease`; `renewTime` is always the writer's present.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Spec {
-    /// Who holds it then; None: it is given back.
-    pub holder: Option<Identity>,
-    /// `leaseDurationSeconds`.
-    pub seconds: u64,
-    /// `leaseTransitions`.
-    pub transitions: u64,
-    /// Does it change hands, so that `acquireTime` is the present too?
-    pub acquired: bool,
-}
+use crate::names::ResourceVersion;
+use crate::time::Instant;
+pub use record::{Identity, Record, Spec, Timings};
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum LeaseStep {
     /// Quorum GET of the `Lease`.
     Read,
     /// Create it.
@@ -109,12 +24,12 @@ pub enum Step {
     /// Replace its spec, guarded by this version.
     Update(ResourceVersion, Spec),
     /// Nothing before then.
-    Wait(Millis),
+    Wait(Instant),
 }
 
 /// How a step was answered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Answer {
+pub enum LeaseAnswer {
     /// The `Lease` as it is now; None: there is none.
     Read(Option<Record>),
     /// Written: as it is now.
@@ -129,33 +44,33 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Leadership {
     /// It decides until then; None: not at all.
-    pub until: Option<Millis>,
+    pub until: Option<Instant>,
     /// It begins mutating calls until then: a call must end before another process may lead.
-    pub calls_until: Option<Millis>,
+    pub calls_until: Option<Instant>,
 }
 
 impl Leadership {
     /// Of a process without other replicas.
     pub const ALWAYS: Self = Self {
-        until: Some(Millis(u64::MAX)),
-        calls_until: Some(Millis(u64::MAX)),
+        until: Some(Instant::NEVER),
+        calls_until: Some(Instant::NEVER),
     };
 
     /// Does it lead?
     #[must_use]
-    pub fn holds(self, now: Millis) -> bool {
+    pub fn holds(self, now: Instant) -> bool {
         self.until.is_some_and(|until| now < until)
     }
 
     /// May it begin a mutating call?
     #[must_use]
-    pub fn may_call(self, now: Millis) -> bool {
+    pub fn may_call(self, now: Instant) -> bool {
         self.holds(now) && self.calls_until.is_some_and(|until| now < until)
     }
 
     /// When it ends unless the lease is renewed.
     #[must_use]
-    pub const fn ends(self) -> Option<Millis> {
+    pub const fn ends(self) -> Option<Instant> {
         self.until
     }
 }
@@ -166,11 +81,11 @@ pub struct Election {
     me: Identity,
     timings: Timings,
     /// What the `Lease` said last, and when we first saw it say so. None: it was not read yet.
-    seen: Option<(Option<Record>, Millis)>,
+    seen: Option<(Option<Record>, Instant)>,
     /// When the last renewal that succeeded was begun, while we hold it.
-    held: Option<Millis>,
+    held: Option<Instant>,
     /// Nothing before then.
-    next: Millis,
+    next: Instant,
     /// The last answer leaves open what the `Lease` says.
     unsure: bool,
 }
@@ -184,29 +99,29 @@ impl Election {
             timings,
             seen: None,
             held: None,
-            next: Millis(0),
+            next: Instant::START,
             unsure: true,
         }
     }
 
     /// Does this process lead? Only until its own deadline, whatever it receives or does not receive.
     #[must_use]
-    pub fn leads(&self, now: Millis) -> bool {
+    pub fn leads(&self, now: Instant) -> bool {
         self.held
             .is_some_and(|renewed| now < renewed.plus(self.timings.renew_deadline))
     }
 
     /// Until when a mutating call to EC2 may be begun; None: not at all.
     #[must_use]
-    pub fn calls_until(&self) -> Option<Millis> {
+    pub fn calls_until(&self) -> Option<Instant> {
         let renewed = self.held?;
-        let left = self.timings.duration.since(self.timings.margin());
-        Some(renewed.plus(Millis(left.0.min(self.timings.renew_deadline.0))))
+        let left = self.timings.duration.saturating_sub(self.timings.margin());
+        Some(renewed.plus(left.min(self.timings.renew_deadline)))
     }
 
     /// Until when this process leads unless it renews; None: it does not.
     #[must_use]
-    pub fn leads_until(&self) -> Option<Millis> {
+    pub fn leads_until(&self) -> Option<Instant> {
         Some(self.held?.plus(self.timings.renew_deadline))
     }
 
@@ -218,22 +133,22 @@ impl Election {
 
     /// What to do now.
     #[must_use]
-    pub fn step(&self, now: Millis) -> Step {
+    pub fn step(&self, now: Instant) -> LeaseStep {
         if now < self.next {
-            return Step::Wait(self.next);
+            return LeaseStep::Wait(self.next);
         }
         let Some((record, since)) = self.seen.as_ref().filter(|_| !self.unsure) else {
-            return Step::Read;
+            return LeaseStep::Read;
         };
         let Some(record) = record else {
-            return Step::Create(self.spec(0, true));
+            return LeaseStep::Create(self.spec(0, true));
         };
         match &record.holder {
             Some(holder) if holder == &self.me => {
-                Step::Update(record.version, self.spec(record.transitions, false))
+                LeaseStep::Update(record.version, self.spec(record.transitions, false))
             }
-            Some(_) if now < self.expires(record, *since) => Step::Read,
-            _ => Step::Update(
+            Some(_) if now < self.expires(record, *since) => LeaseStep::Read,
+            _ => LeaseStep::Update(
                 record.version,
                 self.spec(record.transitions.saturating_add(1), true),
             ),
@@ -242,7 +157,7 @@ impl Election {
 
     /// Until when this process leads, as its lease says now.
     #[must_use]
-    pub fn leadership(&self, now: Millis) -> Leadership {
+    pub fn leadership(&self, now: Instant) -> Leadership {
         let leads = self.leads(now);
         Leadership {
             until: self.leads_until().filter(|_| leads),
@@ -252,7 +167,7 @@ impl Election {
 
     /// What gives the lease back; None where it is not ours to give.
     #[must_use]
-    pub fn release(&self) -> Option<Step> {
+    pub fn release(&self) -> Option<LeaseStep> {
         let record = self.seen.as_ref()?.0.as_ref()?;
         (record.holder.as_ref() == Some(&self.me)).then(|| {
             let spec = Spec {
@@ -261,17 +176,17 @@ impl Election {
                 transitions: record.transitions,
                 acquired: false,
             };
-            Step::Update(record.version, spec)
+            LeaseStep::Update(record.version, spec)
         })
     }
 
     /// Takes the answer to a step that was begun at `begun`.
-    pub fn apply(&mut self, answer: Answer, begun: Millis, now: Millis) {
+    pub fn apply(&mut self, answer: LeaseAnswer, begun: Instant, now: Instant) {
         if !self.leads(now) {
             self.held = None;
         }
         match answer {
-            Answer::Read(record) => {
+            LeaseAnswer::Read(record) => {
                 self.unsure = false;
                 let mine =
                     record.as_ref().and_then(|record| record.holder.as_ref()) == Some(&self.me);
@@ -281,17 +196,17 @@ impl Election {
                 }
                 self.next = self.next_look(self.timings.retry_period, now);
             }
-            Answer::Wrote(record) => {
+            LeaseAnswer::Wrote(record) => {
                 self.unsure = false;
                 self.held = (record.holder.as_ref() == Some(&self.me)).then_some(begun);
                 self.see(Some(record), now);
                 self.next = now.plus(self.timings.retry_period);
             }
-            Answer::Conflict => {
+            LeaseAnswer::Conflict => {
                 self.unsure = true;
                 self.next = now;
             }
-            Answer::Failed => {
+            LeaseAnswer::Failed => {
                 self.unsure = true;
                 self.next = now.plus(self.timings.retry_period);
             }
@@ -300,7 +215,7 @@ impl Election {
 
     /// Takes what a watch shows, and says whether it is news. A watch can be late: only a newer version than the known one
     /// counts. It replaces no read: what an answer left open stays open.
-    pub fn observe(&mut self, record: Record, now: Millis) -> bool {
+    pub fn observe(&mut self, record: Record, now: Instant) -> bool {
         let known = self.seen.as_ref().and_then(|(known, _)| known.as_ref());
         if known.is_none_or(|known| record.version <= known.version) {
             return false;
@@ -310,13 +225,13 @@ impl Election {
         if !mine {
             self.held = None;
             // The holder renews it every period: as long as the watch shows that, nothing is read.
-            self.next = self.next_look(Millis(self.timings.retry_period.0.saturating_mul(2)), now);
+            self.next = self.next_look(self.timings.retry_period.saturating_mul(2), now);
         }
         true
     }
 
     /// When the lease is looked at again: at once if it can be had, otherwise after the interval, or when it expires.
-    fn next_look(&self, interval: Millis, now: Millis) -> Millis {
+    fn next_look(&self, interval: Duration, now: Instant) -> Instant {
         let Some((Some(record), since)) = &self.seen else {
             return now;
         };
@@ -329,7 +244,7 @@ impl Election {
         }
     }
 
-    fn see(&mut self, record: Option<Record>, now: Millis) {
+    fn see(&mut self, record: Option<Record>, now: Instant) {
         let since = match (&self.seen, &record) {
             (Some((Some(before), since)), Some(record)) if before.says_the_same(record) => *since,
             _ => now,
@@ -337,7 +252,7 @@ impl Election {
         self.seen = Some((record, since));
     }
 
-    fn expires(&self, record: &Record, since: Millis) -> Millis {
+    fn expires(&self, record: &Record, since: Instant) -> Instant {
         since.plus(record.duration.unwrap_or(self.timings.duration))
     }
 
@@ -348,11 +263,5 @@ impl Election {
             transitions,
             acquired,
         }
-    }
-}
-
-impl From<&str> for Identity {
-    fn from(name: &str) -> Self {
-        Self(name.to_string())
     }
 }

@@ -1,4 +1,5 @@
 //! Every decision that Mooring takes, as pure functions.
+//! Rule: R1.5.
 #![no_std]
 // Decisions are values, made a few times a second and matched at once: a box would only hide them.
 #![allow(clippy::result_large_err, clippy::large_enum_variant)]
@@ -23,3 +24,4 @@ pub mod objects;
 pub mod outcome;
 pub mod reason;
 pub mod step;
+pub mod time;

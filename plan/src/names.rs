@@ -116,7 +116,7 @@ impl fmt::Display for PodKey {
     }
 }
 
-/// A place for an address: the same ENI on another instance is another place.
+/// A place for an address: the same ENI on another instance is another place (R1.18).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceRef {
     /// The network interface.
@@ -149,31 +149,6 @@ impl From<ResourceVersion> for ClaimId {
 impl fmt::Display for ClaimId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-/// A moment on this process's monotonic clock, in milliseconds; also a length of time.
-/// Moments of two processes are never compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Millis(pub u64);
-
-impl Millis {
-    /// This number of seconds.
-    #[must_use]
-    pub const fn seconds(seconds: u64) -> Self {
-        Self(seconds.saturating_mul(1000))
-    }
-
-    /// This moment and a length of time.
-    #[must_use]
-    pub const fn plus(self, length: Self) -> Self {
-        Self(self.0.saturating_add(length.0))
-    }
-
-    /// How long since `earlier`; nothing if that lies ahead.
-    #[must_use]
-    pub const fn since(self, earlier: Self) -> Self {
-        Self(self.0.saturating_sub(earlier.0))
     }
 }
 

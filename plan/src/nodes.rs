@@ -1,42 +1,44 @@
-//! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended by the word of EC2, gets the taint
+//! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended according to EC2, gets the taint
 //! `node.kubernetes.io/out-of-service`. Kubernetes then deletes its pods by force, and their addresses follow them.
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::cloud::{InstanceState, Lost};
 use crate::decide::INSTANCE_FRESH;
 use crate::facts::{Facts, NodeReportSeen, NodeSeen};
-use crate::names::{InstanceId, IpName, Millis, NodeName};
+use crate::names::{InstanceId, IpName, NodeName};
 use crate::objects::{BlockSpec, Claim, DataPath, Ip, Node};
 use crate::reason::Reason;
 use crate::step::{Checks, NodeStep, Notice, Regarding};
+use crate::time::Instant;
 
 /// For this long after a node is not ready, only the state of its instance is asked for.
-const STATES_ONLY: Millis = Millis::seconds(30);
+const STATES_ONLY: Duration = Duration::from_secs(30);
 
 /// What is asked of EC2 about a node, and since when an answer counts.
 enum Question {
     /// Does its instance still run? It is away.
-    Away(Millis),
+    Away(Instant),
     /// Does its instance run again? It is back, and out of service by our taint.
-    Back(Millis),
+    Back(Instant),
 }
 
 /// What is to be done for one node.
-enum Next {
+enum NodeNext {
     Step(NodeStep),
-    At(Millis),
+    At(Instant),
 }
 
 impl Facts {
     /// What is to be done for nodes now, and when to look again although nothing happens.
     #[must_use]
-    pub fn node_steps(&self, now: Millis) -> (Vec<(NodeName, NodeStep)>, Option<Millis>) {
+    pub fn node_steps(&self, now: Instant) -> (Vec<(NodeName, NodeStep)>, Option<Instant>) {
         let mut steps = Vec::new();
-        let mut again: Option<Millis> = None;
+        let mut again: Option<Instant> = None;
         let fast = self.blocks.values().any(|block| {
             let spec = block.spec.as_ref();
             spec.is_ok_and(|spec| spec.fast_failover)
@@ -47,21 +49,21 @@ impl Facts {
                 continue;
             }
             match self.node_step(seen, now) {
-                Some(Next::Step(step)) => steps.push((seen.node.name.clone(), step)),
-                Some(Next::At(at)) => again = Some(again.map_or(at, |again| again.min(at))),
+                Some(NodeNext::Step(step)) => steps.push((seen.node.name.clone(), step)),
+                Some(NodeNext::At(at)) => again = Some(again.map_or(at, |again| again.min(at))),
                 None => {}
             }
         }
         (steps, again)
     }
 
-    fn node_step(&self, seen: &NodeSeen, now: Millis) -> Option<Next> {
+    fn node_step(&self, seen: &NodeSeen, now: Instant) -> Option<NodeNext> {
         let node = &seen.node;
         let instance = node.instance.as_ref()?;
         let question = self.question(seen)?;
         let (Question::Away(since) | Question::Back(since)) = question;
         if now < since {
-            return Some(Next::At(since));
+            return Some(NodeNext::At(since));
         }
         // An answer to an earlier question is of a time at which the node was another way.
         let answer = self.instances.get(instance);
@@ -83,20 +85,20 @@ impl Facts {
             _ => NodeStep::Ask(instance.clone(), self.checks_of(seen, now)),
         };
         let pace = self.node_paces.get(&node.name);
-        let due = pace.map_or(Millis(0), |pace| match &step {
+        let due = pace.map_or(Instant::START, |pace| match &step {
             NodeStep::Ask(..) => pace.question_due(),
             NodeStep::SetTaint(..) | NodeStep::RemoveTaint(_) => pace.write_due(),
         });
         Some(if now < due {
-            Next::At(due)
+            NodeNext::At(due)
         } else {
-            Next::Step(step)
+            NodeNext::Step(step)
         })
     }
 
     /// Are the status checks asked for? Not at first, when an instance that was stopped shows its state, and not of a
     /// node whose kubelet reports: it works.
-    fn checks_of(&self, seen: &NodeSeen, now: Millis) -> Checks {
+    fn checks_of(&self, seen: &NodeSeen, now: Instant) -> Checks {
         let long = seen
             .not_ready_since
             .is_some_and(|since| now.since(since) >= STATES_ONLY);
@@ -108,7 +110,7 @@ impl Facts {
     }
 
     /// Does a status check of its instance fail for good, seen for as long as the node is not ready, and just now?
-    fn is_impaired_for_good(&self, seen: &NodeSeen, instance: &InstanceId, now: Millis) -> bool {
+    fn is_impaired_for_good(&self, seen: &NodeSeen, instance: &InstanceId, now: Instant) -> bool {
         let impaired = self.impaired.get(instance);
         impaired.is_some_and(|impaired| {
             seen.not_ready_since
@@ -131,7 +133,7 @@ impl Facts {
     }
 
     /// Since when a node is away that carries an address of a block with fast failover; this can be ahead.
-    fn away_since(&self, seen: &NodeSeen) -> Option<Millis> {
+    fn away_since(&self, seen: &NodeSeen) -> Option<Instant> {
         let report = self.node_reports.get(&seen.node.name);
         if seen.not_ready_since.is_none() && report.is_none() {
             return None;
@@ -170,7 +172,7 @@ impl Facts {
 
     /// Since when a node is away, if fast failover is about to take it out of service.
     #[must_use]
-    pub fn away(&self, name: &NodeName) -> Option<Millis> {
+    pub fn away(&self, name: &NodeName) -> Option<Instant> {
         self.away_since(self.nodes.get(name)?)
     }
 
@@ -232,7 +234,7 @@ impl Facts {
 impl Facts {
     /// What is to be said where status checks are not permitted.
     #[must_use]
-    pub fn checks_notice(&self, name: &NodeName, now: Millis) -> Option<Notice> {
+    pub fn checks_notice(&self, name: &NodeName, now: Instant) -> Option<Notice> {
         let seen = self.nodes.get(name)?;
         if self.may_ask_for_checks(now) {
             return None;

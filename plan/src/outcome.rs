@@ -1,4 +1,5 @@
 //! The calls to EC2, and what became of one that did not plainly succeed.
+//! Rules: R5.2, R5.3, R5.10.
 
 use core::fmt;
 

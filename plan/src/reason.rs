@@ -58,6 +58,8 @@ reasons! {
     Throttled;
     /// The address was not where it should be, and is being put back.
     DriftRepaired;
+    /// The annotation `take-from` named an interface without the address, and was removed.
+    TakeFromUnused;
     /// An IAM action is not permitted.
     AccessDenied;
     /// Another pod holds it.

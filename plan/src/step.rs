@@ -7,12 +7,13 @@ use alloc::vec::Vec;
 use crate::address::Address;
 use crate::cloud::{Lost, Reassign};
 use crate::names::{
-    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, Millis, NodeName, PodKey,
-    PodUid, ResourceVersion, SubnetId,
+    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName, PodKey, PodUid,
+    ResourceVersion, SubnetId,
 };
 use crate::objects::{BlockStatus, IpStatus, Reservation};
 use crate::outcome::Action;
 use crate::reason::Reason;
+use crate::time::Instant;
 
 /// One step for one IP, and what to say of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +21,7 @@ pub struct Decision {
     /// What to do now; None: nothing.
     pub step: Option<Step>,
     /// When to look again although nothing happened, also if the step has to wait for something.
-    pub again: Option<Millis>,
+    pub again: Option<Instant>,
     /// What to tell the user; repeated as long as it is so, the driver says each thing once.
     pub notices: Vec<Notice>,
 }
@@ -60,7 +61,7 @@ pub enum Step {
     Call(Call),
 }
 
-/// A read that a decision needs. Answers: [`crate::facts::Fact`]'s `…Read`.
+/// A read that a decision needs (R1.6). Answers: [`crate::facts::Fact`]'s `…Read`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Read {
     /// GET of a pod.
@@ -83,26 +84,82 @@ pub enum Read {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Write {
     /// Put our finalizer on the `IP` (guarded by its version).
-    AddFinalizer(IpName, ResourceVersion),
+    AddFinalizer {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Take it off: the last thing of an `IP`.
-    RemoveFinalizer(IpName, ResourceVersion),
+    RemoveFinalizer {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Remove the annotation `take-from`, used.
-    DropTakeFrom(IpName, ResourceVersion),
+    DropTakeFrom {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Replace the status (guarded by the version).
-    Status(IpName, ResourceVersion, StatusWrite, IpStatus),
+    Status {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+        /// What it changes.
+        change: StatusWrite,
+        /// All of the status, as it is to be.
+        status: IpStatus,
+    },
     /// Say on an `IP` that it cannot be read, and nothing else (guarded by the version).
-    ReportUnreadable(IpName, ResourceVersion, String),
+    ReportUnreadable {
+        /// The `IP`.
+        ip: IpName,
+        /// Its version.
+        version: ResourceVersion,
+        /// Why it cannot be read.
+        message: String,
+    },
     /// Create the `IPAddress` of this address for this IP, as its spec at that version says.
-    Reserve(IpName, IpUid, ResourceVersion, Address),
+    Reserve {
+        /// The `IP`.
+        ip: IpName,
+        /// Its UID.
+        uid: IpUid,
+        /// Its version.
+        version: ResourceVersion,
+        /// The address that its spec asks for.
+        address: Address,
+    },
     /// Put owner reference, labels and finalizer of the `IPAddress` right, and note the version of the IP
     /// that wants it, so that this is a change (guarded by the version of the `IPAddress`).
-    MendReservation(IpName, IpUid, ResourceVersion, Reservation),
+    RepairReservation {
+        /// The `IP`.
+        ip: IpName,
+        /// Its UID.
+        uid: IpUid,
+        /// Its version.
+        wanted_at: ResourceVersion,
+        /// The `IPAddress` as it was read.
+        reservation: Reservation,
+    },
     /// Delete the `IPAddress` (by UID and version) and take its finalizer off.
     Release(Reservation),
     /// Write our condition on a pod (guarded by UID, and by version where one is given).
     Gate(GateWrite),
     /// Put our label on the pod again, or take label and `ip-uid` off (guarded by UID).
-    Label(PodKey, PodUid, Option<IpName>),
+    Label {
+        /// The pod's object.
+        pod: PodKey,
+        /// The pod.
+        uid: PodUid,
+        /// The IP that the label names; None: it is taken off.
+        ip: Option<IpName>,
+    },
 }
 
 /// What a status write is: for the trace, the metrics and the Events.
@@ -165,9 +222,21 @@ impl GateWrite {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
     /// `AssignPrivateIpAddresses`.
-    Assign(InterfaceId, Address, Reassign),
+    Assign {
+        /// The network interface that gets the address.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+        /// May it take the address from another interface?
+        reassign: Reassign,
+    },
     /// `UnassignPrivateIpAddresses`.
-    Unassign(InterfaceId, Address),
+    Unassign {
+        /// The network interface that has the address.
+        interface: InterfaceId,
+        /// The address.
+        address: Address,
+    },
 }
 
 /// What calls have in common that go in one request: all of its addresses are attached or detached, or none
@@ -202,10 +271,15 @@ impl CallGroup {
     #[must_use]
     pub fn call(&self, address: Address) -> Call {
         match self {
-            Self::Assign(interface, reassign) => {
-                Call::Assign(interface.clone(), address, *reassign)
-            }
-            Self::Unassign(interface) => Call::Unassign(interface.clone(), address),
+            Self::Assign(interface, reassign) => Call::Assign {
+                interface: interface.clone(),
+                address,
+                reassign: *reassign,
+            },
+            Self::Unassign(interface) => Call::Unassign {
+                interface: interface.clone(),
+                address,
+            },
         }
     }
 }
@@ -215,8 +289,12 @@ impl Call {
     #[must_use]
     pub fn group(&self) -> CallGroup {
         match self {
-            Self::Assign(interface, _, reassign) => CallGroup::Assign(interface.clone(), *reassign),
-            Self::Unassign(interface, _) => CallGroup::Unassign(interface.clone()),
+            Self::Assign {
+                interface,
+                reassign,
+                ..
+            } => CallGroup::Assign(interface.clone(), *reassign),
+            Self::Unassign { interface, .. } => CallGroup::Unassign(interface.clone()),
         }
     }
 
@@ -224,7 +302,7 @@ impl Call {
     #[must_use]
     pub fn interface(&self) -> &InterfaceId {
         match self {
-            Self::Assign(interface, ..) | Self::Unassign(interface, _) => interface,
+            Self::Assign { interface, .. } | Self::Unassign { interface, .. } => interface,
         }
     }
 
@@ -232,8 +310,8 @@ impl Call {
     #[must_use]
     pub const fn action(&self) -> Action {
         match self {
-            Self::Assign(..) => Action::Assign,
-            Self::Unassign(..) => Action::Unassign,
+            Self::Assign { .. } => Action::Assign,
+            Self::Unassign { .. } => Action::Unassign,
         }
     }
 
@@ -241,7 +319,7 @@ impl Call {
     #[must_use]
     pub fn address(&self) -> Address {
         match self {
-            Self::Assign(_, address, _) | Self::Unassign(_, address) => *address,
+            Self::Assign { address, .. } | Self::Unassign { address, .. } => *address,
         }
     }
 }
@@ -254,15 +332,44 @@ pub enum BlockStep {
     /// `DescribeInstanceTypes`.
     ReadLimits(BTreeSet<InstanceType>),
     /// Put our finalizer on the block.
-    AddFinalizer(BlockName, ResourceVersion),
+    AddFinalizer {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Take it off: nothing lies in it any more.
-    RemoveFinalizer(BlockName, ResourceVersion),
+    RemoveFinalizer {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// Replace the status.
-    Status(BlockName, ResourceVersion, BlockStatus),
+    Status {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+        /// The status as it is to be.
+        status: BlockStatus,
+    },
     /// Put the block's label on a Node, or take it off.
-    Label(NodeName, BlockName, bool),
+    Label {
+        /// The Node.
+        node: NodeName,
+        /// The block that the label names.
+        block: BlockName,
+        /// Is it put on the Node, or taken off?
+        present: bool,
+    },
     /// Remove the annotation `release-brake`, used.
-    DropReleaseBrake(BlockName, ResourceVersion),
+    DropReleaseBrake {
+        /// The block.
+        block: BlockName,
+        /// Its version.
+        version: ResourceVersion,
+    },
     /// GET of the IP that a reservation was made for.
     ReadIp(IpName),
     /// Delete a reservation whose IP is gone, and take its finalizer off.

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use mooring_plan::buckets::Buckets;
-use mooring_plan::names::Millis;
 use mooring_plan::outcome::{Action, Outcome};
+use mooring_plan::time::Instant;
 
 #[test]
 fn an_action_has_a_name_of_its_own_and_changes_something_unless_it_describes() {
@@ -57,7 +57,7 @@ fn only_errors_that_affect_every_call_are_global() {
 }
 
 /// Takes every token that there is.
-fn drained(buckets: &mut Buckets, now: Millis) -> u64 {
+fn drained(buckets: &mut Buckets, now: Instant) -> u64 {
     let mut taken = 0;
     while taken < 1000 && buckets.take(Action::Assign, now).is_ok() {
         taken += 1;
@@ -69,10 +69,10 @@ fn drained(buckets: &mut Buckets, now: Millis) -> u64 {
 fn a_refusal_has_the_exact_time_of_the_next_token() {
     for later in [0, 1, 77, 199] {
         let mut buckets = Buckets::new();
-        buckets.throttled(Action::Assign, Millis(0));
-        let now = Millis(later);
+        buckets.throttled(Action::Assign, Instant::START);
+        let now = Instant::from_millis(later);
         let when = buckets.take(Action::Assign, now).unwrap_err();
-        let before = Millis(when.0 - 1);
+        let before = Instant::from_millis(when.as_millis() - 1);
         let mut early = buckets.clone();
         assert!(early.take(Action::Assign, before).is_err(), "{later}");
         assert_eq!(buckets.take(Action::Assign, when), Ok(()), "{later}");
@@ -82,17 +82,17 @@ fn a_refusal_has_the_exact_time_of_the_next_token() {
 #[test]
 fn an_idle_bucket_refills_to_a_full_burst_and_no_more() {
     let mut buckets = Buckets::new();
-    let burst = drained(&mut buckets, Millis(0));
-    assert_eq!(drained(&mut buckets, Millis::seconds(3600)), burst);
+    let burst = drained(&mut buckets, Instant::START);
+    assert_eq!(drained(&mut buckets, Instant::from_secs(3600)), burst);
 }
 
 #[test]
 fn frequent_requests_do_not_slow_the_refill() {
     let mut buckets = Buckets::new();
-    drained(&mut buckets, Millis(0));
+    drained(&mut buckets, Instant::START);
     let mut made = 0;
     for later in 1..=32_000 {
-        let now = Millis(later);
+        let now = Instant::from_millis(later);
         made += u32::from(buckets.take(Action::Assign, now).is_ok());
     }
     assert_eq!(made, 160, "5 a second");

@@ -87,7 +87,7 @@ fn before_the_subnet_is_known_an_address_passes_but_none_is_allocated() {
     let first = Ipv4Addr::new(10, 0, 0, 0);
     assert_eq!(block.check(first, &[]), Ok(()));
     assert!(!block.is_allocatable(first, &[]));
-    assert_eq!(block.lowest_free(&[], |_| false), None);
+    assert_eq!(block.lowest_free(&[], |_| None), None);
     assert_eq!(block.capacity(&[]), 0);
 }
 
@@ -96,9 +96,11 @@ fn the_lowest_free_address_is_allocated_first() {
     let block = block("10.0.0.0/28", &["10.0.0.4"]);
     let subnets = [net("10.0.0.0/24")];
     let taken = BTreeSet::from([Ipv4Addr::new(10, 0, 0, 5)]);
-    let free = block.lowest_free(&subnets, |address| taken.contains(&address));
+    let free = block.lowest_free(&subnets, |address| {
+        taken.contains(&address).then_some(address)
+    });
     assert_eq!(free, Some(Ipv4Addr::new(10, 0, 0, 6)));
-    assert_eq!(block.lowest_free(&subnets, |_| true), None);
+    assert_eq!(block.lowest_free(&subnets, Some), None);
 }
 
 #[test]
@@ -129,7 +131,7 @@ fn the_ends_of_the_address_space_are_handled() {
     let everything = [net("0.0.0.0/0")];
     assert_eq!(block.capacity(&everything), (1 << 32) - 5);
     assert_eq!(
-        block.lowest_free(&everything, |_| false),
+        block.lowest_free(&everything, |_| None),
         Some(Ipv4Addr::new(0, 0, 0, 4))
     );
 }
@@ -158,7 +160,11 @@ proptest! {
             .collect();
         prop_assert_eq!(block.capacity(&subnets), good.len() as u64);
         let lowest = good.into_iter().find(|address| !is_taken(*address));
-        prop_assert_eq!(block.lowest_free(&subnets, is_taken), lowest);
+        let taken_to = |address: Ipv4Addr| {
+            let row = (u32::from(address)..).map(Ipv4Addr::from).take_while(|address| is_taken(*address));
+            row.last()
+        };
+        prop_assert_eq!(block.lowest_free(&subnets, taken_to), lowest);
     }
 
     #[test]

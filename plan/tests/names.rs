@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use mooring_plan::cloud::{InstanceState, Reassign};
-use mooring_plan::names::{BlockName, InterfaceId, Millis, PodKey, ResourceVersion};
+use mooring_plan::names::{BlockName, InterfaceId, PodKey, ResourceVersion};
 use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
@@ -28,19 +28,17 @@ fn a_version_is_displayed_as_its_number() {
 }
 
 #[test]
-fn time_never_runs_backwards() {
-    let (early, late) = (Millis::seconds(1), Millis::seconds(3));
-    assert_eq!(late.since(early), Millis(2000));
-    assert_eq!(early.since(late), Millis(0));
-    assert_eq!(early.plus(late), Millis(4000));
-    assert_eq!(Millis(u64::MAX).plus(late), Millis(u64::MAX));
-}
-
-#[test]
 fn a_call_is_named_like_its_permission() {
     let (eni, address) = (InterfaceId::from("eni-1"), "203.0.113.7".parse().unwrap());
-    let assign = Call::Assign(eni.clone(), address, Reassign::Refuse);
-    let unassign = Call::Unassign(eni.clone(), address);
+    let assign = Call::Assign {
+        interface: eni.clone(),
+        address,
+        reassign: Reassign::Refuse,
+    };
+    let unassign = Call::Unassign {
+        interface: eni.clone(),
+        address,
+    };
     assert_eq!(assign.action(), Action::Assign);
     assert_eq!(unassign.action(), Action::Unassign);
     for call in [assign, unassign] {

@@ -1,4 +1,5 @@
 //! Whether the user who creates a pod, or the pod's service account, may use its IP (`--authorize-use`).
+//! Rules: R8.19, R8.21, R8.22.
 //!
 //! It is asked in the validating review alone. No object is stored without that review, it sees the account and the
 //! annotation that the pod is stored with, whatever other webhooks made of them, and it comes once: one question a

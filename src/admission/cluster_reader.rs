@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mooring_plan::address::Address;
 use mooring_plan::admission::usage::{Subject, Use};
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 
 use super::Snapshot;
 
@@ -74,7 +74,7 @@ pub trait ClusterReader: Rights {
 /// The refusal when something cannot be asked.
 pub(super) fn unavailable(why: &str) -> Denial {
     Denial::new(
-        Because::Unavailable,
+        DenyReason::Unavailable,
         format!("Mooring could not ask the API server for what it needs to decide ({why})"),
         "try again in a moment",
     )

@@ -29,7 +29,7 @@ pub(super) struct Contents<T> {
 
 /// A field of a review that cannot be read.
 #[derive(Debug)]
-pub(super) struct Unreadable {
+pub(super) struct UnreadableField {
     pub field: &'static str,
     pub error: serde_json::Error,
 }
@@ -47,7 +47,7 @@ impl Head {
 impl<T: DeserializeOwned> Contents<T> {
     /// # Errors
     /// A field that this operation needs is there and cannot be read.
-    pub fn read(text: &str, operation: &str) -> Result<Self, Unreadable> {
+    pub fn read(text: &str, operation: &str) -> Result<Self, UnreadableField> {
         let mut review = Review(Self {
             operation: String::new(),
             namespace: String::new(),
@@ -62,7 +62,7 @@ impl<T: DeserializeOwned> Contents<T> {
         let Review(contents) = review;
         match done {
             Ok(()) => Ok(contents),
-            Err(error) => Err(Unreadable {
+            Err(error) => Err(UnreadableField {
                 field: contents.reading,
                 error,
             }),
@@ -136,11 +136,11 @@ impl<T: DeserializeOwned> Fields for Contents<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Contents, Head, Unreadable};
+    use super::{Contents, Head, UnreadableField};
 
     fn contents(text: &str) -> Result<Contents<u8>, &'static str> {
         let head = Head::read(text).map_err(|_| "head")?;
-        Contents::read(text, &head.operation).map_err(|Unreadable { field, .. }| field)
+        Contents::read(text, &head.operation).map_err(|UnreadableField { field, .. }| field)
     }
 
     fn object(text: &str) -> Result<Option<u8>, &'static str> {

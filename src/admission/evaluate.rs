@@ -1,4 +1,5 @@
 //! Verdicts that do not depend on the age of a cache.
+//! Rule: R8.23.
 
 use super::cluster_reader::{ClusterReader, Dependencies, LIMIT, unavailable};
 use super::{Snapshot, Verdict};
@@ -12,13 +13,13 @@ pub(super) async fn evaluate<S: ClusterReader>(
 ) -> Verdict {
     if *dependencies != Dependencies::default()
         && let Err(denial) = rule(&Snapshot::default())
-        && !denial.is_hearsay()
+        && !denial.is_from_cache()
     {
         return Err(denial);
     }
     if !dependencies.irrevocable {
         match rule(&source.cached(dependencies).await) {
-            Err(denial) if denial.is_hearsay() => {}
+            Err(denial) if denial.is_from_cache() => {}
             verdict => return verdict,
         }
     }

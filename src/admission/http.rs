@@ -106,13 +106,13 @@ async fn in_time(State(time): State<Duration>, request: HttpRequest, next: Next)
 }
 
 /// One kind of review: what it is called in metrics, and how it is decided.
-struct Kind<K> {
+struct ReviewKind<K> {
     name: &'static str,
     dependencies: fn(&Request<K>) -> Dependencies,
     rule: fn(&Request<K>, &Snapshot, Settings) -> Verdict,
 }
 
-impl<K: Reviewed + Send + Sync> Kind<K> {
+impl<K: Reviewed + Send + Sync> ReviewKind<K> {
     async fn respond<S: ClusterReader>(&self, webhook: &Webhook<S>, body: &[u8]) -> Response {
         let begun = Instant::now();
         let verdict = AssertUnwindSafe(self.verdict(webhook, body)).catch_unwind();
@@ -126,7 +126,7 @@ impl<K: Reviewed + Send + Sync> Kind<K> {
         webhook
             .metrics
             .admission(self.name, verdict.is_ok(), begun.elapsed().as_secs_f64());
-        match serde_json::to_vec(&answer(&uid, &verdict)) {
+        match serde_json::to_vec(&answer(uid, verdict)) {
             Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
             Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
         }
@@ -190,7 +190,7 @@ async fn mutating_pod<S: ClusterReader>(
         // A live pod's spec is never touched.
         Change::Update { .. } | Change::Delete(_) => Ok(super::Allowed::silently()),
     };
-    Kind {
+    ReviewKind {
         name: "mutate-pod",
         dependencies: pod_dependencies,
         rule,
@@ -206,7 +206,7 @@ async fn validating_pod<S: ClusterReader>(
     let rule = |request: &Request<Pod>, snapshot: &Snapshot, settings| {
         validate_pod(&request.change, &request.namespace, snapshot, settings)
     };
-    Kind {
+    ReviewKind {
         name: "validate-pod",
         dependencies: mutated_pod_dependencies,
         rule,
@@ -225,7 +225,7 @@ async fn validating_ip<S: ClusterReader>(
     };
     let rule =
         |request: &Request<Ip>, snapshot: &Snapshot, _| ip::validate_ip(&request.change, snapshot);
-    Kind {
+    ReviewKind {
         name: "validate-ip",
         dependencies,
         rule,
@@ -245,7 +245,7 @@ async fn validating_ipblock<S: ClusterReader>(
         irrevocable: ipblock::takes_addresses_away(&request.change),
         ..Dependencies::default()
     };
-    Kind {
+    ReviewKind {
         name: "validate-ipblock",
         dependencies,
         rule,

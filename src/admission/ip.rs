@@ -3,7 +3,7 @@
 use mooring_plan::address::Address;
 use mooring_plan::admission::address::check;
 use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::objects::{DesiredIp, Namespaces};
 
 use super::snapshot::asked;
@@ -47,7 +47,7 @@ fn name(ip: &Ip) -> &str {
     ip.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check.
+/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check (R8.17).
 fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     let called = format!("IP \"{}\"", name(new));
     let allowed = new.spec.allowed_namespaces.as_ref();
@@ -58,7 +58,7 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
         && let Err(error) = check_routes(&new.spec.routes)
     {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.routes of {called}: {error}"),
             "correct it: each is a network of a partner, with its gateway if it is not that of the subnet",
         ));
@@ -89,7 +89,7 @@ fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdi
     match node.check_not_internal(routes) {
         Ok(()) => Ok(Allowed::silently()),
         Err(error) => Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.routes of IP \"{}\": {error}", name(new)),
             "give networks that do not lie within spec.node.internal of the IPBlock",
         )),
@@ -100,12 +100,12 @@ fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdi
 fn readable(ip: &Ip) -> Result<DesiredIp, Denial> {
     desired(&ip.spec).map_err(|error| match error {
         UnreadableSpec::Address(error) => Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.address of IP \"{}\": {error}", name(ip)),
             "correct spec.address, or leave it out and give spec.block",
         ),
         UnreadableSpec::Nothing => Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("IP \"{}\" has neither an address nor a block", name(ip)),
             "give spec.address, or spec.block to have one allocated",
         ),
@@ -172,7 +172,7 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     let holder = status.pod.as_deref().unwrap_or_default();
     if block.name.as_str() != reserved_in {
         return Err(Denial::from_others(
-            Because::Forbidden,
+            DenyReason::Forbidden,
             format!(
                 "IP \"{}\" is held by pod {holder} in IPBlock \"{reserved_in}\" and cannot go to IPBlock \"{}\"",
                 name(new),

@@ -2,7 +2,7 @@
 
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, listed};
 use mooring_plan::objects::{BlockSpec, Namespaces};
@@ -24,7 +24,7 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
             check_range(&name(block), &range, &snapshot.plan_blocks())?;
             Ok(Allowed::silently()
                 .warning(useless(block, &range))
-                .warning(allows_nobody(&name(block), block)))
+                .warning(allows_no_namespace(&name(block), block)))
         }
         // The deletion of a block must not be delayed.
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
@@ -55,7 +55,7 @@ fn name(block: &IpBlock) -> BlockName {
     BlockName::from(block.metadata.name.as_deref().unwrap_or_default())
 }
 
-/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check.
+/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check (R8.17).
 fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     let name = name(new);
     let allowed = new.spec.allowed_namespaces.as_ref();
@@ -67,7 +67,7 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
         && let Some(Err(error)) = new.spec.node.as_ref().map(NodeSpec::check)
     {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.node of IPBlock \"{name}\": {error}"),
             "correct it: routes are the networks of partners, internal networks are what they must not contain",
         ));
@@ -96,7 +96,7 @@ fn readable(block: &IpBlock) -> Result<BlockSpec, Denial> {
             ),
         };
         let what = format!("IPBlock \"{}\": {what}", name(block));
-        Denial::new(Because::Invalid, what, way_out)
+        Denial::new(DenyReason::Invalid, what, way_out)
     })
 }
 
@@ -106,7 +106,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
     let BlockSpec { range, .. } = readable(new)?;
     if old.spec.subnet_id != new.spec.subnet_id {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.subnetID of IPBlock \"{name}\" cannot be changed"),
             "make another block for the other subnet",
         ));
@@ -136,7 +136,7 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
 }
 
 /// A spec without `allowedNamespaces` allows none.
-fn allows_nobody(name: &BlockName, block: &IpBlock) -> Option<String> {
+fn allows_no_namespace(name: &BlockName, block: &IpBlock) -> Option<String> {
     let no_namespace =
         namespaces(block.spec.allowed_namespaces.as_deref()) == Namespaces::default();
     no_namespace.then(|| {

@@ -1,5 +1,6 @@
 //! The cluster's objects: IPs and blocks from watches, others when a review needs them. Reviews that need the same
 //! object at the same time share one read, and the number of reads at a time is limited.
+//! Rules: R8.23, R8.26.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -24,7 +25,7 @@ use tokio::time::timeout;
 use super::caches::{Caches, whole};
 use super::cluster_reader::LIMIT;
 use super::single_flight::{SingleFlight, SingleFlightBy};
-use super::{ClusterReader, Dependencies, NodeSeen, Right, Rights, Snapshot, Unreadable};
+use super::{BoundNode, ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable};
 use crate::api::read::reservation;
 use crate::api::{Ip, IpBlock, names, watching};
 
@@ -41,7 +42,7 @@ enum IpSeen {
     #[default]
     Unknown,
     /// It, if there is one of that name.
-    Now(Box<Option<Ip>>),
+    Now(Option<Arc<Ip>>),
 }
 
 /// The cluster's objects, by caches and by the API server.
@@ -50,7 +51,7 @@ pub struct KubeReader {
     client: Client,
     caches: Caches,
     lists: SingleFlight<Lists>,
-    nodes: SingleFlightBy<String, NodeSeen>,
+    nodes: SingleFlightBy<String, BoundNode>,
     parents: SingleFlightBy<Address, Option<Parent>>,
     ips: SingleFlightBy<String, IpSeen>,
     turns: Arc<Semaphore>,
@@ -60,65 +61,58 @@ impl KubeReader {
     /// From these caches and this API server.
     #[must_use]
     pub fn new(client: Client, caches: Caches) -> Self {
+        let turns = Arc::new(Semaphore::new(READS));
+        let of_all = || Arc::clone(&turns);
         Self {
             client,
             caches,
-            lists: SingleFlight::default(),
-            nodes: SingleFlightBy::default(),
-            parents: SingleFlightBy::default(),
-            ips: SingleFlightBy::default(),
-            turns: Arc::new(Semaphore::new(READS)),
+            lists: SingleFlight::new(of_all()),
+            nodes: SingleFlightBy::new(of_all()),
+            parents: SingleFlightBy::new(of_all()),
+            ips: SingleFlightBy::new(of_all()),
+            turns,
         }
     }
 
     /// All as they are now. Many pods that ask for a missing IP share one list.
     async fn lists(&self) -> Result<Lists, Unreadable> {
-        let (client, turns) = (self.client.clone(), Arc::clone(&self.turns));
+        let client = self.client.clone();
         let lists = async move {
-            // It is never closed.
-            let _turn = turns.acquire().await;
             tokio::try_join!(list(&client, "the IPs"), list(&client, "the IPBlocks"))
         };
         self.lists.or(lists).await
     }
 
-    /// A read, in its turn, shared by all callers that wait for the same object. The default if it takes too long, for
-    /// this caller or as a whole.
+    /// A read that is shared by all callers that wait for the same object. The default if it takes too long, for this
+    /// caller or as a whole.
     async fn read_once<K, T>(
-        &self,
         shared: &SingleFlightBy<K, T>,
         key: K,
         read: impl Future<Output = T> + Send + 'static,
     ) -> T
     where
         K: Eq + Hash,
-        T: Clone + Default + Send + 'static,
+        T: Clone + Default + Send + Sync + 'static,
     {
         // Boxed before all else: each that awaits it would hold a request to the API server in itself, twice.
-        let (read, turns) = (read.boxed(), Arc::clone(&self.turns));
-        let in_turn = async move {
-            // It is never closed.
-            let _turn = turns.acquire().await;
-            read.await
-        };
-        in_time(shared.or(key, in_time(in_turn).boxed())).await
+        in_time(shared.or(key, in_time(read).boxed())).await
     }
 
     /// What is known of the Node; nothing where it cannot be read in time.
-    async fn node(&self, name: Option<&str>) -> NodeSeen {
+    async fn node(&self, name: Option<&str>) -> BoundNode {
         let Some(name) = name.map(str::to_owned) else {
-            return NodeSeen::Unknown;
+            return BoundNode::Unknown;
         };
         let nodes: Api<Node> = Api::all(self.client.clone());
         let wanted = name.clone();
         let read = async move {
             match nodes.get_metadata_opt(&wanted).await {
-                Ok(Some(node)) => NodeSeen::Labelled(node.metadata.labels.unwrap_or_default()),
-                Ok(None) => NodeSeen::Absent,
-                Err(_) => NodeSeen::Unknown,
+                Ok(Some(node)) => BoundNode::Labelled(node.metadata.labels.unwrap_or_default()),
+                Ok(None) => BoundNode::Absent,
+                Err(_) => BoundNode::Unknown,
             }
         };
-        self.read_once(&self.nodes, name, read).await
+        Self::read_once(&self.nodes, name, read).await
     }
 
     /// The owner of the address; none where it cannot be read in time: the controller reads it again.
@@ -132,7 +126,7 @@ impl KubeReader {
             let other = Parent::Else(found.parent_text);
             Some(found.parent.map_or(other, Parent::Ip))
         };
-        self.read_once(&self.parents, address, read).await
+        Self::read_once(&self.parents, address, read).await
     }
 
     /// The `IP` as it is now.
@@ -141,9 +135,9 @@ impl KubeReader {
         let (name, wanted) = (name.to_owned(), name.to_owned());
         let read = async move {
             let now = ips.get_opt(&wanted).await;
-            now.map_or(IpSeen::Unknown, |now| IpSeen::Now(Box::new(now)))
+            now.map_or(IpSeen::Unknown, |now| IpSeen::Now(now.map(Arc::new)))
         };
-        self.read_once(&self.ips, name, read).await
+        Self::read_once(&self.ips, name, read).await
     }
 }
 
@@ -253,7 +247,7 @@ impl ClusterReader for KubeReader {
         );
         let snapshot = snapshot.with_node(node).with_parent(parent);
         match (meant, ip_now) {
-            (Some(name), IpSeen::Now(now)) => snapshot.with_ip_now(&name, *now),
+            (Some(name), IpSeen::Now(now)) => snapshot.with_ip_now(&name, now),
             _ => snapshot,
         }
     }

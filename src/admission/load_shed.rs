@@ -45,7 +45,7 @@ pub(super) struct Received {
 
 /// Why a review is not answered.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refused {
+pub(super) enum Shed {
     /// It is larger than a review can be.
     #[error("a review has at most {BODY} bytes")]
     TooLarge,
@@ -57,7 +57,7 @@ pub(super) enum Refused {
     Broken(#[source] axum::Error),
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for Shed {
     fn into_response(self) -> Response {
         let text = self.to_string();
         match self {
@@ -89,16 +89,16 @@ impl Limits {
     }
 
     /// Reads a body to its end.
-    pub async fn receive(&self, mut body: Body) -> Result<Received, Refused> {
+    pub async fn receive(&self, mut body: Body) -> Result<Received, Shed> {
         let mut whole = Vec::new();
         let mut bytes: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(Refused::Broken)?;
+            let frame = frame.map_err(Shed::Broken)?;
             let Some(data) = frame.data_ref() else {
                 continue;
             };
             if whole.len() + data.len() > BODY {
-                return Err(Refused::TooLarge);
+                return Err(Shed::TooLarge);
             }
             // Counted as they arrive: bytes that were only announced take no memory.
             let more = some_of(&self.bytes, data.len())?;
@@ -112,7 +112,7 @@ impl Limits {
     }
 
     /// Gives a body a turn: an incomplete one takes none.
-    pub fn admit(&self, received: Received) -> Result<(Bytes, Permits), Refused> {
+    pub fn admit(&self, received: Received) -> Result<(Bytes, Permits), Shed> {
         let Received { body, bytes } = received;
         let permits = Permits {
             _turn: some_of(&self.turns, 1)?,
@@ -123,10 +123,10 @@ impl Limits {
     }
 }
 
-fn some_of(semaphore: &Arc<Semaphore>, many: usize) -> Result<OwnedSemaphorePermit, Refused> {
-    let many = u32::try_from(many).map_err(|_| Refused::Full)?;
+fn some_of(semaphore: &Arc<Semaphore>, many: usize) -> Result<OwnedSemaphorePermit, Shed> {
+    let many = u32::try_from(many).map_err(|_| Shed::Full)?;
     let permits = Arc::clone(semaphore).try_acquire_many_owned(many);
-    permits.map_err(|_| Refused::Full)
+    permits.map_err(|_| Shed::Full)
 }
 
 /// No fewer than this text has, as JSON, of values and names of fields.

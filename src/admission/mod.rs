@@ -30,7 +30,7 @@ pub use http::{PATHS, Webhook, router};
 pub use kube_reader::KubeReader;
 pub use request::{Change, Request};
 pub use server::{ConnectionLimit, End, serve};
-pub use snapshot::{NodeSeen, Snapshot};
+pub use snapshot::{BoundNode, Snapshot};
 pub use verdict::{Allowed, Verdict};
 
 /// What the API server's own admission is configured to do.

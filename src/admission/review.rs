@@ -8,15 +8,15 @@ use kube::core::admission::{AdmissionResponse, AdmissionReview};
 use kube::core::response::StatusSummary;
 use kube::core::{DynamicObject, Status};
 use mooring_plan::admission::usage::{Requester, Subject};
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 use serde::de::DeserializeOwned;
 
-use super::Verdict;
-use super::envelope::{Contents, Head, Unreadable};
+use super::envelope::{Contents, Head, UnreadableField};
 use super::json_object::Object;
 use super::load_shed::{VALUES, values};
 use super::pod::PartialPod;
 use super::request::{Change, Request};
+use super::{Allowed, Verdict};
 use crate::api::{Ip, IpBlock};
 
 /// A body that is no review of such an object.
@@ -60,7 +60,7 @@ pub fn uid_of(body: &[u8]) -> String {
 #[must_use]
 pub fn fault() -> Denial {
     Denial::new(
-        Because::Fault,
+        DenyReason::Fault,
         "Mooring failed to decide, by a fault of its own",
         "report it with the webhook's log, which says where it was",
     )
@@ -89,7 +89,7 @@ pub fn read<K: Reviewed>(body: &[u8]) -> Result<Request<K>, Malformed> {
 
 fn request<K: Reviewed>(text: &str, uid: &str, operation: &str) -> Result<Request<K>, Denial> {
     let contents: Contents<K::Partial> = Contents::read(text, operation)
-        .map_err(|Unreadable { field, error }| unreadable(field, &error))?;
+        .map_err(|UnreadableField { field, error }| unreadable(field, &error))?;
     let (object, old) = (contents.object, contents.old_object);
     let object = || there(object, "object");
     let old = || there(old, "oldObject");
@@ -117,9 +117,9 @@ fn there<S: Into<K>, K>(object: Option<S>, field: &str) -> Result<K, Denial> {
 
 fn too_many_values() -> Denial {
     Denial::new(
-        Because::BadRequest,
+        DenyReason::BadRequest,
         format!("the review has more than {VALUES} values"),
-        "make the object smaller: nothing that runs needs so many fields",
+        "make the object smaller: it has too many fields",
     )
 }
 
@@ -142,7 +142,7 @@ fn unreadable(field: &str, error: &dyn Display) -> Denial {
 
 fn bad(what: String) -> Denial {
     Denial::new(
-        Because::BadRequest,
+        DenyReason::BadRequest,
         what,
         "send an AdmissionReview of admission.k8s.io/v1: is the webhook configuration that of this version of Mooring?",
     )
@@ -159,40 +159,42 @@ fn requester(user: UserInfo) -> Requester {
 
 /// The answer to the review with this id.
 #[must_use]
-pub fn answer(uid: &str, verdict: &Verdict) -> AdmissionReview<DynamicObject> {
+pub fn answer(uid: String, verdict: Verdict) -> AdmissionReview<DynamicObject> {
     let mut response = AdmissionResponse::invalid("");
-    uid.clone_into(&mut response.uid);
-    match verdict {
-        Ok(allowed) => {
-            response.allowed = true;
-            response.result = Status::default();
-            // The API server puts the webhook's name before the key.
-            if let Some(granted) = &allowed.granted {
-                response
-                    .audit_annotations
-                    .insert("granted".to_owned(), granted.clone());
-            }
-            if !allowed.warnings.is_empty() {
-                response.warnings = Some(allowed.warnings.clone());
-            }
-            if !allowed.patch.0.is_empty() {
-                response = match response.clone().with_patch(allowed.patch.clone()) {
-                    Ok(patched) => patched,
-                    Err(error) => refused(response, &unwritable(&error)),
-                };
-            }
-        }
-        Err(denial) => response = refused(response, denial),
-    }
+    response.uid = uid;
+    let response = match verdict {
+        Ok(allowed) => allow(response, allowed),
+        Err(denial) => refused(response, &denial),
+    };
     response.into_review()
+}
+
+fn allow(mut response: AdmissionResponse, allowed: Allowed) -> AdmissionResponse {
+    response.allowed = true;
+    response.result = Status::default();
+    // The API server puts the webhook's name before the key.
+    let granted = allowed
+        .granted
+        .map(|address| ("granted".to_owned(), address));
+    response.audit_annotations.extend(granted);
+    response.warnings = (!allowed.warnings.is_empty()).then_some(allowed.warnings);
+    if allowed.patch.0.is_empty() {
+        return response;
+    }
+    let uid = response.uid.clone();
+    response.with_patch(allowed.patch).unwrap_or_else(|error| {
+        let mut unpatched = AdmissionResponse::invalid("");
+        unpatched.uid = uid;
+        refused(unpatched, &unwritable(&error))
+    })
 }
 
 fn refused(mut response: AdmissionResponse, denial: &Denial) -> AdmissionResponse {
     response.allowed = false;
     response.result = Status {
         status: Some(StatusSummary::Failure),
-        code: denial.because().code(),
-        reason: denial.because().reason().to_owned(),
+        code: denial.reason().code(),
+        reason: denial.reason().reason().to_owned(),
         message: denial.to_string(),
         ..Status::default()
     };
@@ -201,7 +203,7 @@ fn refused(mut response: AdmissionResponse, denial: &Denial) -> AdmissionRespons
 
 fn unwritable(error: &dyn std::error::Error) -> Denial {
     Denial::new(
-        Because::Unavailable,
+        DenyReason::Unavailable,
         format!("the changes to the object cannot be written ({error})"),
         "report this as a fault of Mooring",
     )

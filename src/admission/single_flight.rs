@@ -3,18 +3,56 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::hash::Hash;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio::sync::Mutex;
+use futures::FutureExt as _;
+use futures::future::Shared;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinError;
-use tokio::time::Instant;
 
-/// The last reading, and when it was begun.
-type Reading<T> = Mutex<Option<(Instant, T)>>;
+/// The most reads of one value at a time. A caller that comes while one runs does not wait for its end first; with more,
+/// callers would share less.
+const AT_A_TIME: usize = 2;
 
-/// A value that is read at most once at a time.
+/// What a read will give. It ends without a value where the read failed.
+type Outcome<T> = Shared<oneshot::Receiver<T>>;
+
+/// The reads of one value.
 #[derive(Debug)]
-pub(super) struct SingleFlight<T>(Arc<Reading<T>>);
+struct Reads<T> {
+    /// The read that has not begun: whoever asks now gets what it gives.
+    next: Mutex<Option<Outcome<T>>>,
+    running: Semaphore,
+    /// Of all values: the most reads at a time.
+    turns: Arc<Semaphore>,
+}
+
+impl<T> Reads<T> {
+    fn new(turns: Arc<Semaphore>) -> Self {
+        Self {
+            next: Mutex::new(None),
+            running: Semaphore::new(AT_A_TIME),
+            turns,
+        }
+    }
+
+    fn next(&self) -> MutexGuard<'_, Option<Outcome<T>>> {
+        // Each change is one assignment: a panic elsewhere leaves nothing half done.
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a caller comes to its value.
+enum Part<T> {
+    /// By a read that another caller has asked for.
+    Shares(Outcome<T>),
+    /// By a read of its own.
+    Reads(oneshot::Sender<T>, Outcome<T>),
+}
+
+/// A value that is read at most twice at a time.
+#[derive(Debug)]
+pub(super) struct SingleFlight<T>(Arc<Reads<T>>);
 
 impl<T> Clone for SingleFlight<T> {
     fn clone(&self) -> Self {
@@ -22,61 +60,101 @@ impl<T> Clone for SingleFlight<T> {
     }
 }
 
-impl<T> Default for SingleFlight<T> {
-    fn default() -> Self {
-        Self(Arc::default())
+impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
+    /// Each read takes one of these turns.
+    pub fn new(turns: Arc<Semaphore>) -> Self {
+        Self(Arc::new(Reads::new(turns)))
     }
-}
 
-impl<T: Clone + Send + 'static> SingleFlight<T> {
     /// A reading that began after this call: `read`, or that of another caller that waits. It goes on when this call is
     /// dropped: if each caller began again, with less time left than the one before, none would get an answer.
     ///
     /// # Errors
-    /// The error of `read`.
+    /// The error of `read`. It is not shared: callers that waited for that read make another.
     pub async fn or<E: Send + 'static>(
         &self,
         read: impl Future<Output = Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
-        let (shared, asked) = (self.clone(), Instant::now());
-        let reading = tokio::spawn(async move {
-            let mut last = shared.0.lock().await;
-            if let Some((begun, value)) = &*last
-                && *begun > asked
-            {
-                return Ok(value.clone());
+        loop {
+            match self.part() {
+                Part::Shares(outcome) => {
+                    if let Ok(value) = outcome.await {
+                        return Ok(value);
+                    }
+                }
+                Part::Reads(tell, outcome) => return self.read(read, tell, outcome).await,
             }
-            let begun = Instant::now();
-            let value = read.await?;
-            *last = Some((begun, value.clone()));
-            Ok(value)
+        }
+    }
+
+    fn part(&self) -> Part<T> {
+        let mut next = self.0.next();
+        if let Some(outcome) = &*next {
+            return Part::Shares(outcome.clone());
+        }
+        let (tell, outcome) = oneshot::channel();
+        let outcome = outcome.shared();
+        *next = Some(outcome.clone());
+        Part::Reads(tell, outcome)
+    }
+
+    async fn read<E: Send + 'static>(
+        &self,
+        read: impl Future<Output = Result<T, E>> + Send + 'static,
+        tell: oneshot::Sender<T>,
+        outcome: Outcome<T>,
+    ) -> Result<T, E> {
+        let reads = Arc::clone(&self.0);
+        let reading = tokio::spawn(async move {
+            // Neither is ever closed.
+            let _running = reads.running.acquire().await;
+            let _turn = reads.turns.acquire().await;
+            // It begins: what is asked from now on is answered by another.
+            drop(reads.next().take());
+            if tell.is_closed() {
+                // All who wanted it have given up.
+                return None;
+            }
+            Some(read.await.inspect(|value| {
+                let _ = tell.send(value.clone());
+            }))
         });
-        match reading.await.map_err(JoinError::try_into_panic) {
-            Ok(read) => read,
+        let read = reading.await;
+        drop(outcome);
+        match read.map_err(JoinError::try_into_panic) {
+            Ok(Some(read)) => read,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // The runtime shuts down.
-            Err(Err(_)) => std::future::pending().await,
+            // The runtime shuts down: this caller has not given up.
+            Ok(None) | Err(Err(_)) => std::future::pending().await,
         }
     }
 }
 
 /// As [`SingleFlight`], for each key. A key without a reading is removed.
 #[derive(Debug)]
-pub(super) struct SingleFlightBy<K, T>(Arc<std::sync::Mutex<HashMap<K, Weak<Reading<T>>>>>);
+pub(super) struct SingleFlightBy<K, T> {
+    keys: Arc<Mutex<HashMap<K, Weak<Reads<T>>>>>,
+    turns: Arc<Semaphore>,
+}
 
 impl<K, T> Clone for SingleFlightBy<K, T> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self {
+            keys: Arc::clone(&self.keys),
+            turns: Arc::clone(&self.turns),
+        }
     }
 }
 
-impl<K, T> Default for SingleFlightBy<K, T> {
-    fn default() -> Self {
-        Self(Arc::default())
+impl<K: Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlightBy<K, T> {
+    /// Each read takes one of these turns.
+    pub fn new(turns: Arc<Semaphore>) -> Self {
+        Self {
+            keys: Arc::default(),
+            turns,
+        }
     }
-}
 
-impl<K: Eq + Hash, T: Clone + Send + 'static> SingleFlightBy<K, T> {
     /// A reading of `key` that was begun after this was asked for.
     pub async fn or(&self, key: K, read: impl Future<Output = T> + Send + 'static) -> T {
         let shared = self.of(key);
@@ -87,91 +165,16 @@ impl<K: Eq + Hash, T: Clone + Send + 'static> SingleFlightBy<K, T> {
     }
 
     fn of(&self, key: K) -> SingleFlight<T> {
-        let mut readings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reading) = readings.get(&key).and_then(Weak::upgrade) {
-            return SingleFlight(reading);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reads) = keys.get(&key).and_then(Weak::upgrade) {
+            return SingleFlight(reads);
         }
-        readings.retain(|_, reading| reading.strong_count() > 0);
-        let shared = SingleFlight::default();
-        readings.insert(key, Arc::downgrade(&shared.0));
+        keys.retain(|_, reads| reads.strong_count() > 0);
+        let shared = SingleFlight::new(Arc::clone(&self.turns));
+        keys.insert(key, Arc::downgrade(&shared.0));
         shared
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::time::Duration;
-
-    use super::{SingleFlight, SingleFlightBy};
-
-    /// A reading that takes 10 ms; which it is.
-    fn reading(count: &Arc<AtomicU32>) -> impl Future<Output = Result<u32, ()>> + Send + use<> {
-        let count = Arc::clone(count);
-        async move {
-            let nth = count.fetch_add(1, Ordering::Relaxed) + 1;
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            Ok(nth)
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_caller_gets_the_next_reading_and_never_one_that_began_before() {
-        let (shared, readings) = (SingleFlight::default(), Arc::default());
-        let read = || reading(&readings);
-        let late = async {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            let many = (0..10).map(|_| shared.or(read()));
-            futures::future::join_all(many).await
-        };
-        let (first, late) = tokio::join!(shared.or(read()), late);
-        assert_eq!((first, late), (Ok(1), vec![Ok(2); 10]));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_reading_goes_on_for_others_when_its_caller_gives_up() {
-        let (shared, readings) = (SingleFlight::default(), Arc::default());
-        let read = || reading(&readings);
-        let after = async |millis| tokio::time::sleep(Duration::from_millis(millis)).await;
-        let short = async {
-            after(1).await;
-            tokio::time::timeout(Duration::from_millis(14), shared.or(read())).await
-        };
-        let long = async {
-            after(2).await;
-            shared.or(read()).await
-        };
-        let (first, gone, patient) = tokio::join!(shared.or(read()), short, long);
-        assert!(gone.is_err(), "{gone:?}");
-        assert_eq!((first, patient), (Ok(1), Ok(2)));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_failure_is_not_shared() {
-        let shared = SingleFlight::default();
-        assert_eq!(shared.or(async { Err::<u8, _>("away") }).await, Err("away"));
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(shared.or(async { Ok::<_, &str>(1) }).await, Ok(1));
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        assert_eq!(shared.or(async { Ok::<_, &str>(2) }).await, Ok(2));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn only_equal_keys_share_a_reading_and_no_key_is_kept() {
-        let (shared, readings) = (SingleFlightBy::default(), Arc::default());
-        let read = |_| {
-            let read = reading(&readings);
-            async { read.await.unwrap_or_default() }
-        };
-        let late = async {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            let same = (0..10).map(|n| shared.or("a", read(n)));
-            futures::future::join_all(same).await
-        };
-        let (a, b, late) = tokio::join!(shared.or("a", read(0)), shared.or("b", read(0)), late);
-        assert_eq!((a, b, late), (1, 2, vec![3; 10]));
-        assert_eq!(shared.or("c", read(0)).await, 4);
-        assert_eq!(shared.0.lock().unwrap().len(), 1, "only the last");
-    }
-}
+mod tests;

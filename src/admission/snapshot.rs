@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mooring_plan::address::Address;
-use mooring_plan::admission::address::{Asked, Block, Other, Parent};
+use mooring_plan::admission::address::{Asked, KnownBlock, Other, Parent};
 use mooring_plan::names::{BlockName, IpName};
 
 use crate::api::read::desired_address;
@@ -12,7 +12,7 @@ use crate::api::{Ip, IpBlock};
 
 /// What is known of the Node that a pod was bound to beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum NodeSeen {
+pub enum BoundNode {
     /// It was not asked for, or the API server did not answer.
     #[default]
     Unknown,
@@ -27,7 +27,7 @@ pub enum NodeSeen {
 pub struct Snapshot {
     ips: Vec<Arc<Ip>>,
     blocks: Vec<Arc<IpBlock>>,
-    node: NodeSeen,
+    node: BoundNode,
     parent: Option<Parent>,
 }
 
@@ -51,7 +51,7 @@ impl Snapshot {
 
     /// With what is known of the pod's Node.
     #[must_use]
-    pub fn with_node(mut self, node: NodeSeen) -> Self {
+    pub fn with_node(mut self, node: BoundNode) -> Self {
         self.node = node;
         self
     }
@@ -65,9 +65,9 @@ impl Snapshot {
 
     /// With an `IP` as it was just read, or without it if it is gone.
     #[must_use]
-    pub fn with_ip_now(mut self, name: &str, now: Option<Ip>) -> Self {
+    pub fn with_ip_now(mut self, name: &str, now: Option<Arc<Ip>>) -> Self {
         self.ips.retain(|ip| name_of(&ip.metadata) != name);
-        self.ips.extend(now.map(Arc::new));
+        self.ips.extend(now);
         self
     }
 
@@ -115,7 +115,7 @@ impl Snapshot {
 
     /// What is known of the pod's Node.
     #[must_use]
-    pub const fn node(&self) -> &NodeSeen {
+    pub const fn node(&self) -> &BoundNode {
         &self.node
     }
 
@@ -128,7 +128,7 @@ impl Snapshot {
     /// The blocks, as the rules on addresses see them. One whose spec cannot be read is left out: it
     /// can have no address.
     #[must_use]
-    pub fn plan_blocks(&self) -> Vec<Block> {
+    pub fn plan_blocks(&self) -> Vec<KnownBlock> {
         self.blocks
             .iter()
             .filter_map(|block| plan_block(block))
@@ -144,8 +144,8 @@ impl Snapshot {
 
 /// A block, as the rules on addresses see it.
 #[must_use]
-pub fn plan_block(block: &IpBlock) -> Option<Block> {
-    Some(Block {
+pub fn plan_block(block: &IpBlock) -> Option<KnownBlock> {
+    Some(KnownBlock {
         name: BlockName::from(name_of(&block.metadata)),
         range: block.spec.range().ok()?,
         subnets: block.subnet_cidrs(),

@@ -29,7 +29,7 @@ pub const DENIED_AT_ANNOTATION: &str = "ip.wgtwo.com/denied-at";
 
 /// `IP` annotation: an ENI that the address may be taken from although nothing of ours explains it.
 pub const TAKE_FROM_ANNOTATION: &str = "ip.wgtwo.com/take-from";
-/// `IPBlock` annotation: a person's word that releases the brake.
+/// `IPBlock` annotation: a person confirms that the pods which disappeared together are gone.
 pub const RELEASE_BRAKE_ANNOTATION: &str = "ip.wgtwo.com/release-brake";
 
 /// Annotation of a reservation (`IPAddress`): the version of the `IP` that it was last adopted for. It makes

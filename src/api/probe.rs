@@ -20,7 +20,7 @@ const SHORTEST: Duration = Duration::from_secs(5);
 /// The longest interval.
 const LONGEST: Duration = Duration::from_hours(1);
 
-/// Whom the node part asks which source address it sees, and how often.
+/// The target that the node part asks which source address it sees, and how often.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {

@@ -31,6 +31,7 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::AttachFailed
         | Reason::Throttled
         | Reason::DriftRepaired
+        | Reason::TakeFromUnused
         | Reason::AccessDenied
         | Reason::ClaimedByOther
         | Reason::HandoverWaiting

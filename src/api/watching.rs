@@ -7,7 +7,7 @@ use kube::runtime::watcher;
 /// kept of the objects, and that memory does not go back to the system.
 pub const PAGE: u32 = 100;
 
-/// The server ends a watch after this time, in seconds. A connection on which nothing arrives for a little longer is broken.
+/// The server ends a watch after this time, in seconds (R1.22). A connection on which nothing arrives for a little longer is broken.
 pub const WATCH_SECONDS: u32 = 45;
 
 /// A watch that begins with a list.

@@ -9,7 +9,8 @@ use mooring_plan::admission::usage::TrustedControllers;
 #[derive(Debug, ClapArgs)]
 #[group(id = "authorize")]
 pub struct Args {
-    /// Let a pod use an IP only if whoever creates it has the right to, or its service account if a controller does
+    /// Allow a pod to use an IP only if the user who creates the pod has the right `use` on the IP. If a controller
+    /// creates the pod, its service account must have the right
     #[arg(long, env = "MOORING_AUTHORIZE_USE")]
     authorize_use: bool,
     /// User names (not groups) that create pods on behalf of others, such as
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_unless_told_to() {
+    fn without_the_flag_no_right_is_checked() {
         assert_eq!(read("").unwrap().trusted(), None);
         let none = read("--authorize-use").unwrap().trusted().unwrap();
         assert_eq!(*none, std::iter::empty().collect());

@@ -13,7 +13,7 @@ use super::duration::duration;
 use super::pod_events::PodEvents;
 use crate::metrics::Metrics;
 use crate::telemetry::{Part, Readiness, chain, date};
-use crate::tls::{self, Lifetimes, Notice, SelfManaged, Serving, Trust};
+use crate::tls::{self, CertificateNotice, Lifetimes, SelfManaged, Serving, Trust};
 
 /// A new certificate is published for two looks before it is served, since replicas and API servers read late.
 const SETTLING: u32 = 2;
@@ -41,10 +41,10 @@ pub struct Args {
     /// Directory with the webhook's certificate and key, tls.crt and tls.key (--tls=files)
     #[arg(long, env = "MOORING_CERT_DIR", default_value = "/etc/mooring/tls")]
     cert_dir: PathBuf,
-    /// File with the CA that a client's certificate has to come from, PEM; without, any client is answered
+    /// PEM file with the CA of the certificates of clients. Without it any client is accepted
     #[arg(long, env = "MOORING_CLIENT_CA")]
     client_ca: Option<PathBuf>,
-    /// Common names, one of which a client's certificate has to have (--client-ca), with commas between; without, any
+    /// Common names of the clients that are accepted (--client-ca), separated by commas. Without it any name is accepted
     #[arg(
         long,
         env = "MOORING_CLIENT_SUBJECT_NAMES",
@@ -52,17 +52,17 @@ pub struct Args {
         requires = "client_ca"
     )]
     client_subject_names: Vec<String>,
-    /// Secret that the certificate is kept in (--tls=self-managed)
+    /// Secret of the certificate (--tls=self-managed)
     #[arg(
         long,
         env = "MOORING_CERT_SECRET",
         default_value = "mooring-webhook-certificate"
     )]
     cert_secret: String,
-    /// How long a certificate lasts; it is renewed at two thirds (--tls=self-managed)
+    /// Lifetime of a certificate; it is renewed after two thirds of it (--tls=self-managed)
     #[arg(long, env = "MOORING_CERT_LIFETIME", default_value = "2160h", value_parser = duration)]
     cert_lifetime: Duration,
-    /// How often the certificate is looked at: kubelet itself takes about a minute to bring a change to a mount
+    /// Time between two reads of the certificate. The kubelet needs about a minute to update a mounted Secret
     #[arg(long, env = "MOORING_CERT_INTERVAL", default_value = "30s", value_parser = duration)]
     cert_interval: Duration,
 }
@@ -70,10 +70,10 @@ pub struct Args {
 /// Times that contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "--cert-interval {interval:?} must be longer than nothing, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
+    "--cert-interval {interval:?} must be greater than zero, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
      times as long"
 )]
-pub struct Contradiction {
+pub struct InvalidCertificateTimes {
     interval: Duration,
     lifetime: Duration,
 }
@@ -90,10 +90,10 @@ pub struct Certificate {
 
 impl Args {
     /// Times that contradict each other.
-    pub fn check(&self) -> Result<(), Contradiction> {
+    pub fn check(&self) -> Result<(), InvalidCertificateTimes> {
         let lasts = self.cert_interval.saturating_mul(SHORTEST) <= self.cert_lifetime;
         if self.cert_interval.is_zero() || !lasts {
-            return Err(Contradiction {
+            return Err(InvalidCertificateTimes {
                 interval: self.cert_interval,
                 lifetime: self.cert_lifetime,
             });
@@ -120,13 +120,13 @@ impl Args {
         let events = PodEvents::start(client, namespace);
         let of_server = events.clone();
         let notice = move |notice| match notice {
-            Notice::Loaded { not_after } => {
+            CertificateNotice::Loaded { not_after } => {
                 let until = date(not_after);
                 tracing::info!(not_after = until, "serving the webhook's certificate");
                 counted.certificate_expiry(not_after);
                 ready.set(Part::Certificate, true);
             }
-            Notice::Refused(error) => {
+            CertificateNotice::Refused(error) => {
                 let error = chain(&error);
                 tracing::warn!(error, "the webhook's certificate was not taken");
                 of_server.warn("CertificateRefused", error);
@@ -151,7 +151,7 @@ impl Args {
         };
         let of_clients = events.clone();
         let clients = serving.clients(interval, move |notice| {
-            if let Notice::Refused(error) = notice {
+            if let CertificateNotice::Refused(error) = notice {
                 let error = chain(&error);
                 tracing::warn!(error, "the CA of clients was not taken");
                 of_clients.warn("ClientCaRefused", error);

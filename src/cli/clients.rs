@@ -6,7 +6,7 @@ use kube::{Client, Config};
 
 use crate::supervise::BoxError;
 
-/// A connection without data is given up after this time. Watches end themselves after 45 s, so
+/// A connection without data is given up after this time. Watches end themselves after 45 s (R1.22), so
 /// that only a half-open connection lasts longer.
 const SILENCE: Duration = Duration::from_secs(55);
 /// A write or a read of the lease that takes longer is of no use: the deadline for renewing is 10 s.

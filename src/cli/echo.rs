@@ -25,10 +25,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// What `mooring echo` can be told.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Where it listens
+    /// Address to listen on
     #[arg(long, env = "MOORING_LISTEN", default_value = "0.0.0.0:7000")]
     listen: SocketAddr,
-    /// How a line of the log looks
+    /// Format of the log
     #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
 }

@@ -13,7 +13,7 @@ use crate::node::kernel::{Events, Part};
 use crate::node::objects::Objects;
 use crate::node::probe::{Limits, Outcomes};
 use crate::node::reconcile::{Reconciler, Reports, run as reconcile};
-use crate::node::settings::Settings;
+use crate::node::settings::NodeSettings;
 use crate::node::{probe, report, watch as objects};
 use crate::supervise::BoxError;
 use crate::telemetry::{self, LogFormat};
@@ -42,7 +42,7 @@ pub struct Args {
     /// Cilium on this node routes pods in the stack of the host (bpf.hostLegacyRouting=true), so they pass netfilter
     #[arg(long, env = "MOORING_CILIUM_LEGACY_ROUTING")]
     cilium_legacy_routing: bool,
-    /// How a line of the log looks
+    /// Format of the log
     #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
 }
@@ -57,7 +57,7 @@ fn mark(text: &str) -> Result<u32, std::num::ParseIntError> {
 /// Runs until told to end. What is in the kernel then stays, so that traffic goes on.
 pub fn run(args: Args) -> Result<(), BoxError> {
     telemetry::init(args.log_format)?;
-    let settings = Settings::new(args.mark_mask, args.rule_priority, args.first_table)?
+    let settings = NodeSettings::new(args.mark_mask, args.rule_priority, args.first_table)?
         .with_cilium_legacy_routing(args.cilium_legacy_routing);
     if args.node_name.is_empty() && !args.cleanup {
         return Err(
@@ -73,7 +73,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
         .block_on(start(args, settings))
 }
 
-async fn start(args: Args, settings: Settings) -> Result<(), BoxError> {
+async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     let mut signals = signals()?;
     let mut reconciler = Reconciler::open(settings)?;
     if args.cleanup {

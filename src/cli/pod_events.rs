@@ -31,7 +31,8 @@ impl PodEvents {
     /// Posts a Warning. An Event that cannot be posted is logged.
     pub fn warn(&self, reason: &'static str, note: String) {
         let Some((pod, queue)) = &self.0 else { return };
-        queue.put(NewEvent {
+        // A full queue says so in the log.
+        let _ = queue.put(NewEvent {
             subject: pod.clone(),
             event_type: "Warning",
             reason,

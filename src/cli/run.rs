@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args as ClapArgs, value_parser};
 use mooring_plan::buckets::Budget;
+use mooring_plan::lease::Timings;
 use rustls::crypto::aws_lc_rs;
 use tokio::net::TcpListener;
 
@@ -18,7 +19,7 @@ use super::identity::identity;
 use super::signals::signals;
 use crate::admission::{self, KubeReader, Webhook};
 use crate::cloud::ec2::Ec2;
-use crate::controller::{self, LeaseTimes};
+use crate::controller;
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
@@ -31,10 +32,10 @@ const CLOSING: Duration = Duration::from_secs(6);
 /// What `mooring run` can be told.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// Where the webhook listens
+    /// Address of the webhook
     #[arg(long, env = "MOORING_WEBHOOK_ADDR", default_value = "0.0.0.0:8443")]
     webhook_addr: SocketAddr,
-    /// Where /healthz, /readyz and /metrics are
+    /// Address of /healthz, /readyz and /metrics
     #[arg(long, env = "MOORING_HTTP_ADDR", default_value = "0.0.0.0:8080")]
     http_addr: SocketAddr,
     #[command(flatten)]
@@ -47,45 +48,45 @@ pub struct Args {
     /// Name of this replica in the Lease [default: the pod's or the host's name and a random suffix]
     #[arg(long, env = "MOORING_IDENTITY")]
     identity: Option<String>,
-    /// Whether to take decisions as well: without, reviews are answered, and nothing is written but the certificate
-    /// (with --tls=self-managed) and Events about it
+    /// Whether to run the controller. Without it only the webhook runs, and the only writes are the certificate (with
+    /// --tls=self-managed) and Events about it
     #[arg(long, env = "MOORING_CONTROLLER", default_value_t = true, action = ArgAction::Set)]
     controller: bool,
-    /// Whether to answer reviews: without, decisions are taken and no certificate is needed
+    /// Whether to run the webhook. Without it only the controller runs, and no certificate is needed
     #[arg(long, env = "MOORING_WEBHOOK", default_value_t = true, action = ArgAction::Set)]
     webhook: bool,
     /// Whether to act only while holding the Lease
     #[arg(long, env = "MOORING_LEADER_ELECT", default_value_t = true, action = ArgAction::Set)]
     leader_elect: bool,
-    /// How long the Lease is respected after its holder was last seen to renew it
+    /// How long other replicas wait after the last renewal of the Lease before they take it
     #[arg(long, env = "MOORING_LEASE_DURATION", default_value = "15s", value_parser = duration)]
     lease_duration: Duration,
-    /// The holder gives up when it has not renewed the Lease for this long
+    /// How long the holder tries to renew the Lease before it stops leading
     #[arg(long, env = "MOORING_LEASE_RENEW_DEADLINE", default_value = "10s", value_parser = duration)]
     lease_renew_deadline: Duration,
-    /// How often the Lease is renewed, or tried for
+    /// Time between two attempts to take or renew the Lease
     #[arg(long, env = "MOORING_LEASE_RETRY_PERIOD", default_value = "2s", value_parser = duration)]
     lease_retry_period: Duration,
-    /// How often EC2's interfaces are listed
+    /// Time between two lists of the network interfaces of a subnet
     #[arg(long, env = "MOORING_INVENTORY_INTERVAL", default_value = "60s", value_parser = duration)]
     inventory_interval: Duration,
-    /// The most calls of one action that change EC2, after a pause. EC2 allows 100 for all programs of an account
+    /// Burst of the token bucket of each mutating action of EC2. EC2 allows 100 for all programs of an account
     #[arg(long, env = "MOORING_EC2_BURST", default_value_t = 100, value_parser = value_parser!(u64).range(1..))]
     ec2_burst: u64,
-    /// The same each second. EC2 allows an account 5
+    /// Rate of the token bucket, in calls per second. EC2 allows an account 5
     #[arg(long, env = "MOORING_EC2_PER_SECOND", default_value_t = 5, value_parser = value_parser!(u64).range(1..))]
     ec2_per_second: u64,
-    /// How long the webhook still answers after the controller has ended
+    /// How long the webhook continues to answer after the controller has ended
     #[arg(long, env = "MOORING_DRAIN", default_value = "5s", value_parser = duration)]
     drain: Duration,
-    /// What the API server's --default-not-ready-toleration-seconds says
+    /// Value of --default-not-ready-toleration-seconds of the API server
     #[arg(
         long,
         env = "MOORING_DEFAULT_TOLERATION_SECONDS",
         default_value_t = 300
     )]
     default_toleration_seconds: u32,
-    /// How a line of the log looks
+    /// Format of the log
     #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
 }
@@ -96,7 +97,7 @@ pub struct Args {
     "the Lease's times must grow: --lease-retry-period {retry:?} < --lease-renew-deadline {renew:?} < \
      --lease-duration {duration:?}"
 )]
-struct Contradiction {
+struct InvalidLeaseTimings {
     retry: Duration,
     renew: Duration,
     duration: Duration,
@@ -111,7 +112,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
         args.lease_duration,
     );
     if !(retry < renew && renew < duration) {
-        return Err(Contradiction {
+        return Err(InvalidLeaseTimings {
             retry,
             renew,
             duration,
@@ -120,7 +121,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
     }
     if args.inventory_interval.is_zero() || retry.is_zero() {
         return Err(
-            "--inventory-interval and --lease-retry-period must be longer than nothing".into(),
+            "--inventory-interval and --lease-retry-period must be greater than zero".into(),
         );
     }
     if !args.webhook && !args.controller {
@@ -244,7 +245,7 @@ async fn controller(
         stop: supervisor.stop(Stage::Deciding),
         namespace: args.namespace,
         identity: identity(args.identity),
-        election: args.leader_elect.then_some(LeaseTimes {
+        election: args.leader_elect.then_some(Timings {
             duration: args.lease_duration,
             renew_deadline: args.lease_renew_deadline,
             retry_period: args.lease_retry_period,

@@ -3,18 +3,21 @@
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::networking::v1::IPAddress;
-use kube::api::{ApiResource, DynamicObject};
-use kube::{Api, Client};
+use kube::api::ApiResource;
+use kube::{Api, Client, Resource};
 use mooring_plan::names::Namespace;
 
+use super::gate_cache::GateCache;
 use super::object_cache::ObjectCache;
-use crate::api::{Ip, IpBlock, IpNode};
+use crate::api::read::{NodeFields, PodFields, Reduced, ReplicaSetFields, Whole};
+use crate::api::{Ip, IpBlock};
 
-/// Untyped access: an object that does not match its schema must not hide the others of its list.
+/// Untyped access, without what is not used: an object that does not match its schema must not hide the others of its list.
 #[derive(Clone)]
 pub(super) struct Apis {
     client: Client,
     latest: ObjectCache,
+    gates: GateCache,
 }
 
 impl Apis {
@@ -22,6 +25,7 @@ impl Apis {
         Self {
             client,
             latest: ObjectCache::default(),
+            gates: GateCache::default(),
         }
     }
 
@@ -30,45 +34,43 @@ impl Apis {
         &self.latest
     }
 
+    /// Our condition on each pod.
+    pub(super) const fn gates(&self) -> &GateCache {
+        &self.gates
+    }
+
     pub(super) fn client(&self) -> Client {
         self.client.clone()
     }
 
-    pub(super) fn ips(&self) -> Api<DynamicObject> {
+    pub(super) fn ips(&self) -> Api<Reduced<Whole>> {
         self.all(&ApiResource::erase::<Ip>(&()))
     }
 
-    pub(super) fn blocks(&self) -> Api<DynamicObject> {
+    pub(super) fn blocks(&self) -> Api<Reduced<Whole>> {
         self.all(&ApiResource::erase::<IpBlock>(&()))
     }
 
-    pub(super) fn nodes(&self) -> Api<DynamicObject> {
+    pub(super) fn nodes(&self) -> Api<Reduced<NodeFields>> {
         self.all(&ApiResource::erase::<Node>(&()))
     }
 
-    pub(super) fn node_reports(&self) -> Api<DynamicObject> {
-        self.all(&ApiResource::erase::<IpNode>(&()))
-    }
-
-    pub(super) fn reservations(&self) -> Api<DynamicObject> {
+    pub(super) fn reservations(&self) -> Api<Reduced<Whole>> {
         self.all(&reservation())
     }
 
-    pub(super) fn all_pods(&self) -> Api<DynamicObject> {
-        self.all(&ApiResource::erase::<Pod>(&()))
-    }
-
-    pub(super) fn pods(&self, namespace: &Namespace) -> Api<DynamicObject> {
+    pub(super) fn pods(&self, namespace: &Namespace) -> Api<Reduced<PodFields>> {
         let pods = ApiResource::erase::<Pod>(&());
         Api::namespaced_with(self.client(), namespace.as_str(), &pods)
     }
 
-    pub(super) fn replica_sets(&self, namespace: &Namespace) -> Api<DynamicObject> {
+    pub(super) fn replica_sets(&self, namespace: &Namespace) -> Api<Reduced<ReplicaSetFields>> {
         let sets = ApiResource::erase::<ReplicaSet>(&());
         Api::namespaced_with(self.client(), namespace.as_str(), &sets)
     }
 
-    fn all(&self, kind: &ApiResource) -> Api<DynamicObject> {
+    /// All objects of a kind.
+    pub(super) fn all<K: Resource<DynamicType = ApiResource>>(&self, kind: &ApiResource) -> Api<K> {
         Api::all_with(self.client(), kind)
     }
 }

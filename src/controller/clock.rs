@@ -1,15 +1,15 @@
-//! This process's monotonic clock: nothing here depends on what time anybody thinks it is.
+//! This process's monotonic clock: nothing here depends on the time of day.
 //!
 //! Tokio's stands still while the machine sleeps (a virtual machine that is paused or moved, a suspended
 //! laptop), and a lease that ended meanwhile would still seem to be ours. So the time slept is added to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mooring_plan::names::Millis;
+use mooring_plan::time;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::{Duration, Instant};
 
-/// Milliseconds since the controller started, those that the machine slept included.
+/// Gives the moments of `plan`: the time since the controller started, and what the machine slept is part of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     started: Instant,
@@ -32,13 +32,15 @@ impl Clock {
         }
     }
 
-    pub(super) fn now(self) -> Millis {
-        millis(self.started.elapsed() + self.slept())
+    pub(super) fn now(self) -> time::Instant {
+        time::Instant::START.plus(self.started.elapsed() + self.slept())
     }
 
     /// Sleeps until a moment; one that has passed is now.
-    pub(super) async fn until(self, moment: Millis) {
-        let awake = Duration::from_millis(moment.0).saturating_sub(self.slept());
+    pub(super) async fn until(self, moment: time::Instant) {
+        let awake = moment
+            .since(time::Instant::START)
+            .saturating_sub(self.slept());
         // A moment too far ahead for the clock is never.
         match self.started.checked_add(awake) {
             Some(instant) => tokio::time::sleep_until(instant).await,
@@ -57,24 +59,15 @@ fn slept_since_boot() -> Duration {
     // Read in this order, a pause between the two makes it less and never more; and time goes on only.
     let boot = Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
     let awake = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
-    let slept = millis(boot.saturating_sub(awake)).0;
+    let slept = boot.saturating_sub(awake).as_millis();
+    let slept = u64::try_from(slept).unwrap_or(u64::MAX);
     Duration::from_millis(MOST.fetch_max(slept, Ordering::Relaxed).max(slept))
-}
-
-/// A length of time as `plan` counts it.
-pub(super) fn millis(length: Duration) -> Millis {
-    Millis(u64::try_from(length.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// Seconds, for a histogram.
-pub(super) fn seconds(length: Millis) -> f64 {
-    Duration::from_millis(length.0).as_secs_f64()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Clock, slept_since_boot};
-    use mooring_plan::names::Millis;
+    use mooring_plan::time::Instant;
     use std::cell::Cell;
     use tokio::time::Duration;
 
@@ -85,14 +78,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_time_that_the_machine_slept_has_passed() {
         let clock = Clock::with(|| SLEPT.get());
-        assert_eq!(clock.now(), Millis(0), "what it slept before is no matter");
+        assert_eq!(
+            clock.now(),
+            Instant::START,
+            "what it slept before is no matter"
+        );
         tokio::time::advance(Duration::from_secs(2)).await;
         SLEPT.set(Duration::from_secs(67));
-        assert_eq!(clock.now(), Millis::seconds(62));
-        clock.until(Millis::seconds(65)).await;
-        assert_eq!(clock.now(), Millis::seconds(65));
-        clock.until(Millis::seconds(1)).await;
-        assert_eq!(clock.now(), Millis::seconds(65), "it has passed");
+        assert_eq!(clock.now(), Instant::from_secs(62));
+        clock.until(Instant::from_secs(65)).await;
+        assert_eq!(clock.now(), Instant::from_secs(65));
+        clock.until(Instant::from_secs(1)).await;
+        assert_eq!(clock.now(), Instant::from_secs(65), "it has passed");
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! Events of what the controller decided and did.
 
-use std::time::Duration;
-
 use kube::Client;
 use mooring_plan::step::{Notice, Regarding};
-use tokio::sync::mpsc;
+use mooring_plan::time;
 
 use super::clock::Clock;
 use crate::api::names;
 use crate::api::reasons::event_type;
-use crate::events::{self, NewEvent, Queue, Reporter, Subject};
+use crate::events::{self, NewEvent, Put, Queue, Reporter, Subject, Waiting};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
@@ -18,13 +16,16 @@ const CONTROLLER: &str = "mooring";
 
 /// The queue of Events.
 #[derive(Clone)]
-pub(super) struct Events(Queue);
+pub(super) struct Events {
+    queue: Queue,
+    metrics: Metrics,
+}
 
 impl Events {
     /// Both ends of the queue.
-    pub(super) fn queue() -> (Self, mpsc::Receiver<NewEvent>) {
+    pub(super) fn queue(metrics: Metrics) -> (Self, Waiting) {
         let (queue, events) = Queue::new();
-        (Self(queue), events)
+        (Self { queue, metrics }, events)
     }
 
     /// Logs a notice, and queues it as an Event.
@@ -36,7 +37,9 @@ impl Events {
         } else {
             tracing::info!(reason, on, "{message}");
         }
-        self.0.put(event(notice));
+        if self.queue.put(event(notice)) == Put::Dropped {
+            self.metrics.event_dropped();
+        }
     }
 }
 
@@ -97,7 +100,7 @@ impl Poster {
             controller: CONTROLLER,
             instance,
         };
-        let clock = move || Duration::from_millis(clock.now().0);
+        let clock = move || clock.now().since(time::Instant::START);
         Self {
             poster: events::Poster::new(client, reporter, clock),
             metrics,
@@ -105,7 +108,7 @@ impl Poster {
     }
 
     /// Runs until the queue is closed and empty.
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<NewEvent>) {
+    pub(super) async fn run(mut self, mut queue: Waiting) {
         while let Some(event) = queue.recv().await {
             if let Err(error) = self.poster.post(event).await {
                 self.metrics.reconcile_error("Event");

@@ -9,8 +9,10 @@ use kube::api::{ObjectMeta, PostParams};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::watcher;
 use kube::{Api, Client};
-use mooring_plan::lease::{Answer, Election, Identity, Leadership, Record, Spec, Step, Timings};
-use mooring_plan::names::Millis;
+use mooring_plan::lease::{
+    Election, Identity, Leadership, LeaseAnswer, LeaseStep, Record, Spec, Timings,
+};
+use mooring_plan::time;
 use tokio::sync::watch;
 use tokio::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -18,13 +20,14 @@ use tokio_util::sync::CancellationToken;
 use super::clock::Clock;
 use super::effects::with_timeout;
 use super::error::Failure;
+use super::store_revision::{Revision, RevisionSender};
 use crate::api::{read, watching};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
 /// The name of the `Lease`.
 const NAME: &str = "mooring";
-/// How long giving it back may take in all: whoever waits for it waits for its expiry otherwise.
+/// Time limit for the release in all. Without a release the other replicas wait for the expiry.
 const RELEASE: Duration = Duration::from_millis(1500);
 
 /// One replica's part in the election, run by a task.
@@ -36,6 +39,7 @@ pub(super) struct LeaderElector {
     election: Election,
     clock: Clock,
     metrics: Metrics,
+    revision: RevisionSender,
     /// The object as it was last seen: a renewal keeps what others have put into it.
     last: Option<Lease>,
 }
@@ -58,8 +62,14 @@ impl LeaderElector {
             election: Election::new(Identity::new(identity), timings),
             clock,
             metrics,
+            revision: RevisionSender::default(),
             last: None,
         }
+    }
+
+    /// The revision of the store, as the answers show it.
+    pub(super) fn revision(&self) -> watch::Receiver<Revision> {
+        self.revision.receiver()
     }
 
     /// Takes the lease and keeps it until `release`, then gives it back.
@@ -73,7 +83,7 @@ impl LeaderElector {
             let step = self.election.step(self.clock.now());
             let turn = async {
                 match step {
-                    Step::Wait(at) => self.wait(at).await,
+                    LeaseStep::Wait(at) => self.wait(at).await,
                     step => self.turn(&step).await,
                 }
             };
@@ -105,12 +115,15 @@ impl LeaderElector {
     }
 
     /// Waits until then, or until the watch shows something.
-    async fn wait(&mut self, at: Millis) {
+    async fn wait(&mut self, at: time::Instant) {
         let clock = self.clock;
         tokio::select! {
             () = clock.until(at) => {}
             Some(lease) = self.watched.next() => {
-                let news = record(&lease).is_some_and(|record| self.election.observe(record, clock.now()));
+                let news = record(&lease).is_some_and(|record| {
+                    self.revision.watched(record.version);
+                    self.election.observe(record, clock.now())
+                });
                 if news {
                     self.last = Some(lease);
                 }
@@ -118,7 +131,7 @@ impl LeaderElector {
         }
     }
 
-    async fn turn(&mut self, step: &Step) {
+    async fn turn(&mut self, step: &LeaseStep) {
         let begun = self.clock.now();
         let answer = self.carry_out(step).await;
         self.election.apply(answer, begun, self.clock.now());
@@ -131,71 +144,74 @@ impl LeaderElector {
                 return;
             };
             let begun = self.clock.now();
-            if let Answer::Wrote(_) = self.carry_out(&step).await {
+            if let LeaseAnswer::Wrote(_) = self.carry_out(&step).await {
                 tracing::info!("gave the lease back");
                 return;
             }
-            let answer = self.carry_out(&Step::Read).await;
+            let answer = self.carry_out(&LeaseStep::Read).await;
             self.election.apply(answer, begun, self.clock.now());
         }
     }
 
-    async fn carry_out(&mut self, step: &Step) -> Answer {
+    async fn carry_out(&mut self, step: &LeaseStep) -> LeaseAnswer {
         match self.request(step).await {
             Ok(answer) => answer,
-            Err(failure) if failure.is_conflict() => Answer::Conflict,
+            Err(failure) if failure.is_conflict() => LeaseAnswer::Conflict,
             Err(failure) => {
                 self.metrics.reconcile_error(failure.reason());
                 tracing::warn!(
                     error = chain(&failure),
                     "the lease could not be read or renewed"
                 );
-                Answer::Failed
+                LeaseAnswer::Failed
             }
         }
     }
 
-    async fn request(&mut self, step: &Step) -> Result<Answer, Failure> {
+    async fn request(&mut self, step: &LeaseStep) -> Result<LeaseAnswer, Failure> {
         let doing = |what: &'static str| {
             let object = format!("{}/{NAME}", self.namespace);
             move || format!("{what} Lease {object}")
         };
         let params = PostParams::default();
-        let (lease, answer): (_, fn(Record) -> Answer) = match step {
-            Step::Wait(_) => return Ok(Answer::Failed),
-            Step::Read => {
+        let (lease, answer): (_, fn(Record) -> LeaseAnswer) = match step {
+            LeaseStep::Wait(_) => return Ok(LeaseAnswer::Failed),
+            LeaseStep::Read => {
                 let lease = with_timeout(doing("reading"), self.leases.get_opt(NAME)).await?;
                 let Some(lease) = lease else {
-                    return Ok(Answer::Read(None));
+                    return Ok(LeaseAnswer::Read(None));
                 };
-                (lease, |record| Answer::Read(Some(record)))
+                (lease, |record| LeaseAnswer::Read(Some(record)))
             }
-            Step::Create(spec) => {
+            LeaseStep::Create(spec) => {
                 let lease = written(spec, None);
                 let create = self.leases.create(&params, &lease);
                 (
                     with_timeout(doing("creating"), create).await?,
-                    Answer::Wrote,
+                    LeaseAnswer::Wrote,
                 )
             }
-            Step::Update(version, spec) => {
+            LeaseStep::Update(version, spec) => {
                 let version = version.to_string();
                 let before = self
                     .last
                     .clone()
                     .filter(|lease| lease.metadata.resource_version.as_ref() == Some(&version));
                 let Some(before) = before else {
-                    return Ok(Answer::Conflict);
+                    return Ok(LeaseAnswer::Conflict);
                 };
                 let lease = written(spec, Some(before));
                 let replace = self.leases.replace(NAME, &params, &lease);
                 (
                     with_timeout(doing("renewing"), replace).await?,
-                    Answer::Wrote,
+                    LeaseAnswer::Wrote,
                 )
             }
         };
-        let answer = record(&lease).map_or(Answer::Failed, answer);
+        let answer = record(&lease).map_or(LeaseAnswer::Failed, |record| {
+            self.revision.answered(record.version);
+            answer(record)
+        });
         self.last = Some(lease);
         Ok(answer)
     }
@@ -224,7 +240,7 @@ fn record(lease: &Lease) -> Option<Record> {
             .holder_identity
             .filter(|holder| !holder.is_empty())
             .map(Identity::new),
-        duration: seconds.map(Millis::seconds),
+        duration: seconds.map(Duration::from_secs),
         renewed: spec
             .renew_time
             .map(|time| time.0.to_string())
@@ -268,76 +284,4 @@ fn written(spec: &Spec, before: Option<Lease>) -> Lease {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{NAME, record, written};
-    use crate::controller::clock::Clock;
-    use mooring_plan::lease::{Answer, Election, Identity, Leadership, Spec, Step, Timings};
-    use mooring_plan::names::{Millis, ResourceVersion};
-    use std::cell::Cell;
-    use tokio::time::Duration;
-
-    thread_local! {
-        static SLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    }
-
-    #[test]
-    fn a_process_that_slept_past_its_lease_does_not_lead_and_begins_no_call() {
-        let timings = Timings {
-            duration: Millis::seconds(15),
-            renew_deadline: Millis::seconds(10),
-            retry_period: Millis::seconds(2),
-        };
-        let clock = Clock::with(|| SLEPT.get());
-        let mut election = Election::new(Identity::from("a"), timings);
-        let begun = clock.now();
-        election.apply(Answer::Read(None), begun, clock.now());
-        let Step::Create(spec) = election.step(clock.now()) else {
-            panic!("there is no lease");
-        };
-        let mut lease = written(&spec, None);
-        lease.metadata.resource_version = Some("7".to_owned());
-        let answer = Answer::Wrote(record(&lease).unwrap());
-        election.apply(answer, begun, clock.now());
-        let lead = election.leadership(clock.now());
-        assert!(lead.holds(clock.now()) && lead.may_call(clock.now()));
-        // What was published is all that the engine has: nothing else tells it that time has passed.
-        SLEPT.set(Duration::from_secs(15));
-        assert!(!lead.holds(clock.now()) && !lead.may_call(clock.now()));
-        assert_eq!(election.leadership(clock.now()), Leadership::default());
-    }
-
-    fn spec(holder: Option<&str>, acquired: bool) -> Spec {
-        Spec {
-            holder: holder.map(Identity::from),
-            seconds: 15,
-            transitions: 3,
-            acquired,
-        }
-    }
-
-    #[test]
-    fn what_is_written_is_what_is_read() {
-        let mut lease = written(&spec(Some("a"), true), None);
-        assert_eq!(lease.metadata.name.as_deref(), Some(NAME));
-        lease.metadata.resource_version = Some("7".to_owned());
-        let read = record(&lease).unwrap();
-        assert_eq!(read.version, ResourceVersion(7));
-        assert_eq!(read.holder, Some(Identity::from("a")));
-        assert_eq!(
-            (read.duration, read.transitions),
-            (Some(Millis::seconds(15)), 3)
-        );
-    }
-
-    #[test]
-    fn a_renewal_keeps_when_it_was_acquired_and_says_that_it_was_renewed() {
-        let before = written(&spec(Some("a"), true), None);
-        let mut after = written(&spec(Some("a"), false), Some(before.clone()));
-        let (before, after_spec) = (before.spec.unwrap(), after.spec.clone().unwrap());
-        assert_eq!(before.acquire_time, after_spec.acquire_time);
-        assert!(before.renew_time <= after_spec.renew_time);
-        after = written(&spec(None, false), Some(after));
-        after.metadata.resource_version = Some("8".to_owned());
-        assert_eq!(record(&after).unwrap().holder, None, "given back");
-    }
-}
+mod tests;

@@ -8,10 +8,12 @@ mod clock;
 mod effects;
 mod error;
 mod events;
+mod gate_cache;
 mod lease;
 mod object_cache;
 mod reconciler;
 mod reports;
+mod store_revision;
 mod trace;
 mod watch;
 
@@ -28,29 +30,19 @@ use tokio_util::sync::CancellationToken;
 use crate::cloud::ec2::Ec2;
 use crate::metrics::Metrics;
 use apis::Apis;
-use clock::{Clock, millis};
+use clock::Clock;
 use effects::Effects;
 pub use error::Error;
 use error::Failure;
 use events::{Events, Poster};
 use lease::LeaderElector;
 use reconciler::{Parts, Reconciler};
+use watch::Restorations;
 
 /// Capacity of the channel of facts; watches block when it is full.
 const FACTS: usize = 1024;
 /// How long Events that wait are still posted at the end.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
-
-/// The lengths of time of the election.
-#[derive(Clone, Copy, Debug)]
-pub struct LeaseTimes {
-    /// How long others respect the lease after they last saw it change.
-    pub duration: Duration,
-    /// The holder gives up when its last renewal was begun this long ago.
-    pub renew_deadline: Duration,
-    /// How often it is renewed, or tried for.
-    pub retry_period: Duration,
-}
 
 /// What the controller is given.
 pub struct Options {
@@ -69,7 +61,7 @@ pub struct Options {
     /// This process's name in the `Lease`, unique to it.
     pub identity: String,
     /// None: there is no other replica, and no `Lease`.
-    pub election: Option<LeaseTimes>,
+    pub election: Option<Timings>,
     /// How often each subnet's interfaces are listed.
     pub inventory_interval: Duration,
     /// The calls that change EC2.
@@ -78,7 +70,7 @@ pub struct Options {
     pub on_synced: Box<dyn FnOnce() + Send>,
 }
 
-/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back.
+/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back (R6.13).
 ///
 /// # Errors
 /// A task of it ended or panicked: a fault of ours. The lease is given back then too.
@@ -88,16 +80,31 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let apis = Apis::new(options.client.clone());
     let (fact_sender, facts) = mpsc::channel(FACTS);
     let mut watches = JoinSet::new();
+    let elector = options.election.map(|timings| {
+        LeaderElector::new(
+            options.lease_client,
+            apis.client(),
+            &options.namespace,
+            &options.identity,
+            timings,
+            clock,
+            options.metrics.clone(),
+        )
+    });
+    let restorations = match &elector {
+        Some(elector) => Restorations::ByLease(elector.revision()),
+        None => Restorations::ByList(options.inventory_interval),
+    };
     watch::spawn(
         &mut watches,
         &apis,
         &fact_sender,
-        options.inventory_interval,
+        &restorations,
         &options.metrics,
     );
     drop(fact_sender);
 
-    let (events, queue) = Events::queue();
+    let (events, queue) = Events::queue(options.metrics.clone());
     let poster = Poster::new(
         options.client,
         options.identity.clone(),
@@ -107,7 +114,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let mut posting = JoinSet::new();
     posting.spawn(poster.run(queue));
 
-    let first = if options.election.is_some() {
+    let first = if elector.is_some() {
         Leadership::default()
     } else {
         Leadership::ALWAYS
@@ -115,16 +122,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let (leadership_sender, leadership) = tokio::sync::watch::channel(first);
     let release = CancellationToken::new();
     let mut electing = JoinSet::new();
-    if let Some(times) = options.election {
-        let elector = LeaderElector::new(
-            options.lease_client,
-            apis.client(),
-            &options.namespace,
-            &options.identity,
-            timings(times),
-            clock,
-            options.metrics.clone(),
-        );
+    if let Some(elector) = elector {
         electing.spawn(elector.run(leadership_sender, release.clone()));
     } else {
         let released = release.clone();
@@ -145,7 +143,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         leadership,
         events,
         settings: Settings {
-            inventory_interval: millis(options.inventory_interval),
+            inventory_interval: options.inventory_interval,
         },
         budget: options.budget,
         on_synced: options.on_synced,
@@ -182,13 +180,5 @@ async fn death(watches: &mut JoinSet<&'static str>, electing: &mut JoinSet<()>) 
     match died {
         Ok(task) => Error::Ended { task },
         Err(source) => Error::Panicked { task, source },
-    }
-}
-
-fn timings(times: LeaseTimes) -> Timings {
-    Timings {
-        duration: millis(times.duration),
-        renew_deadline: millis(times.renew_deadline),
-        retry_period: millis(times.retry_period),
     }
 }

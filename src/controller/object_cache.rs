@@ -34,10 +34,10 @@ impl ObjectCache {
             return;
         }
         if all.get(name).is_none_or(|(known, _)| *known < version) {
-            match text(object) {
-                Some(text) => all.insert(name.clone(), (version, text)),
+            match serde_json::to_vec(object) {
+                Ok(text) => all.insert(name.clone(), (version, text.into_boxed_slice())),
                 // It is read again when it is needed.
-                None => all.remove(name),
+                Err(_) => all.remove(name),
             };
         }
     }
@@ -47,7 +47,7 @@ impl ObjectCache {
         self.all().remove(name);
     }
 
-    /// Versions begin anew: none of those that are known says which is newer.
+    /// Versions were set back: the known versions no longer tell which object is newer.
     pub(super) fn forget_all(&self) {
         self.all().clear();
     }
@@ -64,13 +64,6 @@ impl ObjectCache {
         // Each change is one insertion or removal: a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// An object without what only the API server needs.
-fn text(object: &DynamicObject) -> Option<Box<[u8]>> {
-    let mut object = object.clone();
-    object.metadata.managed_fields = None;
-    serde_json::to_vec(&object).ok().map(Vec::into_boxed_slice)
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@ use mooring_plan::buckets::Budget;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Report, Work};
 use mooring_plan::facts::{Fact, Settings};
 use mooring_plan::lease::Leadership;
-use mooring_plan::names::{BlockName, Millis};
+use mooring_plan::names::BlockName;
 use mooring_plan::step::BlockStep;
+use mooring_plan::time;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -112,7 +113,7 @@ impl Reconciler {
         }
     }
 
-    fn now(&self) -> Millis {
+    fn now(&self) -> time::Instant {
         self.effects.clock.now()
     }
 
@@ -135,7 +136,7 @@ impl Reconciler {
                     Event::Completed(Work::Ip(ip), completion)
                 });
             }
-            Effect::Write(ip, write, moved) => {
+            Effect::Write { ip, write, moved } => {
                 trace::write(&ip, &write);
                 self.in_flight.spawn(async move {
                     let completion = effects.write(&ip, write, moved).await;

@@ -1,13 +1,13 @@
 //! The engine's reports, as metrics and log lines.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use mooring_plan::engine::Report;
 use mooring_plan::facts::Contradiction;
-use mooring_plan::names::{BlockName, InterfaceId, Millis, SubnetId};
+use mooring_plan::names::{BlockName, InterfaceId, SubnetId};
 
-use super::clock::seconds;
 use crate::metrics::Metrics;
 
 /// The gauges that are shown, so that those of what is gone can be removed.
@@ -33,10 +33,10 @@ impl Reports {
         match report {
             Report::Synced => tracing::info!("every kind has been listed"),
             Report::Leading(leading) => self.leading(leading),
-            Report::Attached(took) => self.metrics.attached_in(seconds(took)),
-            Report::Moved(took) => self.metrics.moved_in(seconds(took)),
+            Report::Attached(took) => self.metrics.attached_in(took.as_secs_f64()),
+            Report::Moved(took) => self.metrics.moved_in(took.as_secs_f64()),
             Report::Failover(part, took) => {
-                self.metrics.failover(part.as_str(), seconds(took));
+                self.metrics.failover(part.as_str(), took.as_secs_f64());
             }
             Report::Contradicted(subnet, contradiction) => {
                 self.contradicted(&subnet, &contradiction);
@@ -96,9 +96,9 @@ impl Reports {
         self.subnets = now;
     }
 
-    fn inventory(&self, subnet: &SubnetId, ago: Millis) {
+    fn inventory(&self, subnet: &SubnetId, ago: Duration) {
         if self.subnets.contains(subnet) {
-            let ago = i64::try_from(ago.0 / 1000).unwrap_or_default();
+            let ago = i64::try_from(ago.as_secs()).unwrap_or_default();
             self.metrics
                 .inventory(subnet.as_str(), Timestamp::now().as_second() - ago);
         }

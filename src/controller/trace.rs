@@ -11,11 +11,16 @@ use mooring_plan::step::{BlockStep, NodeStep, Write};
 pub(super) fn write(ip: &IpName, write: &Write) {
     decided_for_ip(write);
     match write {
-        Write::Status(_, version, what, status) => {
+        Write::Status {
+            version,
+            change,
+            status,
+            ..
+        } => {
             let claim = status.claim.as_ref();
             let (pod, target) = claim.map(|claim| (&claim.pod, claim.target())).unzip();
             let target = target.flatten();
-            tracing::info!(%ip, %version, ?what, ?pod, ?target, "writing the status");
+            tracing::info!(%ip, %version, what = ?change, ?pod, ?target, "writing the status");
         }
         Write::Gate(gate) => {
             let reason = gate.reason.as_str();
@@ -51,12 +56,12 @@ pub(super) fn node_step(node: &NodeName, step: &NodeStep) {
 /// Traces a write that is guarded by a version.
 fn decided_for_ip(write: &Write) {
     match write {
-        Write::AddFinalizer(name, version)
-        | Write::RemoveFinalizer(name, version)
-        | Write::DropTakeFrom(name, version)
-        | Write::Status(name, version, ..)
-        | Write::ReportUnreadable(name, version, _) => decided("ips", "", name.as_str(), *version),
-        Write::MendReservation(.., reservation) | Write::Release(reservation) => {
+        Write::AddFinalizer { ip, version }
+        | Write::RemoveFinalizer { ip, version }
+        | Write::DropTakeFrom { ip, version }
+        | Write::Status { ip, version, .. }
+        | Write::ReportUnreadable { ip, version, .. } => decided("ips", "", ip.as_str(), *version),
+        Write::RepairReservation { reservation, .. } | Write::Release(reservation) => {
             of_reservation(reservation);
         }
         Write::Gate(gate) => {
@@ -64,23 +69,23 @@ fn decided_for_ip(write: &Write) {
                 decided("pods", gate.pod.namespace.as_str(), &gate.pod.name, version);
             }
         }
-        Write::Reserve(..) | Write::Label(..) => {}
+        Write::Reserve { .. } | Write::Label { .. } => {}
     }
 }
 
 /// The same of a block's step.
 fn decided_for_block(step: &BlockStep) {
     match step {
-        BlockStep::AddFinalizer(name, version)
-        | BlockStep::RemoveFinalizer(name, version)
-        | BlockStep::Status(name, version, _)
-        | BlockStep::DropReleaseBrake(name, version) => {
-            decided("ipblocks", "", name.as_str(), *version);
+        BlockStep::AddFinalizer { block, version }
+        | BlockStep::RemoveFinalizer { block, version }
+        | BlockStep::Status { block, version, .. }
+        | BlockStep::DropReleaseBrake { block, version } => {
+            decided("ipblocks", "", block.as_str(), *version);
         }
         BlockStep::Release(reservation) => of_reservation(reservation),
         BlockStep::ReadSubnet(_)
         | BlockStep::ReadLimits(_)
-        | BlockStep::Label(..)
+        | BlockStep::Label { .. }
         | BlockStep::ReadIp(_) => {}
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use k8s_openapi::api::core::v1::ObjectReference;
 
 /// The object that an Event is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Subject {
     /// Its API group and version.
     pub api_version: String,
@@ -49,7 +49,7 @@ impl From<&Subject> for ObjectReference {
 }
 
 /// An Event to be posted.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NewEvent {
     /// The object that it is about.
     pub subject: Subject,

@@ -1,7 +1,8 @@
 //! Posting of Events. kube's `Recorder` is not used: it takes two Events that differ only in their notes for one, and
 //! repeats the first note.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use k8s_openapi::api::events::v1::{Event, EventSeries};
@@ -53,11 +54,62 @@ pub enum NotPosted {
     },
 }
 
-/// An Event that was posted.
+/// The number of an Event: its hash. A process posts far too few for two of one number.
+type Number = u64;
+
+/// An Event that was posted. Its text is not kept: in a burst there are thousands.
 struct Posted {
-    name: String,
+    /// The end of its name, after that of its object.
+    suffix: i128,
     count: i32,
     last: Duration,
+}
+
+/// The Events of the last minutes.
+#[derive(Default)]
+struct Remembered {
+    numbers: RandomState,
+    posted: HashMap<Number, Posted>,
+    /// In the order in which they are looked at again, each once.
+    ages: VecDeque<(Duration, Number)>,
+}
+
+impl Remembered {
+    fn number(&self, event: &NewEvent) -> Number {
+        self.numbers.hash_one(event)
+    }
+
+    /// Forgets what is old. Only the oldest are looked at: those that were repeated since wait once more.
+    fn forget_old(&mut self, now: Duration) {
+        let is_old = |last| now.saturating_sub(last) >= SERIES;
+        while let Some((_, number)) = self.ages.pop_front_if(|(last, _)| is_old(*last)) {
+            match self.posted.get(&number) {
+                Some(posted) if !is_old(posted.last) => {
+                    self.ages.push_back((posted.last, number));
+                }
+                _ => {
+                    self.posted.remove(&number);
+                }
+            }
+        }
+    }
+
+    /// The Event, if it can be repeated.
+    fn recent(&mut self, number: Number, now: Duration) -> Option<&mut Posted> {
+        let posted = self.posted.get_mut(&number)?;
+        (now.saturating_sub(posted.last) < SERIES).then_some(posted)
+    }
+
+    fn add(&mut self, number: Number, suffix: i128, now: Duration) {
+        let posted = Posted {
+            suffix,
+            count: 1,
+            last: now,
+        };
+        if self.posted.insert(number, posted).is_none() {
+            self.ages.push_back((now, number));
+        }
+    }
 }
 
 /// Posts Events. Equal Events within a time become one with a count.
@@ -65,7 +117,7 @@ pub struct Poster {
     client: Client,
     reporter: Reporter,
     clock: Box<dyn Fn() -> Duration + Send>,
-    posted: BTreeMap<NewEvent, Posted>,
+    remembered: Remembered,
 }
 
 impl Poster {
@@ -79,7 +131,7 @@ impl Poster {
             client,
             reporter,
             clock: Box::new(clock),
-            posted: BTreeMap::new(),
+            remembered: Remembered::default(),
         }
     }
 
@@ -89,15 +141,15 @@ impl Poster {
     /// The API server refused it, or did not answer.
     pub async fn post(&mut self, event: NewEvent) -> Result<(), NotPosted> {
         let now = (self.clock)();
-        self.posted
-            .retain(|_, posted| now.saturating_sub(posted.last) < SERIES);
+        self.remembered.forget_old(now);
+        let number = self.remembered.number(&event);
         let events = Api::namespaced(self.client.clone(), event.subject.event_namespace());
-        if let Some(posted) = self.posted.get_mut(&event) {
+        if let Some(posted) = self.remembered.recent(number, now) {
             (posted.count, posted.last) = (posted.count.saturating_add(1), now);
             return repeat(&events, &event, posted).await;
         }
-        let written = self.written(&event);
-        let name = written.metadata.name.clone().unwrap_or_default();
+        let at = Timestamp::now();
+        let written = self.written(&event, at);
         match within(&event, events.create(&PostParams::default(), &written)).await {
             Ok(_) => {}
             // It takes nothing new, and its Events go with it.
@@ -106,22 +158,21 @@ impl Poster {
             }
             Err(error) => return Err(error),
         }
-        let (count, last) = (1, now);
-        self.posted.insert(event, Posted { name, count, last });
+        self.remembered.add(number, at.as_nanosecond(), now);
         Ok(())
     }
 
     /// As the API server takes it.
-    fn written(&self, event: &NewEvent) -> Event {
-        let (now, subject) = (Timestamp::now(), &event.subject);
+    fn written(&self, event: &NewEvent, at: Timestamp) -> Event {
+        let subject = &event.subject;
         Event {
             metadata: ObjectMeta {
-                name: Some(format!("{}.{:x}", subject.name, now.as_nanosecond())),
+                name: Some(name(event, at.as_nanosecond())),
                 namespace: Some(subject.event_namespace().to_owned()),
                 ..ObjectMeta::default()
             },
             action: Some(event.action.to_owned()),
-            event_time: Some(MicroTime(now)),
+            event_time: Some(MicroTime(at)),
             note: Some(shortened(&event.note)),
             reason: Some(event.reason.to_owned()),
             regarding: Some(subject.into()),
@@ -133,6 +184,11 @@ impl Poster {
     }
 }
 
+/// The name of an Event, unique by its suffix.
+fn name(event: &NewEvent, suffix: i128) -> String {
+    format!("{}.{suffix:x}", event.subject.name)
+}
+
 /// Writes the count of an Event.
 async fn repeat(events: &Api<Event>, event: &NewEvent, posted: &Posted) -> Result<(), NotPosted> {
     let series = EventSeries {
@@ -141,7 +197,8 @@ async fn repeat(events: &Api<Event>, event: &NewEvent, posted: &Posted) -> Resul
     };
     let patch = Patch::Merge(json!({ "series": series }));
     let params = PatchParams::default();
-    let patched = events.patch(&posted.name, &params, &patch);
+    let name = name(event, posted.suffix);
+    let patched = events.patch(&name, &params, &patch);
     within(event, patched).await.map(drop)
 }
 

@@ -10,14 +10,14 @@ use super::desired::{Address, Desired, Endpoint};
 use super::destinations::Destinations;
 use super::objects::{Mac, Probe};
 use super::ruleset::table;
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::slots::slots;
 use super::state::{KernelState, Link};
 use super::table::Table;
 
 /// The table.
 #[must_use]
-pub(super) fn complete(settings: &Settings) -> Table {
+pub(super) fn complete(settings: &NodeSettings) -> Table {
     let one = Ipv4Addr::LOCALHOST;
     let mac = Mac([2, 0, 0, 0, 0, 0]);
     let networks = vec![Ipv4Net::default()];

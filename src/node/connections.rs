@@ -8,7 +8,7 @@ use super::desired::{Desired, Endpoint};
 use super::destinations::Destinations;
 use super::objects::Mac;
 use super::ruleset::{AS_ADDRESS, HOST, TO_POD};
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::table::Table;
 
 /// One entry of conntrack (IPv4), as far as addresses and mark go.
@@ -56,7 +56,7 @@ impl Expected {
         desired: &Desired,
         slots: &BTreeMap<Mac, u32>,
         before: Option<&Table>,
-        settings: &Settings,
+        settings: &NodeSettings,
     ) -> Self {
         let mut expected = Self {
             mask: settings.mark_mask(),

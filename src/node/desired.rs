@@ -7,10 +7,10 @@ use std::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 
 use super::destinations::Destinations;
-use super::objects::{Block, Claim, Ip, Mac, NodeSpec, Objects, Pod, Probe, Route};
+use super::objects::{Claim, Ip, Mac, NodeBlock, NodeSpec, Objects, Pod, Probe, Route};
 pub use super::obstacle::State;
 use super::obstacle::{Obstacle, bypassed, failed, waiting};
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::state::{KernelState, Link};
 use crate::api::internal_by_default;
 
@@ -44,7 +44,7 @@ pub struct Address {
     pub gateway: Ipv4Addr,
     /// Networks that are reached by another gateway.
     pub gateways: BTreeMap<Ipv4Net, Ipv4Addr>,
-    /// Whom the node part asks which source it sees.
+    /// The target that the node part asks which source address it sees.
     pub probe: Option<Probe>,
 }
 
@@ -83,8 +83,8 @@ pub struct Report {
 
 /// The desired state.
 #[must_use]
-pub fn desired(objects: &Objects, kernel: &KernelState, settings: &Settings) -> Desired {
-    let opted: Vec<(&Block, &NodeSpec)> = objects
+pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings) -> Desired {
+    let opted: Vec<(&NodeBlock, &NodeSpec)> = objects
         .blocks
         .values()
         .filter_map(|block| Some((block, block.node.as_ref()?)))
@@ -126,7 +126,7 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &Settings) -> 
     desired
 }
 
-fn opted_block<'a>(objects: &'a Objects, ip: &Ip) -> Option<(&'a Block, &'a NodeSpec)> {
+fn opted_block<'a>(objects: &'a Objects, ip: &Ip) -> Option<(&'a NodeBlock, &'a NodeSpec)> {
     let block = objects.blocks.get(ip.block.as_ref()?)?;
     Some((block, block.node.as_ref()?))
 }
@@ -135,7 +135,7 @@ fn opted_block<'a>(objects: &'a Objects, ip: &Ip) -> Option<(&'a Block, &'a Node
 /// known, the partners of every block count.
 fn close(
     objects: &Objects,
-    opted: &[(&Block, &NodeSpec)],
+    opted: &[(&NodeBlock, &NodeSpec)],
     kernel: &KernelState,
     desired: &mut Desired,
 ) {
@@ -174,13 +174,13 @@ fn close(
     }
 }
 
-fn internal(block: &Block, node: &NodeSpec) -> Vec<Ipv4Net> {
+fn internal(block: &NodeBlock, node: &NodeSpec) -> Vec<Ipv4Net> {
     node.internal
         .clone()
         .unwrap_or_else(|| internal_by_default(&block.subnets))
 }
 
-fn destinations(block: &Block, node: &NodeSpec, more: &[Route]) -> Destinations {
+fn destinations(block: &NodeBlock, node: &NodeSpec, more: &[Route]) -> Destinations {
     Destinations::new(internal(block, node), node.routes.iter().chain(more))
 }
 
@@ -196,7 +196,7 @@ fn program(
     name: &str,
     ip: &Ip,
     claim: &Claim,
-    (block, node): (&Block, &NodeSpec),
+    (block, node): (&NodeBlock, &NodeSpec),
     objects: &Objects,
     kernel: &KernelState,
 ) -> Result<Address, Obstacle> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::connections::Expected;
 use super::desired::{Desired, Endpoint};
 use super::ruleset;
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::slots;
 use super::state::{KernelState, LocalAddress, RouteEntry, Rule};
 use super::table::Table;
@@ -109,7 +109,7 @@ impl fmt::Display for Change {
 /// the way of a packet is there before the table sends it there, and goes after it; an address is on an
 /// interface only while the table keeps its source.
 #[must_use]
-pub fn difference(desired: &Desired, kernel: &KernelState, settings: &Settings) -> Vec<Change> {
+pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettings) -> Vec<Change> {
     let slots = slots::slots(desired, kernel, settings);
     let routes = ways::routes(desired, kernel, &slots, settings);
     let rules = ways::rules(desired, &slots, settings);

@@ -14,7 +14,7 @@ pub struct Objects {
     /// The name of this node.
     pub node: String,
     /// Blocks by name.
-    pub blocks: BTreeMap<String, Block>,
+    pub blocks: BTreeMap<String, NodeBlock>,
     /// IPs by name: those of this node, and those that its pods ask for.
     pub ips: BTreeMap<String, Ip>,
     /// Annotated pods of this node by UID, without those that have ended.
@@ -23,7 +23,7 @@ pub struct Objects {
 
 /// A block, as far as the node part reads it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Block {
+pub struct NodeBlock {
     /// The CIDRs of the block's subnet.
     pub subnets: Vec<Ipv4Net>,
     /// `spec.node`. Without it the node part does nothing for the block.
@@ -37,7 +37,7 @@ pub struct NodeSpec {
     pub routes: Vec<Route>,
     /// Destinations that never see the address. None: [`crate::api::internal_by_default`].
     pub internal: Option<Vec<Ipv4Net>>,
-    /// Whom the node part asks which source address it sees.
+    /// The target that the node part asks which source address it sees.
     pub probe: Option<Probe>,
 }
 

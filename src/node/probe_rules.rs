@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use serde_json::{Value, json};
 
 use super::expressions::{concat, equal, ip_field, masked, not_equal};
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::table::{Chain, Hook, Set, Table};
 
 /// Set: interface and static address of pods that the node part opens connections from.
@@ -20,7 +20,7 @@ pub(super) fn restore() -> Value {
 }
 
 /// Adds what the probe needs: nothing if no address of a pod is probed.
-pub(super) fn add(table: &mut Table, probed: Vec<(&str, Ipv4Addr)>, settings: &Settings) {
+pub(super) fn add(table: &mut Table, probed: Vec<(&str, Ipv4Addr)>, settings: &NodeSettings) {
     if probed.is_empty() {
         return;
     }

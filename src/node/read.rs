@@ -2,12 +2,12 @@
 
 use k8s_openapi::api::core::v1::Pod as KubePod;
 
-use super::objects::{Block, Claim, Ip, NodeSpec, Pod, Probe, Route};
+use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Pod, Probe, Route};
 use crate::api::{self, IpBlock, names};
 
 /// A block. A `spec.node` that cannot be read counts as none, and so does a probe: admission refuses both.
 #[must_use]
-pub fn block(object: &IpBlock) -> Block {
+pub fn block(object: &IpBlock) -> NodeBlock {
     let node = object.spec.node.as_ref().and_then(|node| {
         node.check_networks().ok()?;
         Some(NodeSpec {
@@ -16,7 +16,7 @@ pub fn block(object: &IpBlock) -> Block {
             probe: node.probe.as_ref().and_then(probe),
         })
     });
-    Block {
+    NodeBlock {
         subnets: object.subnet_cidrs(),
         node,
     }

@@ -11,7 +11,7 @@ use super::difference::{Change, difference};
 use super::kernel::{Events, Kernel, KernelError, Part};
 use super::objects::Objects;
 use super::probe::{self, Order, Orders};
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::slots;
 use super::state::{KernelState, Selector};
 use crate::telemetry::chain;
@@ -42,7 +42,7 @@ pub struct Outcome {
 /// Compares and applies.
 pub struct Reconciler {
     kernel: Kernel,
-    settings: Settings,
+    settings: NodeSettings,
     shown: Option<KernelState>,
     orders: watch::Sender<Orders>,
 }
@@ -52,7 +52,7 @@ impl Reconciler {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub fn open(settings: Settings) -> Result<Self, KernelError> {
+    pub fn open(settings: NodeSettings) -> Result<Self, KernelError> {
         Ok(Self {
             kernel: Kernel::open(settings)?,
             settings,

@@ -17,7 +17,7 @@ use super::expressions::{
 };
 use super::objects::Mac;
 use super::probe_rules;
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::slots::INTERFACES;
 use super::state::{KernelState, REVERSE_PATH};
 use super::table::{Chain, Hook, Set, Table};
@@ -53,7 +53,7 @@ pub fn table(
     kernel: &KernelState,
     slots: &BTreeMap<Mac, u32>,
     reverse_path: &BTreeMap<String, u32>,
-    settings: &Settings,
+    settings: &NodeSettings,
 ) -> Table {
     let mut names = Names::default();
     let placed: Vec<Placed<'_>> = desired
@@ -114,7 +114,7 @@ pub fn table(
     table
 }
 
-fn base_chains(table: &mut Table, settings: &Settings) {
+fn base_chains(table: &mut Table, settings: &NodeSettings) {
     let mask = settings.mark_mask();
     let mut chain = |name: &str, hook: Hook, rules: Vec<Value>| {
         let chain = Chain {
@@ -166,7 +166,7 @@ fn base_chains(table: &mut Table, settings: &Settings) {
     );
 }
 
-fn interface_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
+fn interface_chains(table: &mut Table, one: &Placed<'_>, settings: &NodeSettings) {
     let (slot, keep) = (one.slot, !settings.mark_mask());
     let set = |key: &str| {
         let key = json!({ key: { "key": "mark" } });
@@ -187,7 +187,7 @@ fn interface_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
     table.chains.insert(format!("restore_{slot}"), restore);
 }
 
-fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &Settings) {
+fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &NodeSettings) {
     let (slot, mask, name) = (one.slot, settings.mark_mask(), &one.destinations);
     let leave = vec![
         json!([in_set(&format!("internal_{name}")), { "return": null }]),
@@ -250,7 +250,7 @@ fn maps(
     placed: &[Placed<'_>],
     closed: &BTreeMap<Ipv4Addr, Rc<str>>,
     reverse_path: &BTreeMap<String, u32>,
-    settings: &Settings,
+    settings: &NodeSettings,
 ) {
     let (mut to_pod, mut as_address, mut host) = (Vec::new(), Vec::new(), Vec::new());
     let (mut arrived, mut leaving, mut guarded) = (Vec::new(), Vec::new(), Vec::new());

@@ -11,7 +11,7 @@ pub const TABLE: &str = "mooring";
 
 /// What a flag can change: numbers that another program on the node can use, and how Cilium routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct NodeSettings {
     mark_mask: u32,
     rule_priority: u32,
     first_table: u32,
@@ -34,7 +34,7 @@ pub enum SettingsError {
     Table(u32),
 }
 
-impl Default for Settings {
+impl Default for NodeSettings {
     /// Free beside the AWS VPC CNI 1.23 (mark `0x80`, priorities 512, 1024, 1535, 1536) and
     /// kube-proxy (marks `0x4000`, `0x8000`). Calico owns `0xffff0000` unless told otherwise.
     fn default() -> Self {
@@ -47,7 +47,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl NodeSettings {
     /// Checks the numbers.
     ///
     /// # Errors
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn marks_stay_within_their_mask() {
-        let settings = Settings::default();
+        let settings = NodeSettings::default();
         assert_eq!(settings.slots(), 1..=14);
         assert_eq!(settings.mark(1), 0x1_0000);
         assert_eq!(settings.mark(14), 0xe_0000);
@@ -166,19 +166,19 @@ mod tests {
     fn unusable_numbers_are_refused() {
         for mask in [0, 0x0001_0000, 0x0005_0000, 0x01ff_0000] {
             assert_eq!(
-                Settings::new(mask, 600, 10_600),
+                NodeSettings::new(mask, 600, 10_600),
                 Err(SettingsError::Mask(mask))
             );
         }
         assert_eq!(
-            Settings::new(0x30000, 0, 10_600),
+            NodeSettings::new(0x30000, 0, 10_600),
             Err(SettingsError::Priority(0))
         );
         assert_eq!(
-            Settings::new(0x30000, 600, 200),
+            NodeSettings::new(0x30000, 600, 200),
             Err(SettingsError::Table(200))
         );
-        let two_bits = Settings::new(0xc000_0000, 600, 10_600).unwrap();
+        let two_bits = NodeSettings::new(0xc000_0000, 600, 10_600).unwrap();
         assert_eq!((two_bits.slots(), two_bits.mark(2)), (1..=2, 0x8000_0000));
         assert_eq!(two_bits.probe_mark(), 0xc000_0000);
     }

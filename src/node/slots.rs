@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::desired::Desired;
 use super::objects::Mac;
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::state::KernelState;
 
 /// Map: the MAC of an ENI to the mark of its slot. No rule reads it; it keeps the slot across restarts.
@@ -12,7 +12,11 @@ pub const INTERFACES: &str = "interfaces";
 /// The slot of each ENI that carries an address: the one that the kernel shows, else a free one.
 /// ENIs without a slot are left out.
 #[must_use]
-pub fn slots(desired: &Desired, kernel: &KernelState, settings: &Settings) -> BTreeMap<Mac, u32> {
+pub fn slots(
+    desired: &Desired,
+    kernel: &KernelState,
+    settings: &NodeSettings,
+) -> BTreeMap<Mac, u32> {
     let mut slots = BTreeMap::new();
     let mut missing = Vec::new();
     let shown = shown_slots(kernel, settings);
@@ -39,7 +43,7 @@ pub fn slots(desired: &Desired, kernel: &KernelState, settings: &Settings) -> BT
     slots
 }
 
-fn shown_slots(kernel: &KernelState, settings: &Settings) -> BTreeMap<Mac, u32> {
+fn shown_slots(kernel: &KernelState, settings: &NodeSettings) -> BTreeMap<Mac, u32> {
     let pairs = kernel
         .table
         .iter()

@@ -6,7 +6,7 @@ use ipnet::Ipv4Net;
 
 use super::desired::{Address, Desired, Endpoint};
 use super::objects::Mac;
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::state::{KernelState, NextHop, RouteEntry, Rule, Selector};
 
 /// The index of the loopback interface in every network namespace (`LOOPBACK_IFINDEX` of the kernel).
@@ -17,7 +17,7 @@ pub(super) fn routes(
     desired: &Desired,
     kernel: &KernelState,
     slots: &BTreeMap<Mac, u32>,
-    settings: &Settings,
+    settings: &NodeSettings,
 ) -> BTreeSet<RouteEntry> {
     let everything = Ipv4Net::default();
     let mut by_table: BTreeMap<(u32, Ipv4Net), RouteEntry> = BTreeMap::new();
@@ -60,7 +60,7 @@ pub(super) fn routes(
 pub(super) fn rules(
     desired: &Desired,
     slots: &BTreeMap<Mac, u32>,
-    settings: &Settings,
+    settings: &NodeSettings,
 ) -> BTreeSet<Rule> {
     let mut rules = BTreeSet::new();
     for (address, to) in &desired.addresses {

@@ -17,10 +17,10 @@ use super::pair::validity;
 use super::webhook_config::{self, Configuration, Watch};
 
 /// The interval while the certificate is not trusted: it can change, and the `caBundle` too.
-const IMPATIENT: Duration = Duration::from_secs(1);
+const UNTRUSTED_INTERVAL: Duration = Duration::from_secs(1);
 /// The interval while it is trusted: it can end. Applying the configurations again can remove the bundles, so they are
 /// read each time if no watch shows changes.
-const CALM: Duration = Duration::from_secs(5);
+const TRUSTED_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whether the API server trusts the certificate that is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) async fn watch<N>(
             (Some(_), Err(error)) => Some(Trust::Unknown(crate::telemetry::chain(error))),
             (Some(key), Ok(configurations)) => Some(trust_in(&key, configurations, &provider)),
         };
-        let calm = trust == Some(Trust::Trusted);
+        let trusted = trust == Some(Trust::Trusted);
         if matches!(trust, Some(Trust::Untrusted(_))) {
             resolver.report_untrusted();
         }
@@ -67,9 +67,13 @@ pub(super) async fn watch<N>(
             last.clone_from(&trust);
             trust.into_iter().for_each(&mut notice);
         }
-        let pause = interval.min(if calm { CALM } else { IMPATIENT });
+        let pause = interval.min(if trusted {
+            TRUSTED_INTERVAL
+        } else {
+            UNTRUSTED_INTERVAL
+        });
         // While it is not trusted, what is published is read each time.
-        read = configurations.ok().filter(|_| calm);
+        read = configurations.ok().filter(|_| trusted);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             // A certificate that was just read may be untrusted.

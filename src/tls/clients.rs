@@ -15,7 +15,7 @@ use rustls::{
 };
 
 use super::error::Error;
-use super::notice::{Notice, complain};
+use super::notice::{CertificateNotice, complain};
 use super::pair::{certificates, common_names};
 
 /// The verifier of the CA that the file holds; the file may change at any time.
@@ -49,7 +49,7 @@ impl Clients {
     /// Reads the file every `interval`; one that cannot be used changes nothing.
     pub async fn watch<N>(self: Arc<Self>, mut last: Vec<u8>, interval: Duration, mut notice: N)
     where
-        N: FnMut(Notice) + Send,
+        N: FnMut(CertificateNotice) + Send,
     {
         let mut complaint = None;
         loop {

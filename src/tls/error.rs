@@ -64,7 +64,7 @@ pub enum Error {
     Protocol(#[source] rustls::Error),
     /// The certificate that is kept in a Secret cannot be made, kept or published.
     #[error(transparent)]
-    SelfManaged(#[from] Trouble),
+    SelfManaged(#[from] SelfManagedError),
 }
 
 /// What is wrong with a text that should be PEM. The reader's own error quotes the text, which may be a private key.
@@ -86,7 +86,7 @@ impl From<pem::Error> for NotPem {
 
 /// Why there is no certificate, or none that may be served yet.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum SelfManagedError {
     /// The API server did not do it.
     #[error("{doing}")]
     Kubernetes {
@@ -96,8 +96,8 @@ pub enum Trouble {
         #[source]
         source: kube::Error,
     },
-    /// The Secret holds something else; it is made anew.
-    #[error("Secret {secret} cannot be used and is made anew")]
+    /// The Secret has other contents; it is replaced.
+    #[error("Secret {secret} cannot be used and is replaced")]
     Secret {
         /// Its name.
         secret: String,
@@ -120,7 +120,7 @@ pub enum Trouble {
     Contended,
 }
 
-impl Trouble {
+impl SelfManagedError {
     pub(super) fn kubernetes(doing: impl Into<String>, source: kube::Error) -> Self {
         let doing = doing.into();
         Self::Kubernetes { doing, source }

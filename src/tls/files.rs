@@ -7,12 +7,12 @@ use std::time::Duration;
 use rustls::crypto::CryptoProvider;
 
 use super::cert_resolver::CertResolver;
-use super::notice::{Notice, complain};
+use super::notice::{CertificateNotice, complain};
 use super::pair::Pair;
 
 /// While there is nothing to serve, the files are looked for this often: a pod starts before
 /// cert-manager has issued.
-const IMPATIENT: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) async fn watch<N>(
     directory: PathBuf,
@@ -21,7 +21,7 @@ pub(super) async fn watch<N>(
     resolver: Arc<CertResolver>,
     mut notice: N,
 ) where
-    N: FnMut(Notice) + Send,
+    N: FnMut(CertificateNotice) + Send,
 {
     let mut last: Option<Pair> = None;
     let mut complaint: Option<String> = None;
@@ -36,7 +36,7 @@ pub(super) async fn watch<N>(
                         resolver.replace(usable.key);
                         serving = true;
                         complaint = None;
-                        notice(Notice::Loaded {
+                        notice(CertificateNotice::Loaded {
                             not_after: usable.not_after,
                         });
                     }
@@ -53,7 +53,7 @@ pub(super) async fn watch<N>(
         tokio::time::sleep(if serving {
             interval
         } else {
-            interval.min(IMPATIENT)
+            interval.min(RETRY)
         })
         .await;
     }

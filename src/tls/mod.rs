@@ -27,9 +27,9 @@ use clients::Clients;
 use self_managed::Keeper;
 
 pub use ca_bundle::Trust;
-pub use error::{Error, NotPem, Trouble, Unusable};
+pub use error::{Error, NotPem, SelfManagedError, Unusable};
 pub use names::{CERTIFICATE, KEY};
-pub use notice::Notice;
+pub use notice::CertificateNotice;
 pub use self_managed::{Lifetimes, Options as SelfManaged};
 
 /// What handshakes are answered with. While there is no certificate, they fail.
@@ -96,7 +96,7 @@ impl Serving {
         notice: N,
     ) -> impl Future<Output = ()> + Send + use<N>
     where
-        N: FnMut(Notice) + Send,
+        N: FnMut(CertificateNotice) + Send,
     {
         let clients = self.clients.clone();
         async move {
@@ -116,7 +116,7 @@ impl Serving {
         notice: N,
     ) -> impl Future<Output = ()> + Send + use<N>
     where
-        N: FnMut(Notice) + Send,
+        N: FnMut(CertificateNotice) + Send,
     {
         let (provider, resolver) = (Arc::clone(&self.provider), Arc::clone(&self.resolver));
         files::watch(directory, interval, provider, resolver, notice)
@@ -130,7 +130,7 @@ impl Serving {
         notice: N,
     ) -> impl Future<Output = ()> + Send + use<N>
     where
-        N: FnMut(Notice) + Send + Sync,
+        N: FnMut(CertificateNotice) + Send + Sync,
     {
         let keeper = Keeper {
             client,

@@ -4,7 +4,7 @@ use super::error::Error;
 
 /// What the files were found to be.
 #[derive(Debug)]
-pub enum Notice {
+pub enum CertificateNotice {
     /// A pair is now served.
     Loaded {
         /// When the certificate ends, in seconds since 1970.
@@ -15,10 +15,14 @@ pub enum Notice {
 }
 
 /// Reports once what is wrong, not at every look.
-pub(super) fn complain<N: FnMut(Notice)>(last: &mut Option<String>, error: Error, notice: &mut N) {
+pub(super) fn complain<N: FnMut(CertificateNotice)>(
+    last: &mut Option<String>,
+    error: Error,
+    notice: &mut N,
+) {
     let text = format!("{error:?}");
     if last.as_ref() != Some(&text) {
         *last = Some(text);
-        notice(Notice::Refused(error));
+        notice(CertificateNotice::Refused(error));
     }
 }

@@ -37,13 +37,13 @@ pub(super) struct Hook {
 /// One configuration as it was read.
 #[derive(Clone, Debug)]
 pub(super) struct Configuration {
-    kind: Kind,
+    kind: ConfigurationKind,
     version: String,
     pub hooks: Vec<Hook>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum ConfigurationKind {
     Mutating,
     Validating,
 }
@@ -57,7 +57,7 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
         let webhooks = read.webhooks.iter().flatten();
         let webhooks = webhooks.map(|it| (&it.name, &it.client_config));
         found.push(Configuration {
-            kind: Kind::Mutating,
+            kind: ConfigurationKind::Mutating,
             version: read.metadata.resource_version.unwrap_or_default(),
             hooks: ours(webhooks).collect(),
         });
@@ -66,7 +66,7 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
         let webhooks = read.webhooks.iter().flatten();
         let webhooks = webhooks.map(|it| (&it.name, &it.client_config));
         found.push(Configuration {
-            kind: Kind::Validating,
+            kind: ConfigurationKind::Validating,
             version: read.metadata.resource_version.unwrap_or_default(),
             hooks: ours(webhooks).collect(),
         });
@@ -77,7 +77,7 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
 /// The watches of both configurations.
 pub(super) struct Watch {
     /// Which kind, and whether its watch is at work.
-    events: BoxStream<'static, (Kind, bool)>,
+    events: BoxStream<'static, (ConfigurationKind, bool)>,
     mutating: bool,
     validating: bool,
 }
@@ -86,11 +86,11 @@ impl Watch {
     pub fn new(client: &Client) -> Self {
         let mutating = watch_one(
             Api::<PartialObjectMeta<MutatingWebhookConfiguration>>::all(client.clone()),
-            Kind::Mutating,
+            ConfigurationKind::Mutating,
         );
         let validating = watch_one(
             Api::<PartialObjectMeta<ValidatingWebhookConfiguration>>::all(client.clone()),
-            Kind::Validating,
+            ConfigurationKind::Validating,
         );
         Self {
             events: stream::select(mutating, validating).boxed(),
@@ -102,8 +102,8 @@ impl Watch {
     /// Waits until one can have changed, or a watch was interrupted.
     pub async fn changed(&mut self) {
         match self.events.next().await {
-            Some((Kind::Mutating, at_work)) => self.mutating = at_work,
-            Some((Kind::Validating, at_work)) => self.validating = at_work,
+            Some((ConfigurationKind::Mutating, at_work)) => self.mutating = at_work,
+            Some((ConfigurationKind::Validating, at_work)) => self.validating = at_work,
             None => std::future::pending().await,
         }
     }
@@ -114,7 +114,10 @@ impl Watch {
     }
 }
 
-fn watch_one<K>(api: Api<K>, kind: Kind) -> impl Stream<Item = (Kind, bool)> + Send
+fn watch_one<K>(
+    api: Api<K>,
+    kind: ConfigurationKind,
+) -> impl Stream<Item = (ConfigurationKind, bool)> + Send
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
 {
@@ -149,13 +152,13 @@ pub(super) async fn write(
     let patch = Patch::<()>::Json(operations);
     let params = PatchParams::default();
     match configuration.kind {
-        Kind::Mutating => {
+        ConfigurationKind::Mutating => {
             let api = Api::<MutatingWebhookConfiguration>::all(client.clone());
             api.patch_metadata(CONFIGURATION, &params, &patch)
                 .await
                 .map(drop)
         }
-        Kind::Validating => {
+        ConfigurationKind::Validating => {
             let api = Api::<ValidatingWebhookConfiguration>::all(client.clone());
             api.patch_metadata(CONFIGURATION, &params, &patch)
                 .await

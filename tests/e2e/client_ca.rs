@@ -81,11 +81,15 @@ async fn an_api_server_with_a_client_certificate_is_answered(scene: &Scene) {
     let ip = scene.ip("web", 10).await;
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
     let given = scene
-        .eventually("the API server has read whom to ask", SOON, async || {
-            let pod = scene.would_create(&pod).await.accepted();
-            let uid = &pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"];
-            uid.is_string().then_some(pod)
-        })
+        .eventually(
+            "the API server has read the webhook configuration",
+            SOON,
+            async || {
+                let pod = scene.would_create(&pod).await.accepted();
+                let uid = &pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"];
+                uid.is_string().then_some(pod)
+            },
+        )
         .await;
     assert!(given["spec"]["readinessGates"].is_array(), "{given:#}");
 

@@ -1,4 +1,4 @@
-//! Fast failover: a node whose instance has ended by the word of EC2 is taken out of service without a person, and no
+//! Fast failover: a node whose instance has ended according to EC2 is taken out of service without a person, and no
 //! other node is.
 
 use std::time::Duration;
@@ -98,7 +98,7 @@ async fn a_stateful_sets_address_follows_when_its_instance_is_terminated(scene: 
     let before = scene.uid("web-0").await;
     let count = measured(scene, "total").await;
     scene.cluster().terminate_instance(&here.instance_id).await;
-    // The last word of its kubelet.
+    // The last report of its kubelet.
     scene
         .cluster()
         .report_node_not_ready(&here.name, true)

@@ -1,16 +1,24 @@
 //! What others ask of the API server does not keep Mooring waiting: it has seats of its own there.
 
+use std::sync::atomic::Ordering;
+
 use hyper::Request;
 use kube::client::Body;
 
 use crate::harness::scene::Scene;
 
-scenes![shared requests_of_mooring_have_their_own_priority_level];
+scenes![
+    shared requests_of_mooring_have_their_own_priority_level,
+    alone events_of_mooring_wait_at_another_level_than_its_other_requests,
+];
 
-/// The `FlowSchema` and the priority level that a request of this client is counted by, as the API server says.
-async fn counted_by(client: &kube::Client) -> [String; 2] {
-    // Everybody may ask for that, whatever rights the account has.
-    let request = Request::get("/version").body(Body::empty());
+/// A path for which everybody may ask, whatever rights the account has.
+const VERSION: &str = "/version";
+
+/// The `FlowSchema` and the priority level that a GET of this client is counted by, as the API server says. It says so
+/// also where the account has no right.
+async fn counted_by(client: &kube::Client, path: &str) -> [String; 2] {
+    let request = Request::get(path).body(Body::empty());
     let answer = client
         .send(request.expect("a path is a request"))
         .await
@@ -25,21 +33,51 @@ async fn counted_by(client: &kube::Client) -> [String; 2] {
     })
 }
 
-async fn uid(scene: &Scene, kind: &str) -> String {
-    let get = format!("get {kind} mooring --output jsonpath={{.metadata.uid}}");
+async fn uid(scene: &Scene, kind: &str, name: &str) -> String {
+    let get = format!("get {kind} {name} --output jsonpath={{.metadata.uid}}");
     scene.kubectl(&get).await.success().trim().to_owned()
 }
 
 async fn requests_of_mooring_have_their_own_priority_level(scene: &Scene) {
     let cluster = scene.cluster();
     let ours = [
-        uid(scene, "flowschema").await,
-        uid(scene, "prioritylevelconfiguration").await,
+        uid(scene, "flowschema", "mooring").await,
+        uid(scene, "prioritylevelconfiguration", "mooring").await,
     ];
     for account in ["mooring", "mooring-webhook", "mooring-controller"] {
         let client = cluster.client_of(account).await;
-        assert_eq!(counted_by(&client).await, ours, "{account}");
+        assert_eq!(counted_by(&client, VERSION).await, ours, "{account}");
     }
-    let others = counted_by(&cluster.client().await).await;
+    let others = counted_by(&cluster.client().await, VERSION).await;
     assert!(others.iter().all(|uid| !ours.contains(uid)), "{others:?}");
+}
+
+async fn events_of_mooring_wait_at_another_level_than_its_other_requests(scene: &Scene) {
+    // Not every account may do what is asked for here: no other scene is to see it.
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    let cluster = scene.cluster();
+    let of_events = [
+        uid(scene, "flowschema", "mooring-events").await,
+        uid(scene, "prioritylevelconfiguration", "workload-low").await,
+    ];
+    let of_status = [
+        uid(scene, "flowschema", "mooring").await,
+        uid(scene, "prioritylevelconfiguration", "mooring").await,
+    ];
+    for account in ["mooring", "mooring-webhook", "mooring-controller"] {
+        let client = cluster.client_of(account).await;
+        for (path, level) in [
+            (
+                "/apis/events.k8s.io/v1/namespaces/default/events",
+                &of_events,
+            ),
+            ("/apis/ip.wgtwo.com/v1alpha1/ips/web/status", &of_status),
+            (
+                "/apis/coordination.k8s.io/v1/namespaces/default/leases",
+                &of_status,
+            ),
+        ] {
+            assert_eq!(&counted_by(&client, path).await, level, "{account}: {path}");
+        }
+    }
 }

@@ -316,6 +316,7 @@ async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {
         ("mooring_addresses", "gauge"),
         ("mooring_inventory_timestamp_seconds", "gauge"),
         ("mooring_reconcile_errors", "counter"),
+        ("mooring_events_dropped", "counter"),
         ("mooring_move_duration_seconds", "histogram"),
         ("mooring_attach_duration_seconds", "histogram"),
         ("mooring_ec2_requests", "counter"),

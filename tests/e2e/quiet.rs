@@ -48,7 +48,7 @@ async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scen
     let (audit, _) = scene.cluster().audit_since(mark);
     let read: Vec<_> = audit
         .iter()
-        .filter(|event| event.by_mooring() && event.verb == "get")
+        .filter(|event| event.by_mooring() && matches!(event.verb.as_str(), "get" | "list"))
         .map(|event| &event.uri)
         .collect();
     assert!(read.is_empty(), "objects that were read: {read:?}");

@@ -11,7 +11,7 @@ use crate::harness::request_counts::RequestCounts;
 use crate::harness::scene::{Ip, Scene};
 
 scenes![
-    alone a_move_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes,
+    alone a_move_costs_an_unassign_an_assign_two_status_writes_two_pod_writes_and_no_read,
     alone moving_with_reassign_costs_one_call,
     alone moving_on_one_interface_costs_no_call,
     shared a_rollout_with_the_default_strategy_completes,
@@ -66,10 +66,13 @@ async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> Reque
     assert_eq!(costs.describes, 0, "{costs:?}");
     assert_eq!(costs.status_writes, 2, "{costs:?}");
     assert_eq!(costs.pod_writes, 2, "{costs:?}");
+    assert!(costs.reads_on_the_way.is_empty(), "{costs:?}");
     costs
 }
 
-async fn a_move_costs_an_unassign_an_assign_two_status_writes_and_two_pod_writes(scene: &Scene) {
+async fn a_move_costs_an_unassign_an_assign_two_status_writes_two_pod_writes_and_no_read(
+    scene: &Scene,
+) {
     let costs = cost_of_a_move(scene, false, false).await;
     assert_eq!(
         costs.mutations,

@@ -79,9 +79,9 @@ async fn no_secret_is_disclosed(scene: &Scene) {
         .success();
     scene
         .eventually(
-            "the Secret is made anew",
+            "the Secret is replaced",
             crate::harness::scene::SOON,
-            async || mooring.log().contains("is made anew").then_some(()),
+            async || mooring.log().contains("is replaced").then_some(()),
         )
         .await;
     scene.delete("Pod", "web").await;

@@ -22,7 +22,7 @@ use crate::rolling;
 scenes![
     alone replicas_that_start_together_agree_on_one_certificate,
     apart no_admission_fails_while_the_certificate_is_renewed,
-    alone a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused,
+    alone an_unusable_or_deleted_secret_is_replaced_and_no_review_is_refused,
 ];
 
 const NAMESPACE: &str = "mooring-system";
@@ -218,7 +218,7 @@ async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     );
 }
 
-async fn a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused(scene: &Scene) {
+async fn an_unusable_or_deleted_secret_is_replaced_and_no_review_is_refused(scene: &Scene) {
     let mooring = ready(scene).await;
     scene.block().await;
     let ip = scene.ip("web", 10).await;
@@ -248,7 +248,7 @@ async fn a_secret_that_was_spoiled_or_deleted_is_made_anew_and_nobody_is_refused
         stop.store(true, Ordering::Relaxed);
     };
     tokio::join!(spoil, ask_on(scene, &ip.name, &stop, &asked));
-    let told = "Secret mooring-webhook-certificate cannot be used and is made anew";
+    let told = "Secret mooring-webhook-certificate cannot be used and is replaced";
     assert!(mooring.log().contains(told), "{}", mooring.log());
 }
 

@@ -254,7 +254,7 @@ fn service_pods_certificate_and_webhooks_refer_to_each_other() {
     }
 }
 
-/// Every webhook: its name, whom it calls, and its configuration's annotations.
+/// Every webhook: its name, its client configuration, and its configuration's annotations.
 fn webhooks() -> Vec<(String, WebhookClientConfig, BTreeMap<String, String>)> {
     let mut found = Vec::new();
     let webhooks = root().join("config/webhook");

@@ -1,5 +1,5 @@
 use mooring::node::desired::State;
-use mooring::node::settings::Settings;
+use mooring::node::settings::NodeSettings;
 
 use crate::node_part::RunNodePart as _;
 use crate::objects::{one_pod, with_ip, with_pod};
@@ -38,7 +38,7 @@ pub fn only_host_network_works_where_cilium_bypasses_netfilter(backend: Backend)
     assert_eq!((pod(), host()), (None, Some(Y.to_owned())));
     drop(running);
 
-    let legacy = Settings::default().with_cilium_legacy_routing(true);
+    let legacy = NodeSettings::default().with_cilium_legacy_routing(true);
     let outcome = node.reconcile_with(legacy, &objects);
     assert_eq!(outcome.reports["one"].state, State::Programmed);
     assert_eq!(

@@ -7,7 +7,7 @@ use mooring::node::kernel::{Events, Part};
 use mooring::node::objects::Objects;
 use mooring::node::probe::{self, Limits, Outcomes};
 use mooring::node::reconcile::{Outcome, Reconciler, Reports, run};
-use mooring::node::settings::Settings;
+use mooring::node::settings::NodeSettings;
 use mooring_cluster::network::{Node, enter_network, within};
 use tokio::sync::watch;
 
@@ -17,7 +17,7 @@ pub trait RunNodePart {
     fn reconcile(&self, objects: &Objects) -> Outcome;
 
     /// As `reconcile`, with other settings.
-    fn reconcile_with(&self, settings: Settings, objects: &Objects) -> Outcome;
+    fn reconcile_with(&self, settings: NodeSettings, objects: &Objects) -> Outcome;
 
     /// Does something with a node part that starts now and ends at once.
     fn with<T: Send>(
@@ -31,10 +31,10 @@ pub trait RunNodePart {
 
 impl RunNodePart for Node<'_> {
     fn reconcile(&self, objects: &Objects) -> Outcome {
-        self.reconcile_with(Settings::default(), objects)
+        self.reconcile_with(NodeSettings::default(), objects)
     }
 
-    fn reconcile_with(&self, settings: Settings, objects: &Objects) -> Outcome {
+    fn reconcile_with(&self, settings: NodeSettings, objects: &Objects) -> Outcome {
         let outcome = with_settings(*self, settings, |runtime, reconciler| {
             runtime
                 .block_on(reconciler.reconcile(objects, Part::All))
@@ -48,7 +48,7 @@ impl RunNodePart for Node<'_> {
         &self,
         work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
     ) -> T {
-        with_settings(*self, Settings::default(), work)
+        with_settings(*self, NodeSettings::default(), work)
     }
 
     fn start(&self, objects: Objects) -> Running {
@@ -59,7 +59,7 @@ impl RunNodePart for Node<'_> {
         let thread = thread::spawn(move || {
             enter_network(&name);
             runtime().block_on(async {
-                let reconciler = Reconciler::open(Settings::default()).unwrap();
+                let reconciler = Reconciler::open(NodeSettings::default()).unwrap();
                 let limits = Limits {
                     time: Duration::from_millis(500),
                     ..Limits::default()
@@ -84,7 +84,7 @@ impl RunNodePart for Node<'_> {
 /// A node part that starts now and ends at once.
 fn with_settings<T: Send>(
     node: Node<'_>,
-    settings: Settings,
+    settings: NodeSettings,
     work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
 ) -> T {
     within(&node.world.name(node.name), || {

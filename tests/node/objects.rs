@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mooring::node::objects::{Block, Claim, Ip, NodeSpec, Objects, Pod, Probe, Route};
+use mooring::node::objects::{Claim, Ip, NodeBlock, NodeSpec, Objects, Pod, Probe, Route};
 use mooring_cluster::network::{Node, PARTNER, World, X};
 
 /// The objects that a node part sees: a block with the partner's network, and what is added to it.
 pub fn only_block(node: &str) -> Objects {
-    let block = Block {
+    let block = NodeBlock {
         subnets: vec!["203.0.113.0/24".parse().unwrap()],
         node: Some(NodeSpec {
             routes: vec![route("198.51.100.0/24", None)],

@@ -3,7 +3,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use mooring::node::kernel::Events;
 use mooring::node::reconcile::{Reconciler, Reports, run};
-use mooring::node::settings::Settings;
+use mooring::node::settings::NodeSettings;
 use tokio::sync::watch;
 
 use crate::node_part::{RunNodePart as _, runtime};
@@ -24,7 +24,7 @@ pub fn child() -> Option<ExitCode> {
     runtime().block_on(async {
         let (_sender, objects) = watch::channel(objects);
         let (said, _reports) = watch::channel(Reports::new());
-        let reconciler = Reconciler::open(Settings::default()).unwrap();
+        let reconciler = Reconciler::open(NodeSettings::default()).unwrap();
         run(reconciler, Events::open().unwrap(), objects, said)
             .await
             .unwrap();

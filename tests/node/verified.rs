@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use mooring::node::objects::Objects;
 use mooring::node::probe::Outcome;
-use mooring::node::settings::Settings;
+use mooring::node::settings::NodeSettings;
 use socket2::{Domain, Socket, Type};
 
 use crate::node_part::{RunNodePart as _, Running};
@@ -118,7 +118,7 @@ fn send_as(node: Node<'_>, address: &str) {
     within(&node.world.name(node.name), || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.set_ip_transparent_v4(true).unwrap();
-        socket.set_mark(Settings::default().mark(1)).unwrap();
+        socket.set_mark(NodeSettings::default().mark(1)).unwrap();
         socket.bind(&from.into()).unwrap();
         let limit = Duration::from_millis(100);
         assert!(socket.connect_timeout(&to.into(), limit).is_err());

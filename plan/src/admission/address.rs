@@ -4,14 +4,14 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Because, Denial};
+use super::{Denial, DenyReason};
 use crate::address::{Address, Cidr};
 use crate::block::{BlockRange, Unusable};
 use crate::names::{BlockName, IpName, listed};
 
 /// A block, as far as addresses are concerned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Block {
+pub struct KnownBlock {
     /// Its name.
     pub name: BlockName,
     /// Its addresses.
@@ -61,7 +61,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// There is none, or more than one.
-pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Denial> {
+pub fn block_of<'a>(asked: &Asked, blocks: &'a [KnownBlock]) -> Result<&'a KnownBlock, Denial> {
     if let Some(name) = &asked.block {
         return blocks
             .iter()
@@ -69,7 +69,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
             .ok_or_else(|| {
                 let (exist, way_out) = existing(blocks, "Name one of them, or create it first.");
                 Denial::from_others(
-                    Because::Invalid,
+                    DenyReason::Invalid,
                     format!(
                         "IP \"{}\" names IPBlock \"{name}\", which does not exist. {exist}",
                         asked.name
@@ -80,7 +80,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
     }
     let Some(address) = asked.address else {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("IP \"{}\" has neither an address nor a block", asked.name),
             "give spec.address, or spec.block to have one allocated",
         ));
@@ -94,7 +94,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
                 "Use an address of one of them, or create a block first.",
             );
             Err(Denial::from_others(
-                Because::Invalid,
+                DenyReason::Invalid,
                 format!(
                     "address {address} of IP \"{}\" lies in no IPBlock. {exist}",
                     asked.name
@@ -103,7 +103,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
             ))
         }
         (Some(one), Some(another)) => Err(Denial::from_others(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!(
                 "address {address} of IP \"{}\" lies in more than one IPBlock",
                 asked.name
@@ -114,7 +114,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [Block]) -> Result<&'a Block, Den
 }
 
 /// Which blocks there are, and the way out where none of them fits.
-fn existing(blocks: &[Block], way_out: &'static str) -> (String, &'static str) {
+fn existing(blocks: &[KnownBlock], way_out: &'static str) -> (String, &'static str) {
     if blocks.is_empty() {
         let first = "Create one first, whose spec.cidr has the address.";
         return ("There is no IPBlock yet.".into(), first);
@@ -132,14 +132,14 @@ fn existing(blocks: &[Block], way_out: &'static str) -> (String, &'static str) {
 /// The first reason against it.
 pub fn check<'a>(
     asked: &Asked,
-    blocks: &'a [Block],
+    blocks: &'a [KnownBlock],
     others: &[Other],
     parent: Option<&Parent>,
-) -> Result<&'a Block, Denial> {
+) -> Result<&'a KnownBlock, Denial> {
     let block = block_of(asked, blocks)?;
     if block.deleting {
         return Err(Denial::from_others(
-            Because::Forbidden,
+            DenyReason::Forbidden,
             format!(
                 "IPBlock \"{}\" of IP \"{}\" is being deleted",
                 block.name, asked.name
@@ -154,7 +154,7 @@ pub fn check<'a>(
     Ok(block)
 }
 
-fn usable(asked: &Asked, address: Address, block: &Block) -> Result<(), Denial> {
+fn usable(asked: &Asked, address: Address, block: &KnownBlock) -> Result<(), Denial> {
     let (ip, name, range) = (&asked.name, &block.name, &block.range);
     let (what, way_out) = match block.range.check(address, &block.subnets) {
         Ok(()) => return Ok(()),
@@ -183,7 +183,7 @@ fn usable(asked: &Asked, address: Address, block: &Block) -> Result<(), Denial> 
             "choose an address of the subnet".into(),
         ),
     };
-    Err(Denial::from_others(Because::Invalid, what, way_out))
+    Err(Denial::from_others(DenyReason::Invalid, what, way_out))
 }
 
 fn unused(
@@ -210,7 +210,7 @@ fn unused(
         };
         let holder = format!("IP \"{}\"", holder.name);
         return Err(Denial::from_others(
-            Because::Invalid,
+            DenyReason::Invalid,
             what(&holder),
             way_out,
         ));
@@ -228,7 +228,7 @@ fn unused(
         ),
     };
     Err(Denial::from_others(
-        Because::Invalid,
+        DenyReason::Invalid,
         what(&holder),
         way_out,
     ))

@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::address::{Block, Other};
-use super::{Because, Denial};
+use super::address::{KnownBlock, Other};
+use super::{Denial, DenyReason};
 use crate::address::Address;
 use crate::block::BlockRange;
 use crate::names::{BlockName, listed};
@@ -14,7 +14,11 @@ use crate::names::{BlockName, listed};
 ///
 /// # Errors
 /// It has addresses in common with another.
-pub fn check_range(name: &BlockName, range: &BlockRange, blocks: &[Block]) -> Result<(), Denial> {
+pub fn check_range(
+    name: &BlockName,
+    range: &BlockRange,
+    blocks: &[KnownBlock],
+) -> Result<(), Denial> {
     let overlapping = blocks
         .iter()
         .find(|other| other.name != *name && other.range.overlaps(range));
@@ -27,7 +31,7 @@ pub fn check_range(name: &BlockName, range: &BlockRange, blocks: &[Block]) -> Re
         "choose a range apart from it: an address belongs to one block"
     };
     Err(Denial::from_others(
-        Because::Invalid,
+        DenyReason::Invalid,
         format!(
             "IPBlock \"{name}\" ({range}) overlaps IPBlock \"{}\" ({})",
             other.name, other.range
@@ -68,7 +72,7 @@ pub fn check_shrink(
         return Ok(());
     }
     Err(Denial::from_others(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!(
             "IPBlock \"{name}\" would lose addresses that IPs have: {}",
             listed(lost)
@@ -81,7 +85,7 @@ pub fn check_shrink(
 ///
 /// # Errors
 /// Some do; the message names up to five.
-pub fn check_delete(block: &Block, ips: &[Other]) -> Result<(), Denial> {
+pub fn check_delete(block: &KnownBlock, ips: &[Other]) -> Result<(), Denial> {
     let living: Vec<&str> = ips
         .iter()
         .filter(|ip| !ip.deleting)
@@ -95,7 +99,7 @@ pub fn check_delete(block: &Block, ips: &[Other]) -> Result<(), Denial> {
         return Ok(());
     }
     Err(Denial::from_others(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!("IPBlock \"{}\" has IPs: {}", block.name, listed(living)),
         "delete them first: kubectl delete ips.ip.wgtwo.com NAME",
     ))

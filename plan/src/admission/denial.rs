@@ -5,7 +5,7 @@ use core::fmt;
 
 /// What kind of refusal it is, in HTTP's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Because {
+pub enum DenyReason {
     /// The request cannot be read.
     BadRequest,
     /// What is asked for must not be.
@@ -18,7 +18,7 @@ pub enum Because {
     Fault,
 }
 
-impl Because {
+impl DenyReason {
     /// The HTTP status code.
     #[must_use]
     pub const fn code(self) -> u16 {
@@ -47,40 +47,40 @@ impl Because {
 /// Why a request is refused, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Denial {
-    because: Because,
+    reason: DenyReason,
     what: String,
     way_out: String,
-    hearsay: bool,
+    from_cache: bool,
 }
 
 impl Denial {
     /// A refusal that the request alone is the reason for.
-    pub fn new(because: Because, what: impl Into<String>, way_out: impl Into<String>) -> Self {
+    pub fn new(reason: DenyReason, what: impl Into<String>, way_out: impl Into<String>) -> Self {
         Self {
-            because,
+            reason,
             what: what.into(),
             way_out: way_out.into(),
-            hearsay: false,
+            from_cache: false,
         }
     }
 
     /// A refusal that other objects are the reason for: if those came from a cache, they are to be
     /// read again before it is final.
     pub fn from_others(
-        because: Because,
+        reason: DenyReason,
         what: impl Into<String>,
         way_out: impl Into<String>,
     ) -> Self {
         Self {
-            hearsay: true,
-            ..Self::new(because, what, way_out)
+            from_cache: true,
+            ..Self::new(reason, what, way_out)
         }
     }
 
     /// Its kind.
     #[must_use]
-    pub const fn because(&self) -> Because {
-        self.because
+    pub const fn reason(&self) -> DenyReason {
+        self.reason
     }
 
     /// What is wrong, naming the object.
@@ -97,8 +97,8 @@ impl Denial {
 
     /// Whether a stale cache could be the reason for it.
     #[must_use]
-    pub const fn is_hearsay(&self) -> bool {
-        self.hearsay
+    pub const fn is_from_cache(&self) -> bool {
+        self.from_cache
     }
 }
 

@@ -11,4 +11,4 @@ pub mod syntax;
 pub mod tolerations;
 pub mod usage;
 
-pub use denial::{Because, Denial};
+pub use denial::{Denial, DenyReason};

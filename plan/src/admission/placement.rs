@@ -36,7 +36,7 @@ pub type NodeLabels = BTreeMap<String, String>;
 
 /// A label that the pod rules out although its nodes have it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Contradiction {
+pub struct ExcludedLabel {
     /// The label's key.
     pub key: String,
     /// The value that a node of the block has.
@@ -59,12 +59,12 @@ impl Requirement {
 /// Whether a pod with this `nodeSelector` and these terms of node affinity (all that are not empty)
 /// can run on no node with these labels. One term that fits is enough: they are alternatives.
 #[must_use]
-pub fn contradiction(
+pub fn excluded_label(
     labels: &NodeLabels,
     selector: &BTreeMap<String, String>,
     terms: &[Term],
-) -> Option<Contradiction> {
-    let found = |(key, value): (&String, &String)| Contradiction {
+) -> Option<ExcludedLabel> {
+    let found = |(key, value): (&String, &String)| ExcludedLabel {
         key: key.clone(),
         value: value.clone(),
     };

@@ -1,9 +1,10 @@
 //! Which annotations of a new pod are known.
+//! Rule: R8.3.
 
 use alloc::format;
 use alloc::string::String;
 
-use super::{Because, Denial};
+use super::{Denial, DenyReason};
 
 /// The prefix of annotations that are meant for Mooring.
 const PREFIX: &str = "ip.wgtwo.com/";
@@ -38,7 +39,7 @@ pub fn check_annotations<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<
             |meant| format!("did you mean {PREFIX}{meant}?"),
         );
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("annotation {key} is not known"),
             way_out,
         ));

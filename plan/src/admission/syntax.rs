@@ -1,11 +1,12 @@
 //! What the names in an object must look like, so that they can name anything at all.
+//! Rules: R8.16, R8.18.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use super::{Because, Denial};
+use super::{Denial, DenyReason};
 use crate::names::BlockName;
 
 /// The longest label, and the longest value or name part of a node's label (RFC 1123; Kubernetes, "Labels").
@@ -70,7 +71,7 @@ pub fn check_namespaces<'a>(
         "list namespaces by their names (kubectl get namespaces), or \"*\" for all".to_string()
     };
     Err(Denial::new(
-        Because::Invalid,
+        DenyReason::Invalid,
         format!(
             "spec.allowedNamespaces of {object} has \"{name}\", which is no namespace's name (lower-case letters, \
              digits and \"-\")"
@@ -107,7 +108,7 @@ pub fn check_node_labels(
             continue;
         };
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("spec.nodeSelector of IPBlock \"{block}\" has {wrong}"),
             way_out,
         ));
@@ -129,7 +130,7 @@ pub fn check_take_from(ip: &dyn fmt::Display, given: &str) -> Result<(), Denial>
         return Ok(());
     }
     Err(Denial::new(
-        Because::Invalid,
+        DenyReason::Invalid,
         format!(
             "annotation ip.wgtwo.com/take-from of {ip} is \"{given}\", which is no network interface's id"
         ),

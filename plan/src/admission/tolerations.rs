@@ -1,4 +1,5 @@
 //! How soon a pod leaves a node that is away.
+//! Rule: R8.15.
 
 /// The taints that a node gets when it is away (Kubernetes API, well-known taints).
 pub const KEYS: [&str; 2] = [

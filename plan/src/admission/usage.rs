@@ -1,13 +1,14 @@
 //! Whose right to use an IP counts, when a pod that asks for it is created.
+//! Rule: R8.20.
 //!
-//! What a pod says of its owners never counts: whoever creates a pod can write any owner into it.
+//! What a pod says of its owners never counts: the creator of a pod can write any owner into it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use super::{Because, Denial};
+use super::{Denial, DenyReason};
 use crate::names::IpName;
 
 /// Kubernetes' own controllers, which create the pods of Deployments, Jobs and their like.
@@ -88,8 +89,9 @@ pub struct Use {
 }
 
 impl Use {
-    /// Whose right counts: the pod's own account's if a controller creates it, and no other's but the
-    /// requester's otherwise, or naming an account would be enough to have what it has.
+    /// The subject that must have the right: the service account of the pod if a controller creates the pod, and
+    /// the requester otherwise. If the account counted always, a requester could use the rights of any account
+    /// by naming it.
     #[must_use]
     pub fn subject(&self, requester: &Requester, trusted: &TrustedControllers) -> Subject {
         let Requester(requester) = requester;
@@ -112,7 +114,7 @@ impl Use {
     pub fn refused(&self, subject: &Subject) -> Denial {
         let Self { pod, ip, .. } = self;
         Denial::new(
-            Because::Forbidden,
+            DenyReason::Forbidden,
             format!(
                 "pod {pod} may not use IP \"{ip}\": user \"{}\" has no right to",
                 subject.user

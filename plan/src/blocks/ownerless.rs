@@ -1,10 +1,12 @@
 //! An `IPAddress` of ours that belongs to no IP: its creation was not answered, and came after its
 //! IP had gone. Its own finalizer would hold it for good, and its address with it.
+//! Rules: R2.22 to R2.24.
 
 use crate::facts::{Facts, READ_FRESH, SubnetFacts};
-use crate::names::{IpName, IpUid, Millis};
+use crate::names::{IpName, IpUid};
 use crate::objects::{BlockSpec, Reservation};
 use crate::step::BlockStep;
+use crate::time::Instant;
 
 impl Facts {
     /// What is to be done about one that lies in the block: ask for its IP, or let it go.
@@ -12,7 +14,7 @@ impl Facts {
         &self,
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
-        now: Millis,
+        now: Instant,
     ) -> Option<BlockStep> {
         let subnet = subnet?;
         self.ownerless().find_map(|(reservation, parent)| {
@@ -57,7 +59,7 @@ impl Facts {
     }
 }
 
-/// Is it this IP's? Where both references were stripped it belongs to whoever has its parent's name.
+/// Is it this IP's? Without both references it belongs to the IP with the name of its parent.
 fn may_be_of(reservation: &Reservation, parent: &IpUid) -> bool {
     let uids = [&reservation.label, &reservation.owner];
     let mut named = uids.into_iter().flatten().peekable();

@@ -1,4 +1,5 @@
 //! What is said of a block in its status.
+//! Rules: R3.6, R5.21, R5.22.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -7,11 +8,12 @@ use alloc::vec::Vec;
 
 use crate::address::{Address, Cidr};
 use crate::facts::{Facts, SubnetFacts};
-use crate::names::{InterfaceId, Millis, listed};
+use crate::names::{InterfaceId, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
+use crate::time::Instant;
 
 /// The condition that says whether addresses of a block can be reserved.
 pub(super) const READY: &str = "Ready";
@@ -34,7 +36,7 @@ impl Facts {
         subnet: Option<&SubnetFacts>,
         ips: &[&Ip],
         carriers: &[(&Node, bool)],
-        now: Millis,
+        now: Instant,
     ) -> (BlockStatus, Vec<Notice>) {
         let cidrs = subnet
             .map(|subnet| subnet.cidrs.clone())
@@ -124,7 +126,7 @@ impl Facts {
         &self,
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
-        now: Millis,
+        now: Instant,
     ) -> Vec<(Address, InterfaceId)> {
         let Some((subnet, inventory)) =
             subnet.and_then(|subnet| Some((subnet, subnet.inventory()?)))

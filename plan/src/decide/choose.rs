@@ -1,32 +1,35 @@
 //! Who gets a free address, and who may take it over in a rollout.
+//! Rules: R1.21, R3.13, R3.16 to R3.18, R3.23 to R3.25.
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::eligible::Placement;
 use super::waits::{handover_waits, older_revision_first, other_holds};
 use super::world::on_pod;
 use super::{Ineligible, Next, Notices, World};
-use crate::names::{Millis, ReplicaSetUid};
+use crate::names::ReplicaSetUid;
 use crate::objects::{Claim, Pod, ReplicaSet};
 use crate::reason::Reason;
 use crate::step::Read;
+use crate::time::Instant;
 
 /// After this long a pod of a revision that is not ready gets a free address all the same, and a
 /// rollout that waits for the address is told how to help itself.
-pub(crate) const PATIENCE: Millis = Millis::seconds(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP.
-pub(crate) const REPLICA_SETS_AGE: Millis = Millis::seconds(5);
+/// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP (R1.21).
+pub(crate) const REPLICA_SETS_AGE: Duration = Duration::from_secs(5);
 
 /// For a free address an older answer is good enough: a wrong guess costs a handover.
-const REPLICA_SETS_AGE_FREE: Millis = Millis::seconds(60);
+const REPLICA_SETS_AGE_FREE: Duration = Duration::from_mins(1);
 
 /// A pod that could hold the address, and where it would go.
 pub(crate) struct Candidate<'a> {
     pub(crate) pod: &'a Pod,
-    pub(crate) seen: Millis,
-    pub(crate) seat: Placement,
+    pub(crate) seen: Instant,
+    pub(crate) placement: Placement,
 }
 
 /// Who gets it.
@@ -54,8 +57,8 @@ impl<'a> World<'a> {
             .pods()
             .filter(|seen| holder.is_none_or(|claim| claim.uid != seen.pod.uid))
         {
-            match self.seat(&seen.pod) {
-                Ok(seat) => candidates.push(Candidate { pod: &seen.pod, seen: seen.seen, seat }),
+            match self.placement(&seen.pod) {
+                Ok(placement) => candidates.push(Candidate { pod: &seen.pod, seen: seen.seen, placement }),
                 Err(Ineligible::Unscheduled) if holder.is_none() && self.no_node() => notices.push(on_pod(
                     &seen.pod,
                     Reason::NoEligibleNode,
@@ -77,7 +80,7 @@ impl<'a> World<'a> {
 
     /// Since when no pod holds it that could keep it: patience counts from then, not from when a pod
     /// began to wait behind a holder that was well.
-    pub(crate) fn lost_since(&self) -> Millis {
+    pub(crate) fn lost_since(&self) -> Instant {
         match &self.ip.status.claim {
             None => self.memory.claim_seen,
             Some(claim) => self
@@ -108,7 +111,7 @@ impl<'a> World<'a> {
             .facts
             .nodes
             .values()
-            .any(|seen| self.seat_on(&seen.node).is_ok())
+            .any(|seen| self.placement_on(&seen.node).is_ok())
     }
 
     /// Who of the candidates gets a free address.
@@ -188,29 +191,29 @@ impl<'a> World<'a> {
     }
 
     /// While the pod is still waiting for a node, its `ReplicaSet` is read ahead, so that nothing
-    /// stands between its binding and the claim.
+    /// stands between its binding and the claim (R3.18).
     fn look_ahead(&self) -> Next {
         let mut unread = self.pods().filter_map(|seen| {
             let read = self.unread_set(&seen.pod, REPLICA_SETS_AGE_FREE)?;
-            matches!(self.seat(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
+            matches!(self.placement(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
         });
         unread.next().map_or(Next::Rest, Next::read)
     }
 
     /// The read that tells of the pod's `ReplicaSet`, where it is neither known well enough for a free address nor
     /// was asked for within `age`.
-    pub(crate) fn unread_set(&self, pod: &Pod, age: Millis) -> Option<Read> {
+    pub(crate) fn unread_set(&self, pod: &Pod, age: Duration) -> Option<Read> {
         let (name, uid) = pod.replica_set()?;
         let known = self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_some() || self.asked(uid, age);
         (!known).then(|| Read::ReplicaSets(pod.key.clone(), name.clone()))
     }
 
-    fn replica_set(&self, uid: &ReplicaSetUid, age: Millis) -> Option<&'a ReplicaSet> {
+    fn replica_set(&self, uid: &ReplicaSetUid, age: Duration) -> Option<&'a ReplicaSet> {
         let (begun, set) = self.facts.replica_sets.get(uid)?;
         (self.now.since(*begun) <= age).then_some(set)
     }
 
-    fn asked(&self, uid: &ReplicaSetUid, age: Millis) -> bool {
+    fn asked(&self, uid: &ReplicaSetUid, age: Duration) -> bool {
         self.facts
             .reads
             .replica_sets
@@ -254,7 +257,7 @@ impl<'a> World<'a> {
             };
             waits = waits.or(soon);
             let before = self.facts.replica_sets.get(theirs).map(|(_, set)| set);
-            // Whoever creates a pod can write any owner into it, also one of another namespace.
+            // The creator of a pod can write any owner into it, also one of another namespace.
             let same = |before: &&ReplicaSet| {
                 set.deployment.is_some()
                     && before.deployment == set.deployment
@@ -295,7 +298,7 @@ impl<'a> World<'a> {
     }
 
     /// A handover takes the address from a living pod: candidate, its Node and the `ReplicaSet`s are
-    /// read in this round before it.
+    /// read in this round before it (R3.23).
     fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
         let pod = candidate.pod;
         match self.read_pod(&pod.key) {
@@ -305,8 +308,8 @@ impl<'a> World<'a> {
             }
             Some(_) => {}
         }
-        let fresh = |begun: &Millis| self.memory.fresh(*begun, self.now);
-        let node = &candidate.seat.target.node;
+        let fresh = |begun: &Instant| self.memory.fresh(*begun, self.now);
+        let node = &candidate.placement.target.node;
         if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
             return Choice::None(Next::read(Read::Node(node.clone())));
         }

@@ -1,4 +1,5 @@
 //! A claim on its way: silence the losers, tell EC2, record what it said.
+//! Rules: R4.1 to R4.3, R4.28 to R4.30.
 
 use alloc::format;
 
@@ -72,11 +73,18 @@ fn on_its_way(
             // One look that shows it on an interface of another owner is reason enough not to take it.
             Reassign::Allow if world.shown_on_foreign(address) => unseen(world, reserved, notices),
             Reassign::Allow => {
-                let call = Call::Assign(target.place.interface.clone(), address, Reassign::Allow);
+                let call = Call::Assign {
+                    interface: target.place.interface.clone(),
+                    address,
+                    reassign: Reassign::Allow,
+                };
                 call_or_say(world, call, reserved, notices)
             }
             Reassign::Refuse => {
-                let call = Call::Unassign(on.clone(), address);
+                let call = Call::Unassign {
+                    interface: on.clone(),
+                    address,
+                };
                 call_or_say(world, call, reserved, notices)
             }
         },
@@ -89,7 +97,11 @@ fn on_its_way(
             world.write_conditions(reserved, &Attachment::Kept(trouble))
         }
         None => {
-            let call = Call::Assign(target.place.interface.clone(), address, Reassign::Refuse);
+            let call = Call::Assign {
+                interface: target.place.interface.clone(),
+                address,
+                reassign: Reassign::Refuse,
+            };
             call_or_say(world, call, reserved, notices)
         }
     }
@@ -117,9 +129,9 @@ pub(crate) fn elsewhere(
         .node
         .as_ref()
         .and_then(|name| world.facts.nodes.get(name));
-    match node.map(|seen| world.seat_on(&seen.node)) {
-        Some(Ok(seat)) if seat.target.place != target.place => world
-            .claim(holder, &seat.target, None)
+    match node.map(|seen| world.placement_on(&seen.node)) {
+        Some(Ok(placement)) if placement.target.place != target.place => world
+            .claim(holder, &placement.target, None)
             .unwrap_or_else(|_| previous_full(world, notices)),
         _ => {
             // Where it was before it serves no pod, unless the holder of then has it again.

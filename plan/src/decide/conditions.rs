@@ -1,4 +1,5 @@
 //! What is said of an IP in its status: functions of the state, so that at rest nothing is written.
+//! Rules: R3.32, R4.37.
 
 use alloc::format;
 use alloc::string::{String, ToString};

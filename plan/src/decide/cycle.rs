@@ -1,4 +1,5 @@
 //! Deployments whose pods wait for each other's addresses: none of them ever goes on by itself.
+//! Rule: R3.30.
 
 use alloc::collections::BTreeSet;
 use alloc::format;

@@ -1,4 +1,5 @@
 //! Taking an address off: nothing is let go before it is proven to be nowhere.
+//! Rules: R4.4, R5.19.
 
 use super::conditions::{Attachment, build};
 use super::trouble::{call_or_say, previous_full, unseen};
@@ -58,7 +59,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
 
 /// A claim without a Record may have sent an Assign that has not landed yet, and so may one whose first
 /// Assign was never answered: two agreeing inventories begun ten seconds later have to show the address
-/// nowhere of ours.
+/// nowhere of ours (R5.19).
 fn late_call_possible(world: &World<'_>, address: Address) -> Option<Next> {
     let (since, settled) = world.memory.detaching.unwrap_or((world.now, false));
     if settled || world.proven_off(address, since) {

@@ -1,4 +1,5 @@
 //! An address that is changed: the new one is reserved first; only then is the old one let go.
+//! Rules: R2.18, R4.6, R5.18 to R5.20.
 
 use alloc::format;
 
@@ -8,10 +9,11 @@ use super::{Next, World};
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::facts::SubnetFacts;
-use crate::names::{InterfaceId, Millis};
+use crate::names::InterfaceId;
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite, Write};
+use crate::time::Instant;
 
 impl World<'_> {
     /// The address that the spec names, if it is another than the one reserved.
@@ -40,8 +42,8 @@ impl World<'_> {
             if !moves_block {
                 return Ok(());
             }
-            // Another block and no address: allocated anew there; the old reservation is dropped after.
-            self.wished_block()?;
+            // Another block and no address: allocated there; the old reservation is dropped after.
+            self.desired_block()?;
             let status = IpStatus {
                 address: None,
                 block: None,
@@ -51,7 +53,7 @@ impl World<'_> {
                 self.write_status(StatusWrite::Reserved, status),
             ));
         };
-        let block = self.wished_block()?;
+        let block = self.desired_block()?;
         self.reserve(block, address)?;
         let status = IpStatus {
             address: Some(address),
@@ -103,7 +105,7 @@ impl World<'_> {
             ));
         }
         let Some(new) = new else { return Ok(()) };
-        let block = self.wished_block()?;
+        let block = self.desired_block()?;
         if Some(&block.name) != self.ip.status.block.as_ref() {
             return Err(refused(block.name.as_str()));
         }
@@ -168,7 +170,7 @@ impl World<'_> {
     }
 
     /// Addresses that are still reserved for us and are not ours by status any more: taken off, then
-    /// let go. The one that is being changed to is not among them.
+    /// let go (R2.18, R2.21). The one that is being changed to is not among them.
     pub(crate) fn drop_stale(&self) -> Next {
         let desired = self.other_address();
         // Of those of an IP that is about to be given any address, one becomes the status's: another leader may be
@@ -208,7 +210,7 @@ impl World<'_> {
 
     /// Do two agreeing inventories show the address nowhere of ours, both begun when no call from before
     /// that moment can land any more?
-    pub(crate) fn proven_off(&self, address: Address, before: Millis) -> bool {
+    pub(crate) fn proven_off(&self, address: Address, before: Instant) -> bool {
         let location = self.locate(address);
         let nowhere = location
             .on
@@ -219,7 +221,7 @@ impl World<'_> {
     }
 
     /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
-    /// to do for it.
+    /// to do for it (R5.18).
     pub(crate) fn confirm_unassigned(&self, address: Address) -> Result<(), Next> {
         let soon = self.soon();
         let status = &self.ip.status;
@@ -262,7 +264,10 @@ impl World<'_> {
             if taken_off(on) && !back {
                 return Err(soon);
             }
-            return Err(Next::call(Call::Unassign(on.clone(), address)));
+            return Err(Next::call(Call::Unassign {
+                interface: on.clone(),
+                address,
+            }));
         }
         // One look that a lag does not explain shows it there again: the second one tells.
         let again = self
@@ -281,7 +286,10 @@ impl World<'_> {
         // "Not seen" may be a Describe that lags, and a move that did not end may have left it at any
         // of the places: each is asked, the latest first.
         match places.find(|entry| !taken_off(&entry.interface) && !gone(&entry.interface)) {
-            Some(entry) => Err(Next::call(Call::Unassign(entry.interface.clone(), address))),
+            Some(entry) => Err(Next::call(Call::Unassign {
+                interface: entry.interface.clone(),
+                address,
+            })),
             None => Ok(()),
         }
     }

@@ -1,20 +1,20 @@
 //! Which pods could hold the address now, and where that would put it.
+//! Rules: R3.1, R3.5, R3.6, R3.9, R5.5, R5.6.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use super::World;
 use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::SubnetFacts;
-use crate::names::{
-    InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, Millis, NodeName, PodUid,
-};
+use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, NodeName, PodUid};
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 
 /// A target that was refused for want of permission is passed over for this long, and twice as long
 /// each time: to ask costs the holder its readiness for a moment.
-const DENIED_AGAIN: Millis = Millis::seconds(60);
+const DENIED_AGAIN: Duration = Duration::from_mins(1);
 
 /// Up to eight minutes.
 const DENIED_DOUBLINGS: u32 = 3;
@@ -55,7 +55,7 @@ pub enum Ineligible {
 
 impl World<'_> {
     /// Could the pod hold the address now, and where?
-    pub(crate) fn seat(&self, pod: &Pod) -> Result<Placement, Ineligible> {
+    pub(crate) fn placement(&self, pod: &Pod) -> Result<Placement, Ineligible> {
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
             return Err(Ineligible::Leaving);
         }
@@ -74,19 +74,19 @@ impl World<'_> {
         if !node.ready || node.unreachable || node.out_of_service {
             return Err(away());
         }
-        let seat = self.seat_on(node)?;
-        let interface = &seat.target.place.interface;
+        let placement = self.placement_on(node)?;
+        let interface = &placement.target.place.interface;
         if let Some(reason) = self.refused(&pod.uid, interface) {
             return Err(Ineligible::Refused(interface.clone(), reason));
         }
         if !self.has_room(interface, node.instance_type.as_ref()) {
             return Err(Ineligible::Full(interface.clone()));
         }
-        Ok(seat)
+        Ok(placement)
     }
 
     /// Where an address goes on this Node.
-    pub(crate) fn seat_on(&self, node: &Node) -> Result<Placement, Ineligible> {
+    pub(crate) fn placement_on(&self, node: &Node) -> Result<Placement, Ineligible> {
         let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
         let (spec, subnet) = self.spec().zip(self.subnet()).ok_or_else(nowhere)?;
@@ -134,7 +134,7 @@ impl World<'_> {
             return None;
         }
         let times = self.memory.failures.times_denied().saturating_sub(1);
-        let wait = Millis(DENIED_AGAIN.0 << times.min(DENIED_DOUBLINGS));
+        let wait = DENIED_AGAIN.saturating_mul(1 << times.min(DENIED_DOUBLINGS));
         let again = self.memory.refused_seen.plus(wait);
         let over = if refused.reason == Reason::AccessDenied {
             let permitted = self.facts.recovered > self.memory.refused_seen;
@@ -149,7 +149,7 @@ impl World<'_> {
         (!over).then_some(refused.reason)
     }
 
-    /// Is the address there already, or a slot free? Unfinished moves count on both interfaces.
+    /// Is the address there already, or a slot free? Unfinished moves count on both interfaces (R3.9).
     fn has_room(&self, interface: &InterfaceId, kind: Option<&InstanceType>) -> bool {
         let Some(subnet) = self.subnet() else {
             return false;
@@ -165,20 +165,20 @@ impl World<'_> {
         let Some(limit) = kind.and_then(|kind| self.facts.limits.get(kind)) else {
             return true;
         };
-        let coming = self
+        let pending = self
             .facts
             .coming_to(interface)
             .filter(|name| *name != &self.ip.name)
             .filter_map(|name| self.facts.ips.get(name)?.status.address)
             .filter(|address| !here(*address))
             .count();
-        subnet.slots_taken_on(interface).saturating_add(coming)
+        subnet.slots_taken_on(interface).saturating_add(pending)
             < usize::try_from(*limit).unwrap_or(usize::MAX)
     }
 }
 
 /// The interface of an instance that carries a block's addresses, and whether the VPC CNI may manage
-/// it too. The same answer decides which Nodes get the block's label.
+/// it too. The same answer decides which Nodes get the block's label (R3.5 to R3.7).
 #[must_use]
 pub fn usable_interface<'a>(
     spec: &BlockSpec,
@@ -213,7 +213,7 @@ pub fn usable_interface<'a>(
 }
 
 impl Ineligible {
-    /// The Event for a pod that waits; None where waiting needs no word of ours.
+    /// The Event for a pod that waits; None where the wait needs no message.
     #[must_use]
     pub fn notice(&self, block: &str) -> Option<(Reason, String)> {
         use alloc::format;

@@ -1,4 +1,5 @@
 //! The readiness gate: `False` at a loser before EC2 is told anything, `True` at the winner last.
+//! Rules: R4.5, R4.9 to R4.15.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -33,12 +34,12 @@ impl<'a> World<'a> {
         if let Some((key, uid)) = leaving.into_iter().chain(losers).next() {
             return Some(self.deny(key, uid, Some(claim)));
         }
-        self.silence_others(Some(claim))
+        self.close_other_gates(Some(claim))
     }
 
     /// The next pod of this IP that says it has the address although the status does not: the gate follows
-    /// what is written, also where that was wiped by hand.
-    pub(crate) fn silence_others(&self, claim: Option<&Claim>) -> Option<Next> {
+    /// what is written, also where that was wiped by hand (R4.10, R4.11).
+    pub(crate) fn close_other_gates(&self, claim: Option<&Claim>) -> Option<Next> {
         let has = |pod: &Pod| claim.is_some_and(|claim| claim.recorded() && claim.uid == pod.uid);
         let stale_gate = self
             .pods()
@@ -136,7 +137,7 @@ impl<'a> World<'a> {
     }
 
     /// The winner's `True`: read the pod, then find this very claim recorded in a quorum read of the
-    /// IP, then write with the version that the pod had before.
+    /// IP, then write with the version that the pod had before (R4.15).
     pub(crate) fn open_gate(&self, pod: &'a Pod, claim: &Claim) -> Next {
         if !pod.gated || pod.says_attached() {
             return Next::Rest;
@@ -145,7 +146,7 @@ impl<'a> World<'a> {
             return Next::Rest;
         }
         if let Some(version) = self.unchanged_since_record(pod) {
-            return self.admit(pod, version, claim);
+            return self.write_gate_true(pod, version, claim);
         }
         let fresh = |begun| self.memory.fresh(begun, self.now);
         let Some((pod_begun, read)) = self
@@ -177,7 +178,7 @@ impl<'a> World<'a> {
         if !holds {
             return Next::Rest;
         }
-        self.admit(pod, read.version, claim)
+        self.write_gate_true(pod, read.version, claim)
     }
 
     /// The version of the pod, if this process has seen it before it began the Record that made the present version of
@@ -190,7 +191,7 @@ impl<'a> World<'a> {
         (lately && unchanged).then_some(seen.pod.version)
     }
 
-    fn admit(&self, pod: &Pod, version: ResourceVersion, claim: &Claim) -> Next {
+    fn write_gate_true(&self, pod: &Pod, version: ResourceVersion, claim: &Claim) -> Next {
         let Some(address) = self.ip.status.address else {
             return Next::Rest;
         };
@@ -207,7 +208,7 @@ impl<'a> World<'a> {
     }
 
     /// Pods that came through admission, still carry our label and ask for nothing: their gate lets them be ready,
-    /// and the label goes last, so that no crash hides a pod from the watch.
+    /// and the label goes last, so that no crash hides a pod from the watch (R4.5, R8.12).
     pub(crate) fn release_unannotated(&self, holder: Option<&Claim>) -> Next {
         let left = self.pods().map(|seen| &seen.pod).find(|pod| {
             !pod.annotated
@@ -223,6 +224,10 @@ impl<'a> World<'a> {
         if pod.gated && !told {
             return self.not_requested(&pod.key, &pod.uid);
         }
-        Next::write(Write::Label(pod.key.clone(), pod.uid.clone(), None))
+        Next::write(Write::Label {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            ip: None,
+        })
     }
 }

@@ -1,16 +1,18 @@
 //! Does the holder still hold? Only a quorum read of this round says that it does not.
+//! Rules: R1.19, R1.20, R3.19 to R3.21, R7.1.
+
+use core::time::Duration;
 
 use super::{Next, World};
 use crate::facts::{PodSeen, READ_FRESH};
-use crate::names::Millis;
 use crate::objects::{Claim, Pod, Target};
 use crate::step::{Read, Write};
 
-/// A release that is inferred from absence waits this long, and for a second read (the brake).
-pub(crate) const ABSENCE_WAIT: Millis = Millis::seconds(60);
+/// A release that is inferred from absence waits this long, and for a second read (R7.1).
+pub(crate) const ABSENCE_WAIT: Duration = Duration::from_mins(1);
 
-/// An answer of `DescribeInstances` is good for this long.
-pub(crate) const INSTANCE_FRESH: Millis = Millis::seconds(10);
+/// An answer of `DescribeInstances` is good for this long (R1.10).
+pub(crate) const INSTANCE_FRESH: Duration = Duration::from_secs(10);
 
 /// What has become of the holder.
 pub(crate) enum Holder<'a> {
@@ -27,7 +29,7 @@ pub(crate) enum Holder<'a> {
 }
 
 /// May the address leave a holder that is being deleted?
-pub(crate) enum Lost {
+pub(crate) enum Failover {
     /// Its node is gone or unreachable, or has been away long enough.
     Yes,
     /// It may still be talking.
@@ -55,11 +57,11 @@ impl<'a> World<'a> {
             Some(pod) if !labelled(pod) => {
                 // The label was removed or changed by another; without it the watch shows nothing of this pod, or
                 // shows it to another IP.
-                Holder::Ask(Next::write(Write::Label(
-                    pod.key.clone(),
-                    pod.uid.clone(),
-                    Some(self.ip.name.clone()),
-                )))
+                Holder::Ask(Next::write(Write::Label {
+                    pod: pod.key.clone(),
+                    uid: pod.uid.clone(),
+                    ip: Some(self.ip.name.clone()),
+                }))
             }
             Some(pod) => Holder::Keeps(pod),
         }
@@ -74,17 +76,17 @@ impl<'a> World<'a> {
         };
         match self.facts.reads.pods.get(&claim.pod) {
             Some((begun, Some(read))) if read.uid == claim.uid => {
-                let stale = begun.plus(READ_FRESH).plus(Millis(1));
-                Next::At(stale.max(self.now.plus(Millis(1))))
+                let stale = begun.plus(READ_FRESH).plus(Duration::from_millis(1));
+                Next::At(stale.max(self.now.plus(Duration::from_millis(1))))
             }
             _ => Next::Rest,
         }
     }
 
     /// Has the holder lost it by failover? Only asked when another pod could have it.
-    pub(crate) fn lost(&self, holder: &Pod, target: &Target) -> Lost {
+    pub(crate) fn lost(&self, holder: &Pod, target: &Target) -> Failover {
         if holder.deleting.is_none() {
-            return Lost::No;
+            return Failover::No;
         }
         let fresh_pod = self.read_pod(&holder.key).is_some();
         let fresh_node = self
@@ -95,18 +97,18 @@ impl<'a> World<'a> {
             .is_some_and(|begun| self.memory.fresh(*begun, self.now));
         let yes = || {
             if !fresh_pod {
-                Lost::Ask(Next::read(Read::Pod(holder.key.clone())))
+                Failover::Ask(Next::read(Read::Pod(holder.key.clone())))
             } else if !fresh_node {
-                Lost::Ask(Next::read(Read::Node(target.node.clone())))
+                Failover::Ask(Next::read(Read::Node(target.node.clone())))
             } else {
-                Lost::Yes
+                Failover::Yes
             }
         };
         let Some(seen) = self.facts.nodes.get(&target.node) else {
             return yes();
         };
         // The name may have gone to another machine: the instance counts. One without an instance says nothing:
-        // it may just have been made anew.
+        // it may be new.
         let instance = seen.node.instance.as_ref();
         if instance.is_some_and(|instance| instance != &target.place.instance) {
             return yes();
@@ -115,12 +117,12 @@ impl<'a> World<'a> {
             return yes();
         }
         let Some(away_since) = seen.not_ready_since else {
-            return Lost::No;
+            return Failover::No;
         };
         let after = self
             .spec()
-            .map_or(Millis::seconds(30), |spec| spec.failover_after);
-        let grace = Millis::seconds(holder.deleting.unwrap_or_default());
+            .map_or(Duration::from_secs(30), |spec| spec.failover_after);
+        let grace = Duration::from_secs(holder.deleting.unwrap_or_default());
         let deleting_since = self
             .pod(&holder.uid)
             .and_then(|seen: &PodSeen| seen.deleting_since)
@@ -134,11 +136,11 @@ impl<'a> World<'a> {
                 if state.is_some_and(crate::cloud::InstanceState::is_ending) {
                     return yes();
                 }
-                Lost::Ask(Next::At(
-                    due.min(begun.plus(INSTANCE_FRESH).plus(Millis(1))),
+                Failover::Ask(Next::At(
+                    due.min(begun.plus(INSTANCE_FRESH).plus(Duration::from_millis(1))),
                 ))
             }
-            _ => Lost::Ask(Next::read(Read::Instance(target.place.instance.clone()))),
+            _ => Failover::Ask(Next::read(Read::Instance(target.place.instance.clone()))),
         }
     }
 

@@ -1,4 +1,5 @@
 //! Which Node is accepted as an instance.
+//! Rules: R3.2 to R3.4.
 //!
 //! A kubelet registers itself with whatever `providerID` it likes, and the cloud's controllers take its
 //! addresses from that. So without this rule a compromised node could attract

@@ -2,16 +2,16 @@
 
 use alloc::vec::Vec;
 
-use crate::names::Millis;
 use crate::step::{Call, Notice, Read, Step, Write};
+use crate::time::Instant;
 
 /// What follows, before backoff is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// This step. If it has to wait, something else may be due before it.
-    Do(Step, Option<Millis>),
+    Do(Step, Option<Instant>),
     /// Nothing before then, unless something happens.
-    At(Millis),
+    At(Instant),
     /// Nothing, until something happens.
     Rest,
 }

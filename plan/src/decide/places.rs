@@ -1,4 +1,5 @@
 //! Status writes: each builds the whole next status from the present one, so that no field is lost.
+//! Rules: R4.16 to R4.21, R4.34, R4.35.
 
 use alloc::vec::Vec;
 
@@ -16,20 +17,20 @@ pub(crate) struct PreviousFull;
 
 impl World<'_> {
     /// A write of this status, guarded by the version that it was decided from.
-    pub(crate) fn write_status(&self, what: StatusWrite, status: IpStatus) -> Next {
+    pub(crate) fn write_status(&self, change: StatusWrite, status: IpStatus) -> Next {
         let status = IpStatus {
             mac: self.mac_needed(&status),
             ..status
         };
-        Next::write(Write::Status(
-            self.ip.name.clone(),
-            self.ip.version,
-            what,
+        Next::write(Write::Status {
+            ip: self.ip.name.clone(),
+            version: self.ip.version,
+            change,
             status,
-        ))
+        })
     }
 
-    /// The MAC address of the interface of the claim. It stays true for as long as the interface exists.
+    /// The MAC address of the interface of the claim (R4.35). It stays true for as long as the interface exists.
     pub(crate) fn mac_needed(&self, status: &IpStatus) -> Option<MacAddress> {
         let on = |status: &IpStatus| {
             let target = status.claim.as_ref().and_then(Claim::target);
@@ -142,7 +143,7 @@ impl World<'_> {
     }
 
     /// Do two agreeing inventories show the address elsewhere or nowhere, both begun when no call from before
-    /// the last change of the claim can land any more?
+    /// the last change of the claim can land any more (R4.18)?
     pub(crate) fn proven_empty(&self, entry: &Previous) -> bool {
         let location = self.locate(entry.address);
         let since = self.memory.claim_seen.plus(LATE_CALL);

@@ -1,5 +1,6 @@
 //! Does the node pass packets between the interface and the pod? Where the block asks for the node part, the gate
 //! and `Ready` wait for its word on this very claim.
+//! Rules: R4.36 to R4.40.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,11 +9,11 @@ use alloc::vec;
 use super::world::on_pod;
 use super::{Next, Notices, World};
 use crate::facts::{HEALTHY_ATTACH, NodeReportSeen};
-use crate::names::Millis;
 use crate::objects::{
     AddressReport, AddressState, Claim, Condition, DataPath, IpStatus, Pod, Target,
 };
 use crate::reason::Reason;
+use crate::time::Instant;
 
 /// How far the node of a recorded claim is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) enum Programming {
     Programmed,
     /// The node part has not reported on this claim. The sentence says what may be wrong; it is another one at that
     /// time.
-    Silent(String, Option<Millis>),
+    Silent(String, Option<Instant>),
     /// The node part says what is missing.
     Failing(Reason, String),
 }

@@ -1,16 +1,16 @@
 //! An address that is where it should be: does its holder still want it, and is it still there?
+//! Rules: R3.19, R3.22, R4.8, R4.26.
 
 use super::choose::Choice;
 use super::conditions::Attachment;
 use super::edit::trouble_of;
-use super::holder::{Holder, Lost};
+use super::holder::{Failover, Holder};
 use super::trouble::{foreign, previous_full};
 use super::unclaimed::announce;
 use super::world::on_pod;
 use super::{Next, Notices, World};
 use crate::objects::{Claim, Pod, Target};
 use crate::reason::Reason;
-use crate::step::Write;
 
 /// The next step of an IP that is attached.
 pub(crate) fn recorded(
@@ -46,7 +46,7 @@ fn kept(
         }
         Err(Err(next)) => return next,
     };
-    if let Some(next) = world.silence_others(Some(claim)) {
+    if let Some(next) = world.close_other_gates(Some(claim)) {
         return next;
     }
     notices.extend(world.not_programmed(holder, claim, target));
@@ -54,13 +54,10 @@ fn kept(
     world
         .open_gate(holder, claim)
         .or(|| hand_over(world, claim, holder, notices))
+        // Used, or never needed: the address is ours and recorded. While `previous` is whole, it shows which.
+        .or(|| world.drop_take_from())
         .or(|| world.drop_stale())
         .or(|| world.release_unannotated(Some(claim)))
-        .or(|| match &world.ip.take_from {
-            // Used, or never needed: the address is ours and recorded.
-            Some(_) => Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version)),
-            None => Next::Rest,
-        })
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
         .or(|| world.waits_for_node(claim).unwrap_or(Next::Rest))
 }
@@ -99,7 +96,7 @@ pub(crate) fn hand_over(
 }
 
 /// What is done for a holder, unless it holds no more. One that is being deleted may lose it by failover: that
-/// comes before all that is done for a holder, since what keeps being refused there would hide it.
+/// comes before all that is done for a holder, since what keeps being refused there would hide it (R3.22).
 pub(crate) fn unless_lost<'a>(
     world: &World<'a>,
     claim: &Claim,
@@ -217,7 +214,7 @@ fn drifted(
     if !location.fresh {
         return Some(world.soon());
     }
-    let seat = node.and_then(|seen| world.seat_on(&seen.node).ok());
+    let placement = node.and_then(|seen| world.placement_on(&seen.node).ok());
     if let Some(on) = location
         .on
         .as_ref()
@@ -235,7 +232,9 @@ fn drifted(
         ));
     }
     // With no other place, the claim says that it is not there, and the gate follows.
-    let to = seat.as_ref().map_or(target, |seat| &seat.target);
+    let to = placement
+        .as_ref()
+        .map_or(target, |placement| &placement.target);
     let next = world.claim(holder, to, None);
     Some(next.unwrap_or_else(|_| previous_full(world, notices)))
 }
@@ -250,7 +249,7 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Re
                 return Err(world.soon());
             }
             Ok(world
-                .claim(candidate.pod, &candidate.seat.target, None)
+                .claim(candidate.pod, &candidate.placement.target, None)
                 .unwrap_or_else(|_| previous_full(world, notices)))
         }
         Choice::None(next) => Err(next),
@@ -260,14 +259,14 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Re
 /// The holder's loss by failover, as a step: a move to the candidate, a read, or nothing yet.
 fn lost_to<'a>(
     world: &World<'a>,
-    lost: Lost,
+    lost: Failover,
     choose: impl FnOnce(&mut Notices) -> Choice<'a>,
     notices: &mut Notices,
 ) -> Next {
     match lost {
-        Lost::No => Next::Rest,
-        Lost::Ask(next) => next,
-        Lost::Yes => {
+        Failover::No => Next::Rest,
+        Failover::Ask(next) => next,
+        Failover::Yes => {
             let choice = choose(notices);
             take_over(world, choice, notices).unwrap_or_else(|next| next)
         }

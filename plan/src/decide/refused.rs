@@ -1,4 +1,5 @@
 //! A target that EC2 refused for good.
+//! Rules: R5.3 to R5.5, R5.7, R5.8.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,11 +10,11 @@ use super::{Next, Notices, World, conditions};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
-use crate::names::Millis;
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Refused, Target};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
+use crate::time::Instant;
 
 /// EC2 refused this target for good: the claim goes back to the holder before, if there is one that
 /// still wants it; else the address is free.
@@ -26,7 +27,7 @@ pub(crate) fn refused_for_good(
     let address = world.ip.status.address?;
     let failed = world.memory.failures.call.as_ref();
     let (reason, at, message) = match failed.map(|failed| (failed, &failed.call, failed.outcome)) {
-        Some((failed, Call::Assign(on, ..), outcome))
+        Some((failed, Call::Assign { interface: on, .. }, outcome))
             if outcome.is_for_good() && on == &target.place.interface =>
         {
             let reason = if outcome == Outcome::NoRoom {
@@ -70,7 +71,7 @@ fn denied_to_all(
     world: &World<'_>,
     address: Address,
     target: &Target,
-) -> Option<(Reason, Millis, String)> {
+) -> Option<(Reason, Instant, String)> {
     let on = world.locate(address).on?;
     if on == target.place.interface || !world.explained(address, &on) {
         return None;

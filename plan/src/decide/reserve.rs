@@ -1,8 +1,10 @@
 //! Reservation: the `IPAddress` object of an address decides who has it.
+//! Rules: R2.2, R2.4 to R2.12, R2.15, R2.16, R2.19, R2.20.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::conditions::Trouble;
 use super::trouble::kept_for_good;
@@ -11,13 +13,12 @@ use super::{Next, World};
 use crate::address::Address;
 use crate::block::Unusable;
 use crate::facts::SubnetFacts;
-use crate::names::Millis;
 use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
 use crate::step::{Read, Write};
 
-/// An address that another has is asked for again this often.
-pub(crate) const ASK_AGAIN: Millis = Millis::seconds(30);
+/// An address that another has is asked for again this often (R2.15).
+pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What keeps an address from being reserved: trouble to report, or a step to do first.
 pub(crate) enum Unreserved {
@@ -33,7 +34,7 @@ impl Unreserved {
 
 impl<'a> World<'a> {
     /// The block that the spec means.
-    pub(crate) fn wished_block(&self) -> Result<&'a Block, Unreserved> {
+    pub(crate) fn desired_block(&self) -> Result<&'a Block, Unreserved> {
         let desired = self
             .ip
             .desired
@@ -137,10 +138,10 @@ impl<'a> World<'a> {
                 format!("block {name} is gone: create it again"),
             ));
         };
-        // One that was deleted by hand stays, since its finalizer still reserves the address: to make it
-        // anew would leave a moment in which another IP could take the address.
+        // One that was deleted by hand stays, since its finalizer still reserves the address: if it were
+        // replaced, another IP could take the address between the two writes.
         match self.own_reservation(address) {
-            Some(reservation) => self.mended(reservation),
+            Some(reservation) => self.repaired(reservation),
             None => self.reserve(block, address),
         }
     }
@@ -171,7 +172,12 @@ impl<'a> World<'a> {
         }
         let Some((asked, by)) = self.memory.taken.get(&address) else {
             let (name, uid) = (ip.name.clone(), ip.uid.clone());
-            let create = Write::Reserve(name, uid, ip.version, address);
+            let create = Write::Reserve {
+                ip: name,
+                uid,
+                version: ip.version,
+                address,
+            };
             return Err(Unreserved::Do(Next::write(create)));
         };
         let again = asked.plus(ASK_AGAIN);
@@ -190,7 +196,7 @@ impl<'a> World<'a> {
     }
 
     /// References, labels and finalizer of an `IPAddress` of ours, put right where they are not.
-    fn mended(&self, reservation: &Reservation) -> Result<(), Unreserved> {
+    fn repaired(&self, reservation: &Reservation) -> Result<(), Unreserved> {
         let ip = self.ip;
         let whole = reservation.label.as_ref() == Some(&ip.uid)
             && reservation.owner.as_ref() == Some(&ip.uid)
@@ -204,9 +210,9 @@ impl<'a> World<'a> {
 
     /// An `IPAddress` that is ours already, for an address that is to become the status's. Another leader may
     /// be about to let it go, or have done so unseen: it counts once this process has written it for this
-    /// very version of the IP. From then on, whoever lets it go has read that version.
+    /// very version of the IP. From then on, each process that releases it has read that version.
     fn adopted(&self, reservation: &Reservation) -> Result<(), Unreserved> {
-        self.mended(reservation)?;
+        self.repaired(reservation)?;
         if self.memory.adopted == Some(reservation.address) {
             return Ok(());
         }
@@ -216,12 +222,12 @@ impl<'a> World<'a> {
     fn repair_reservation(&self, reservation: &Reservation) -> Next {
         let (name, uid) = (self.ip.name.clone(), self.ip.uid.clone());
         let reservation = reservation.clone();
-        Next::write(Write::MendReservation(
-            name,
+        Next::write(Write::RepairReservation {
+            ip: name,
             uid,
-            self.ip.version,
+            wanted_at: self.ip.version,
             reservation,
-        ))
+        })
     }
 
     /// An `IPAddress` that is not ours by UID: whose is it, and does that one still live?
@@ -248,7 +254,7 @@ impl<'a> World<'a> {
         match self.read_ip(parent) {
             None => Unreserved::Do(Next::read(Read::Ip(parent.clone()))),
             Some(Some(_)) => Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again),
-            // `parentRef` cannot be changed: what an IP that is gone left is deleted and made anew.
+            // `parentRef` cannot be changed: what an IP that is gone left is deleted, and a new one created.
             Some(None) => Unreserved::Do(Next::write(Write::Release(reservation.clone()))),
         }
     }

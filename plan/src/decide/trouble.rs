@@ -1,4 +1,5 @@
 //! What stands in the way, in words: as a condition, an Event, or both.
+//! Rules: R4.23, R4.25, R5.9.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -94,7 +95,7 @@ pub(crate) fn foreign(world: &World<'_>, address: Address, on: &InterfaceId) -> 
     )
 }
 
-/// No call of anybody's gets the address off that interface.
+/// No call can take the address off that interface.
 pub(crate) fn kept_for_good(address: Address, kept: Immovable<'_>) -> Trouble {
     let on = kept.on;
     let message = match kept.prefix {

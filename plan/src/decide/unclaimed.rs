@@ -1,4 +1,5 @@
 //! An IP that no pod holds: reserved, given to the first pod that may have it, or taken down.
+//! Rules: R1.11, R2.3, R2.13, R2.14, R2.17, R2.21, R4.7.
 
 use alloc::format;
 
@@ -16,14 +17,17 @@ use crate::step::{Call, Read, StatusWrite, Step, Write};
 /// The next step of an IP that no pod holds.
 pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
-    if let Some(next) = world.silence_others(None) {
+    if let Some(next) = world.close_other_gates(None) {
         return next;
     }
     if ip.deleting {
         return teardown(world, notices);
     }
     if !ip.finalizer {
-        return Next::write(Write::AddFinalizer(ip.name.clone(), ip.version));
+        return Next::write(Write::AddFinalizer {
+            ip: ip.name.clone(),
+            version: ip.version,
+        });
     }
     let unreserved = match ip.status.address {
         None => first(world),
@@ -34,7 +38,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
                 edited @ Err(Unreserved::Do(_)) => edited,
                 _ => Err(lost),
             },
-            mending => mending,
+            repair => repair,
         },
     };
     let (reserved, later) = match unreserved {
@@ -52,7 +56,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     // What is not reserved for this IP is never given to a pod, however it is explained.
     let next = match ip.status.address {
         Some(address) if world.own_reservation(address).is_some() => {
-            assign_to_somebody(world, address, reserved, notices)
+            assign_to_candidate(world, address, reserved, notices)
         }
         _ => world.write_conditions(reserved, &Attachment::Unclaimed),
     };
@@ -60,7 +64,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
 }
 
 /// The oldest that may have it gets it.
-fn assign_to_somebody(
+fn assign_to_candidate(
     world: &World<'_>,
     address: Address,
     reserved: Result<(), Trouble>,
@@ -89,7 +93,7 @@ fn assign_to_somebody(
     }
     match candidate {
         Some(candidate) if location.fresh => {
-            match world.claim(candidate.pod, &candidate.seat.target, foreign) {
+            match world.claim(candidate.pod, &candidate.placement.target, foreign) {
                 Ok(next) => next,
                 Err(_) => previous_full(world, notices),
             }
@@ -103,11 +107,14 @@ fn assign_to_somebody(
                 .as_ref()
                 .filter(|on| location.agreed() && world.explained(address, on))
             {
-                return Next::call(Call::Unassign(on.clone(), address));
+                return Next::call(Call::Unassign {
+                    interface: on.clone(),
+                    address,
+                });
             }
             // Of no use: nothing of ours is elsewhere. A process that has just begun has not looked yet.
             if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {
-                return Next::write(Write::DropTakeFrom(world.ip.name.clone(), world.ip.version));
+                return world.drop_take_from();
             }
             world
                 .write_conditions(reserved, &Attachment::Unclaimed)
@@ -139,13 +146,16 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
             Err(next) => next,
         },
         (None, None) => Next::read(Read::Reservations(ip.uid.clone())),
-        (None, Some(_)) => Next::write(Write::RemoveFinalizer(ip.name.clone(), ip.version)),
+        (None, Some(_)) => Next::write(Write::RemoveFinalizer {
+            ip: ip.name.clone(),
+            version: ip.version,
+        }),
     }
 }
 
 /// The first reservation: the address that the spec names, or the lowest free one.
 fn first(world: &World<'_>) -> Result<(), Unreserved> {
-    let block = world.wished_block()?;
+    let block = world.desired_block()?;
     let (spec, subnet) = world.usable_block(block)?;
     let desired = world
         .ip
@@ -172,7 +182,7 @@ fn first(world: &World<'_>) -> Result<(), Unreserved> {
     )))
 }
 
-/// The lowest address that nothing speaks against. Whoever creates its `IPAddress` first has it.
+/// The lowest address that is free as far as is known. The IP that creates its `IPAddress` first has it.
 fn allocate(
     world: &World<'_>,
     block: &Block,
@@ -203,14 +213,15 @@ fn allocate(
             ))));
         }
     }
-    let taken = |address: Address| {
-        world.facts.reservations.get(address).is_some()
-            || world.taken_lately(address)
-            || subnet
-                .inventory()
-                .is_some_and(|inventory| inventory.holder_of(address).is_some())
+    // Others are about to have them. If not, the answer or a list says so, and they are free for all again.
+    let begun = world.facts.reservations.begun_by_others(&world.ip.name);
+    let taken_to = |address: Address| {
+        let shown = || subnet.inventory()?.taken_to(address);
+        let alone = || (begun.contains(&address) || world.taken_lately(address)).then_some(address);
+        let reserved = world.facts.reservations.reserved_to(address);
+        reserved.or_else(alone).or_else(shown)
     };
-    spec.range.lowest_free(&subnet.cidrs, taken).ok_or_else(|| {
+    spec.range.lowest_free(&subnet.cidrs, taken_to).ok_or_else(|| {
         Unreserved::Trouble(
             Trouble::new(
                 Reason::BlockExhausted,

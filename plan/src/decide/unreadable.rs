@@ -5,13 +5,13 @@ use alloc::format;
 use alloc::vec;
 
 use crate::facts::Facts;
-use crate::names::Millis;
 use crate::objects::{UnreadableIp, UnreadableReport};
 use crate::reason::Reason;
 use crate::step::{Decision, Notice, Regarding, Step, Write};
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn unreadable(&self, ip: &UnreadableIp, now: Millis) -> Decision {
+    pub(super) fn unreadable(&self, ip: &UnreadableIp, now: Instant) -> Decision {
         let message = format!(
             "its status cannot be read: {}: correct it (kubectl edit ip {} --subresource=status); until then \
              nothing is done for this IP, and its address stays where it is",
@@ -28,11 +28,11 @@ impl Facts {
             UnreadableReport::Unreadable(said) => said == &message,
         };
         let step = (!said).then(|| {
-            Step::Write(Write::ReportUnreadable(
-                ip.name.clone(),
-                ip.version,
+            Step::Write(Write::ReportUnreadable {
+                ip: ip.name.clone(),
+                version: ip.version,
                 message,
-            ))
+            })
         });
         let memory = self.memory.get(&ip.name);
         let again = step

@@ -1,4 +1,5 @@
 //! Does the other side see the address? The condition `Verified`, where the block has a probe. Nothing waits for it.
+//! Rules: R4.41 to R4.44.
 
 use alloc::format;
 

@@ -1,15 +1,16 @@
 //! What a pod that waits for its address finds at its readiness gate: what stands in the way, once it has
 //! waited for longer than a healthy attach takes.
+//! Rules: R3.31 to R3.33.
 
 use alloc::format;
 use alloc::string::String;
 
 use super::{Next, Notices, World};
 use crate::facts::{HEALTHY_ATTACH, PodSeen};
-use crate::names::Millis;
 use crate::objects::{Claim, ClaimPhase, Pod};
 use crate::reason::Reason;
 use crate::step::{GateWrite, Regarding, Step, Write};
+use crate::time::Instant;
 
 /// Does the pod's gate say so already? One that lost the address to another was told that in other words.
 fn says(pod: &Pod, reason: Reason) -> bool {
@@ -69,7 +70,7 @@ impl World<'_> {
     }
 
     /// Since when a pod waits for the address; None: it has it, is denied it by a claim's steps, or wants none.
-    fn waits_since(&self, seen: &PodSeen) -> Option<Millis> {
+    fn waits_since(&self, seen: &PodSeen) -> Option<Instant> {
         let pod = &seen.pod;
         let wants = pod.annotated && pod.gated && !pod.ended && pod.deleting.is_none();
         if !wants || pod.says_attached() {

@@ -1,4 +1,5 @@
 //! What a pod that waits behind another is told.
+//! Rules: R3.25, R3.29.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,17 +1,19 @@
 //! A free address goes to the workload that had it last: another one, which only waits for longer, would get it
 //! whenever a pod is replaced.
+//! Rules: R3.12 to R3.15.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::choose::{Candidate, PATIENCE, REPLICA_SETS_AGE};
 use super::waits::own_workload_first;
 use super::{Ineligible, Next, Notices, World};
-use crate::names::{Millis, WorkloadUid};
+use crate::names::WorkloadUid;
 use crate::objects::{Controller, Pod, Workload};
 
 /// A controller that replaces its pod only once that is gone (a `StatefulSet`, strategy `Recreate`) does so within
 /// this time.
-const REPLACEMENT: Millis = Millis::seconds(5);
+const REPLACEMENT: Duration = Duration::from_secs(5);
 
 impl<'a> World<'a> {
     /// The workload of a pod, as far as its `ReplicaSet` was read.
@@ -86,7 +88,7 @@ impl<'a> World<'a> {
     fn waits_for_its_turn(&self, pod: &Pod, last: &Workload) -> bool {
         pod.key.namespace == last.namespace
             && !matches!(
-                self.seat(pod),
+                self.placement(pod),
                 Err(Ineligible::Leaving
                     | Ineligible::NotAdmitted
                     | Ineligible::Stale(_)

@@ -4,20 +4,22 @@ use super::Next;
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::facts::{Facts, Immovable, Location, Memory, PodSeen, SubnetFacts};
-use crate::names::{InterfaceId, IpName, IpUid, Millis, PodKey, PodUid};
+use crate::names::{InterfaceId, IpName, IpUid, PodKey, PodUid};
 use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
 use crate::outcome::Action;
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
+use crate::time::Instant;
 
 use alloc::string::String;
+use core::time::Duration;
 
 /// One IP's world at one moment.
 pub struct World<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) ip: &'a Ip,
     pub(crate) memory: &'a Memory,
-    pub(crate) now: Millis,
+    pub(crate) now: Instant,
     /// The block that the address is reserved in.
     pub(crate) block: Option<&'a Block>,
 }
@@ -25,7 +27,7 @@ pub struct World<'a> {
 impl<'a> World<'a> {
     /// The world of an IP; None if there is no such IP.
     #[must_use]
-    pub fn of(facts: &'a Facts, name: &IpName, now: Millis) -> Option<Self> {
+    pub fn of(facts: &'a Facts, name: &IpName, now: Instant) -> Option<Self> {
         let ip = facts.ips.get(name)?;
         let memory = facts.memory.get(name)?;
         let block = ip
@@ -44,11 +46,11 @@ impl<'a> World<'a> {
 
     /// Looking again in a second: what is waited for comes by itself.
     pub(crate) const fn soon(&self) -> Next {
-        Next::At(self.now.plus(Millis::seconds(1)))
+        Next::At(self.now.plus(Duration::from_secs(1)))
     }
 
     /// When this IP may try a call of that action, if there is an outage of the action and it may not now.
-    pub(crate) fn outage_until(&self, action: Action) -> Option<Millis> {
+    pub(crate) fn outage_until(&self, action: Action) -> Option<Instant> {
         let outage = self.facts.outages.get(&action)?;
         Some(outage.due(&self.ip.name)).filter(|due| *due > self.now)
     }
@@ -122,7 +124,7 @@ impl<'a> World<'a> {
     /// Does the last inventory, begun after our last write, show the address where nothing of ours explains it?
     pub(crate) fn shown_on_foreign(&self, address: Address) -> bool {
         self.subnet()
-            .and_then(|subnet| subnet.shown_since(address, Millis(0)))
+            .and_then(|subnet| subnet.shown_since(address, Duration::ZERO))
             .is_some_and(|on| !self.explained(address, on))
     }
 
@@ -131,7 +133,7 @@ impl<'a> World<'a> {
         self.subnet()?.immovable(address)
     }
 
-    /// Does the status say that we put the address on this interface?
+    /// Does the status say that we put the address on this interface (R4.22, R4.24)?
     pub(crate) fn explained(&self, address: Address, interface: &InterfaceId) -> bool {
         if self.kept_by(address, interface) {
             return false;
@@ -152,7 +154,7 @@ impl<'a> World<'a> {
             .is_some_and(|kept| kept.on == interface)
     }
 
-    /// Does the user say that the address is to be taken off this interface, and can it be?
+    /// Does the user say that the address is to be taken off this interface, and can it be (R4.26)?
     pub(crate) fn may_take_from(&self, address: Address, interface: &InterfaceId) -> bool {
         self.ip.take_from.as_ref() == Some(interface) && !self.kept_by(address, interface)
     }
@@ -174,7 +176,7 @@ pub(crate) fn on_pod(pod: &Pod, reason: Reason, message: String) -> Notice {
     }
 }
 
-/// By label or by owner: one of the two is enough, since either may be stripped. Never by name.
+/// By label or by owner: one of the two is enough, since either may be stripped. Never by name (R2.7, R2.9).
 pub(crate) fn is_ours(reservation: &Reservation, uid: &IpUid) -> bool {
     reservation.label.as_ref() == Some(uid) || reservation.owner.as_ref() == Some(uid)
 }

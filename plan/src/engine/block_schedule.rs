@@ -1,16 +1,18 @@
 //! When each block is looked at.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use core::time::Duration;
 
-use crate::names::{BlockName, Millis};
+use crate::names::BlockName;
+use crate::time::Instant;
 
 /// A block is looked at no more often than this: its status is a summary.
-const AT_MOST: Millis = Millis::seconds(1);
+const AT_MOST: Duration = Duration::from_secs(1);
 /// But sooner if it was touched after a look that led to more than a status: a new block is a few steps from being
 /// of use.
-const IN_PROGRESS: Millis = Millis(50);
+const IN_PROGRESS: Duration = Duration::from_millis(50);
 /// And no less often than this: what failed is asked again.
-pub(super) const AT_LEAST: Millis = Millis::seconds(5);
+pub(super) const AT_LEAST: Duration = Duration::from_secs(5);
 
 /// When each block was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,13 +21,13 @@ pub(super) struct BlockSchedule {
     pub(super) all_touched: bool,
     /// Blocks whose last look led to steps that others wait for: a finalizer, a read, a node's label.
     pub(super) in_progress: BTreeSet<BlockName>,
-    pub(super) looked: BTreeMap<BlockName, Millis>,
+    pub(super) looked: BTreeMap<BlockName, Instant>,
     /// Blocks whose steps are in flight, and when those were begun.
-    pub(super) running: BTreeMap<BlockName, Millis>,
+    pub(super) running: BTreeMap<BlockName, Instant>,
     /// When to look next: at a block that was touched, or at all of them.
-    pub(super) next: Millis,
+    pub(super) next: Instant,
     /// When addresses were counted.
-    pub(super) counted: Option<Millis>,
+    pub(super) counted: Option<Instant>,
 }
 
 impl BlockSchedule {
@@ -36,11 +38,11 @@ impl BlockSchedule {
 
     pub(super) fn touch_all(&mut self) {
         self.all_touched = true;
-        self.next = Millis(0);
+        self.next = Instant::START;
     }
 
     /// Its steps have ended; when they were begun. None: there were none.
-    pub(super) fn ended(&mut self, block: &BlockName) -> Option<Millis> {
+    pub(super) fn ended(&mut self, block: &BlockName) -> Option<Instant> {
         self.running.remove(block)
     }
 
@@ -55,7 +57,7 @@ impl BlockSchedule {
         }
     }
 
-    pub(super) const fn next(&self) -> Millis {
+    pub(super) const fn next(&self) -> Instant {
         self.next
     }
 
@@ -68,13 +70,13 @@ impl BlockSchedule {
     }
 
     /// When a block is to be looked at.
-    pub(super) fn due(&self, block: &BlockName) -> Millis {
+    pub(super) fn due(&self, block: &BlockName) -> Instant {
         let wait = match (self.is_touched(block), self.in_progress.contains(block)) {
             (true, true) => IN_PROGRESS,
             (true, false) => AT_MOST,
             (false, _) => AT_LEAST,
         };
         let looked = self.looked.get(block);
-        looked.map_or(Millis(0), |looked| looked.plus(wait))
+        looked.map_or(Instant::START, |looked| looked.plus(wait))
     }
 }

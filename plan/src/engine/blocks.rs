@@ -2,19 +2,21 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::block_schedule::AT_LEAST;
 use super::{Effect, Engine, Pacing, Report};
-use crate::names::{BlockName, Millis};
+use crate::names::BlockName;
 use crate::outcome::Action;
 use crate::step::BlockStep;
+use crate::time::Instant;
 
 /// How often addresses are counted.
-const COUNT: Millis = Millis::seconds(1);
+const COUNT: Duration = Duration::from_secs(1);
 
 impl Engine {
     /// Begins what blocks need.
-    pub(super) fn begin_blocks(&mut self, now: Millis) {
+    pub(super) fn begin_blocks(&mut self, now: Instant) {
         if now < self.blocks.next {
             return;
         }
@@ -56,7 +58,7 @@ impl Engine {
 
     /// What a block needs, begun. [`Engine::poll`] does this for each block that is due; a caller without
     /// [`Pacing`] chooses the moment itself.
-    pub fn reconcile_block(&mut self, block: &BlockName, now: Millis) -> Option<Effect> {
+    pub fn reconcile_block(&mut self, block: &BlockName, now: Instant) -> Option<Effect> {
         if !self.leading || self.blocks.running.contains_key(block) {
             return None;
         }
@@ -75,7 +77,7 @@ impl Engine {
         }
     }
 
-    fn look_at(&mut self, block: &BlockName, now: Millis) -> Option<Effect> {
+    fn look_at(&mut self, block: &BlockName, now: Instant) -> Option<Effect> {
         let (steps, notices) = self.facts.block_steps(block, now);
         self.post_new(notices, now);
         let mut allowed = Vec::with_capacity(steps.len());
@@ -87,7 +89,7 @@ impl Engine {
             }
         }
         if self.pacing == Pacing::On {
-            let summary = |step: &BlockStep| matches!(step, BlockStep::Status(..));
+            let summary = |step: &BlockStep| matches!(step, BlockStep::Status { .. });
             if allowed.iter().all(summary) {
                 self.blocks.in_progress.remove(block);
             } else {
@@ -101,7 +103,7 @@ impl Engine {
         Some(Effect::BlockSteps(block.clone(), allowed))
     }
 
-    fn report_counts(&mut self, now: Millis) {
+    fn report_counts(&mut self, now: Instant) {
         let counts = self.facts.addresses_by_state();
         self.report(Report::Addresses(counts));
         for action in [Action::Assign, Action::Unassign] {

@@ -2,22 +2,24 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::address::Address;
-use crate::names::{BlockName, IpName, Millis};
+use crate::names::{BlockName, IpName};
 use crate::step::{Call, CallGroup};
+use crate::time::Instant;
 
 /// The most addresses in one request: no interface has more (EC2 API reference, "IP addresses per network interface").
 const MOST: usize = 50;
-/// The longest time between two requests of one group: each token that is missing from the bucket adds [`A_TOKEN`]
-/// milliseconds. A single call never waits, and calls that come one after another use few tokens.
-const LONGEST_SPACING: Millis = Millis::seconds(1);
+/// The longest time between two requests of one group: each token that is missing from the bucket adds [`A_TOKEN`].
+/// A single call never waits, and calls that come one after another use few tokens.
+const LONGEST_SPACING: Duration = Duration::from_secs(1);
 /// See [`LONGEST_SPACING`].
-const A_TOKEN: u64 = 125;
+const A_TOKEN: Duration = Duration::from_millis(125);
 /// How long a call waits for calls of its group that other IPs are about to need.
-const FOR_OTHERS: Millis = Millis::seconds(1);
+const FOR_OTHERS: Duration = Duration::from_secs(1);
 /// What is known of a group's last request is forgotten after this long.
-const FORGET_AFTER: Millis = Millis::seconds(10);
+const FORGET_AFTER: Duration = Duration::from_secs(10);
 
 /// Decided calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,27 +33,27 @@ pub(super) struct CallQueue {
     served: BTreeMap<BlockName, u64>,
     requests: u64,
     /// When something may be sent that may not be now.
-    next: Option<Millis>,
+    next: Option<Instant>,
 }
 
 /// A call that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Waiting {
-    since: Millis,
+    since: Instant,
     address: Address,
 }
 
 /// The last request of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct LastRequest {
-    begun: Millis,
+    begun: Instant,
     /// The most addresses in the next one: less after EC2 has refused several together.
     most: usize,
 }
 
 impl CallQueue {
     /// This call of an IP waits from now on, or still.
-    pub(super) fn push(&mut self, ip: &IpName, call: &Call, now: Millis) {
+    pub(super) fn push(&mut self, ip: &IpName, call: &Call, now: Instant) {
         let (group, address) = (call.group(), call.address());
         let known = self.waiting.get(&group).and_then(|waiting| waiting.get(ip));
         if known.is_some_and(|known| known.address == address) {
@@ -112,19 +114,20 @@ impl CallQueue {
     }
 
     /// Since when the first call of a group waits.
-    pub(super) fn since(&self, group: &CallGroup) -> Option<Millis> {
+    pub(super) fn since(&self, group: &CallGroup) -> Option<Instant> {
         let waiting = self.waiting.get(group)?.values();
         waiting.map(|waiting| waiting.since).min()
     }
 
     /// When the next request of a group may be sent. `used` tokens are missing; `others_come` says whether other IPs
     /// are about to need a call of this group.
-    pub(super) fn due(&self, group: &CallGroup, used: u64, others_come: bool) -> Millis {
-        let spacing = Millis(LONGEST_SPACING.0.min(used.saturating_mul(A_TOKEN)));
+    pub(super) fn due(&self, group: &CallGroup, used: u64, others_come: bool) -> Instant {
+        let used = u32::try_from(used).unwrap_or(u32::MAX);
+        let spacing = LONGEST_SPACING.min(A_TOKEN.saturating_mul(used));
         let spaced = self.last.get(group).map(|last| last.begun.plus(spacing));
         let since = self.since(group).filter(|_| others_come);
         let held = since.map(|since| since.plus(FOR_OTHERS));
-        spaced.max(held).unwrap_or(Millis(0))
+        spaced.max(held).unwrap_or(Instant::START)
     }
 
     /// The turn of a block: the one with the lowest is next.
@@ -139,7 +142,7 @@ impl CallQueue {
         group: &CallGroup,
         ips: &[(IpName, Address)],
         block: Option<BlockName>,
-        now: Millis,
+        now: Instant,
     ) {
         for (ip, _) in ips {
             self.forget(ip);
@@ -176,18 +179,18 @@ impl CallQueue {
     }
 
     /// Drops what is known of requests that are long over, and of blocks that are gone.
-    pub(super) fn forget_old(&mut self, now: Millis, is_known: impl Fn(&BlockName) -> bool) {
+    pub(super) fn forget_old(&mut self, now: Instant, is_known: impl Fn(&BlockName) -> bool) {
         self.last
             .retain(|_, last| now.since(last.begun) < FORGET_AFTER);
         self.served.retain(|block, _| is_known(block));
     }
 
     /// When to look again.
-    pub(super) const fn next(&self) -> Option<Millis> {
+    pub(super) const fn next(&self) -> Option<Instant> {
         self.next
     }
 
-    pub(super) const fn set_next(&mut self, next: Option<Millis>) {
+    pub(super) const fn set_next(&mut self, next: Option<Instant>) {
         self.next = next;
     }
 }
@@ -205,9 +208,11 @@ fn addresses_in(sentence: &str) -> BTreeSet<Address> {
 mod tests {
     use super::{CallQueue, FORGET_AFTER, MOST};
     use crate::address::Address;
-    use crate::names::{BlockName, InterfaceId, IpName, Millis};
+    use crate::names::{BlockName, InterfaceId, IpName};
     use crate::step::{Call, CallGroup};
+    use crate::time::Instant;
     use alloc::vec::Vec;
+    use core::time::Duration;
 
     fn address(number: usize) -> Address {
         Address::new(203, 0, 113, u8::try_from(number).unwrap())
@@ -218,10 +223,13 @@ mod tests {
     }
 
     /// Calls of this many IPs wait since then.
-    fn waiting(queue: &mut CallQueue, ips: usize, now: Millis) {
+    fn waiting(queue: &mut CallQueue, ips: usize, now: Instant) {
         for number in 0..ips {
             let ip = IpName::new(alloc::format!("ip-{number:03}"));
-            let call = Call::Unassign(InterfaceId::from("eni-a"), address(number));
+            let call = Call::Unassign {
+                interface: InterfaceId::from("eni-a"),
+                address: address(number),
+            };
             queue.push(&ip, &call, now);
         }
     }
@@ -231,14 +239,17 @@ mod tests {
         for answer in answers {
             let members = queue.members(&group());
             sizes.push(members.len());
-            queue.begun(&group(), &members, None, Millis(0));
+            queue.begun(&group(), &members, None, Instant::START);
             match answer {
                 Ok(()) => queue.succeeded(&group()),
                 Err(sentence) => {
                     queue.refused(&group(), &members, sentence);
                     for (ip, address) in members {
-                        let call = Call::Unassign(InterfaceId::from("eni-a"), address);
-                        queue.push(&ip, &call, Millis(0));
+                        let call = Call::Unassign {
+                            interface: InterfaceId::from("eni-a"),
+                            address,
+                        };
+                        queue.push(&ip, &call, Instant::START);
                     }
                 }
             }
@@ -249,7 +260,7 @@ mod tests {
     #[test]
     fn what_is_refused_together_is_halved_and_what_succeeds_is_doubled() {
         let mut queue = CallQueue::default();
-        waiting(&mut queue, 40, Millis(0));
+        waiting(&mut queue, 40, Instant::START);
         let answers = [Err("no"), Err("no"), Ok(()), Ok(()), Ok(())];
         assert_eq!(sizes(&mut queue, &answers), [40, 20, 10, 20, 10]);
     }
@@ -257,7 +268,7 @@ mod tests {
     #[test]
     fn an_address_that_the_sentence_names_goes_alone_and_the_others_together() {
         let mut queue = CallQueue::default();
-        waiting(&mut queue, 9, Millis(0));
+        waiting(&mut queue, 9, Instant::START);
         let answers = [Err("[203.0.113.4] is not there."), Ok(()), Ok(())];
         assert_eq!(sizes(&mut queue, &answers), [9, 1, 8]);
     }
@@ -265,7 +276,7 @@ mod tests {
     #[test]
     fn a_sentence_that_names_all_addresses_says_nothing_of_one() {
         let mut queue = CallQueue::default();
-        waiting(&mut queue, 2, Millis(0));
+        waiting(&mut queue, 2, Instant::START);
         let answers = [Err("one of 203.0.113.0, 203.0.113.1"), Ok(()), Ok(())];
         assert_eq!(sizes(&mut queue, &answers), [2, 1, 1]);
     }
@@ -273,30 +284,39 @@ mod tests {
     #[test]
     fn no_request_is_larger_than_an_interface() {
         let mut queue = CallQueue::default();
-        waiting(&mut queue, 200, Millis(0));
+        waiting(&mut queue, 200, Instant::START);
         assert_eq!(queue.members(&group()).len(), MOST);
     }
 
     #[test]
     fn the_first_waits_only_for_others_that_come_and_the_next_for_its_spacing() {
-        let (mut queue, now) = (CallQueue::default(), Millis(5000));
+        let (mut queue, now) = (CallQueue::default(), Instant::from_millis(5000));
         waiting(&mut queue, 1, now);
         assert!(queue.due(&group(), 100, false) <= now);
-        assert_eq!(queue.due(&group(), 0, true), now.plus(Millis(1000)));
+        assert_eq!(
+            queue.due(&group(), 0, true),
+            now.plus(Duration::from_secs(1))
+        );
         let members = queue.members(&group());
         queue.begun(&group(), &members, None, now);
-        waiting(&mut queue, 1, now.plus(Millis(10)));
+        waiting(&mut queue, 1, now.plus(Duration::from_millis(10)));
         assert_eq!(queue.due(&group(), 0, false), now);
-        assert_eq!(queue.due(&group(), 2, false), now.plus(Millis(250)));
-        assert_eq!(queue.due(&group(), 100, false), now.plus(Millis(1000)));
+        assert_eq!(
+            queue.due(&group(), 2, false),
+            now.plus(Duration::from_millis(250))
+        );
+        assert_eq!(
+            queue.due(&group(), 100, false),
+            now.plus(Duration::from_secs(1))
+        );
     }
 
     #[test]
     fn a_call_that_still_waits_keeps_its_place() {
         let mut queue = CallQueue::default();
-        waiting(&mut queue, 3, Millis(1));
-        waiting(&mut queue, 3, Millis(2));
-        assert_eq!(queue.since(&group()), Some(Millis(1)));
+        waiting(&mut queue, 3, Instant::from_millis(1));
+        waiting(&mut queue, 3, Instant::from_millis(2));
+        assert_eq!(queue.since(&group()), Some(Instant::from_millis(1)));
     }
 
     #[test]
@@ -306,11 +326,11 @@ mod tests {
             BlockName::from("a"),
             BlockName::from("b"),
         );
-        queue.begun(&group(), &[], Some(a.clone()), Millis(0));
+        queue.begun(&group(), &[], Some(a.clone()), Instant::START);
         assert!(queue.turn(Some(&b)) < queue.turn(Some(&a)));
-        queue.begun(&group(), &[], Some(b.clone()), Millis(0));
+        queue.begun(&group(), &[], Some(b.clone()), Instant::START);
         assert!(queue.turn(Some(&a)) < queue.turn(Some(&b)));
-        queue.forget_old(FORGET_AFTER, |block| *block == b);
+        queue.forget_old(Instant::START.plus(FORGET_AFTER), |block| *block == b);
         assert_eq!(queue.turn(Some(&a)), 0);
         assert!(queue.last.is_empty());
     }

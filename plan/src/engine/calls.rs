@@ -1,4 +1,5 @@
 //! The requests to EC2 for the addresses of IPs: which goes next, and with which addresses.
+//! Rules: R5.28 to R5.31.
 
 use alloc::vec::Vec;
 
@@ -6,10 +7,11 @@ use super::reconcile::{AT_ONCE, CALL_AGAIN};
 use super::{Effect, Engine, InFlight};
 use crate::address::Address;
 use crate::facts::{CallError, Fact};
-use crate::names::{BlockName, InterfaceId, IpName, Millis};
+use crate::names::{BlockName, InterfaceId, IpName};
 use crate::objects::{ClaimPhase, Ip, IpStatus};
 use crate::outcome::{Action, Outcome};
 use crate::step::{CallGroup, StatusWrite, Step, Write};
+use crate::time::Instant;
 
 /// What is gained by a request: a lower one goes first where tokens are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,13 +26,13 @@ enum Gain {
 
 impl Engine {
     /// Begins the requests that may begin now.
-    pub(super) fn begin_calls(&mut self, now: Millis) {
+    pub(super) fn begin_calls(&mut self, now: Instant) {
         self.calls.set_next(None);
         let facts = &self.facts;
         self.calls.forget_old(now, |block| facts.knows_block(block));
         let mut next = None;
         let mut later =
-            |due: Millis| next = next.map_or(Some(due), |next: Millis| Some(next.min(due)));
+            |due: Instant| next = next.map_or(Some(due), |next: Instant| Some(next.min(due)));
         let mut groups = Vec::new();
         for group in self.calls.groups() {
             let used = self.buckets.used(group.action(), now);
@@ -74,8 +76,8 @@ impl Engine {
         &mut self,
         group: &CallGroup,
         block: Option<BlockName>,
-        now: Millis,
-    ) -> Result<(), Millis> {
+        now: Instant,
+    ) -> Result<(), Instant> {
         let mut members = Vec::new();
         for (ip, address) in self.calls.members(group) {
             let decided = self.facts.decide(&ip, now).step;
@@ -101,7 +103,7 @@ impl Engine {
         &mut self,
         group: CallGroup,
         members: Vec<(IpName, Address)>,
-        now: Millis,
+        now: Instant,
     ) -> Effect {
         for (ip, address) in &members {
             let call = group.call(*address);
@@ -128,7 +130,7 @@ impl Engine {
         group: &CallGroup,
         ips: &[(IpName, Address)],
         result: &Result<(), CallError>,
-        now: Millis,
+        now: Instant,
     ) {
         let flights = ips.iter().filter_map(|(ip, _)| self.in_flight.remove(ip));
         let Some(begun) = flights.map(|flight| flight.begun).min() else {
@@ -152,7 +154,11 @@ impl Engine {
                     if result.is_ok() && group.action() == Action::Assign {
                         self.failover_assigned(ip, now);
                     }
-                    let fact = Fact::Called(ip.clone(), group.call(*address), result.clone());
+                    let fact = Fact::Called {
+                        ip: ip.clone(),
+                        call: group.call(*address),
+                        result: result.clone(),
+                    };
                     self.apply_fact(fact, begun, now);
                 }
             }
@@ -189,10 +195,11 @@ impl Engine {
     /// The interfaces that an IP may call for after this step.
     pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
         match step {
-            Step::Write(Write::Status(_, _, StatusWrite::Record | StatusWrite::Clear, _)) => {
-                Vec::new()
-            }
-            Step::Write(Write::Status(_, _, _, status)) => unfinished(status),
+            Step::Write(Write::Status {
+                change: StatusWrite::Record | StatusWrite::Clear,
+                ..
+            }) => Vec::new(),
+            Step::Write(Write::Status { status, .. }) => unfinished(status),
             Step::Write(_) | Step::Read(_) | Step::Call(_) => {
                 let known = self.facts.ip(ip);
                 known.map_or_else(Vec::new, |ip| unfinished(&ip.status))

@@ -1,15 +1,17 @@
 //! How long a claim takes, and whether it moves the address: for the metrics, and for `lastMoveTime`.
 
 use alloc::collections::BTreeMap;
+use core::time::Duration;
 
-use crate::names::{InterfaceRef, IpName, Millis};
+use crate::names::{InterfaceRef, IpName};
 use crate::objects::Claim;
 use crate::step::Moved;
+use crate::time::Instant;
 
 /// A claim that is not recorded yet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ClaimTimer {
-    begun: Millis,
+    begun: Instant,
     /// Where the address was before, for whichever pod.
     from: Option<InterfaceRef>,
 }
@@ -20,16 +22,16 @@ pub(super) struct ClaimTimers(BTreeMap<IpName, ClaimTimer>);
 
 /// What recording a claim has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Recorded {
+pub(super) struct RecordedClaim {
     /// How long it took; None where this process did not see it begin.
-    pub(super) took: Option<Millis>,
+    pub(super) took: Option<Duration>,
     /// Was the address taken over from another place or pod?
     pub(super) taken_over: bool,
 }
 
 impl ClaimTimers {
     /// A claim was written over `before`, by a write that was begun then.
-    pub(super) fn claimed(&mut self, ip: &IpName, before: Option<&Claim>, begun: Millis) {
+    pub(super) fn claimed(&mut self, ip: &IpName, before: Option<&Claim>, begun: Instant) {
         // A claim that changes its target before it is recorded is still the same wait.
         if before.is_some_and(|claim| !claim.recorded()) && self.0.contains_key(ip) {
             return;
@@ -49,9 +51,9 @@ impl ClaimTimers {
     }
 
     /// It was recorded.
-    pub(super) fn recorded(&mut self, ip: &IpName, now: Millis) -> Recorded {
+    pub(super) fn recorded(&mut self, ip: &IpName, now: Instant) -> RecordedClaim {
         let timer = self.0.remove(ip);
-        Recorded {
+        RecordedClaim {
             took: timer.as_ref().map(|timer| now.since(timer.begun)),
             taken_over: timer.is_some_and(|timer| timer.from.is_some()),
         }
@@ -65,10 +67,13 @@ impl ClaimTimers {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClaimTimers, Recorded};
-    use crate::names::{ClaimId, InterfaceRef, IpName, Millis, NodeName, PodKey, PodUid};
+    use core::time::Duration;
+
+    use super::{ClaimTimers, RecordedClaim};
+    use crate::names::{ClaimId, InterfaceRef, IpName, NodeName, PodKey, PodUid};
     use crate::objects::{Claim, ClaimPhase, Target};
     use crate::step::Moved;
+    use crate::time::Instant;
 
     fn place(interface: &str) -> InterfaceRef {
         InterfaceRef {
@@ -93,27 +98,32 @@ mod tests {
     #[test]
     fn a_first_attach_is_no_takeover_and_changes_the_time_of_the_last_move() {
         let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
-        timers.claimed(&ip, None, Millis(10));
+        timers.claimed(&ip, None, Instant::from_millis(10));
         assert_eq!(timers.moved(&ip, &place("eni-1")), Moved::Yes);
-        let expected = Recorded {
-            took: Some(Millis(20)),
+        let expected = RecordedClaim {
+            took: Some(Duration::from_millis(20)),
             taken_over: false,
         };
-        assert_eq!(timers.recorded(&ip, Millis(30)), expected);
+        assert_eq!(timers.recorded(&ip, Instant::from_millis(30)), expected);
     }
 
     #[test]
     fn a_takeover_on_the_same_interface_does_not_change_the_time_of_the_last_move() {
         let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
-        timers.claimed(&ip, Some(&recorded("eni-1")), Millis(0));
+        timers.claimed(&ip, Some(&recorded("eni-1")), Instant::START);
         assert_eq!(timers.moved(&ip, &place("eni-1")), Moved::No);
         assert_eq!(timers.moved(&ip, &place("eni-2")), Moved::Yes);
-        assert!(timers.recorded(&ip, Millis(1)).taken_over);
+        assert!(timers.recorded(&ip, Instant::from_millis(1)).taken_over);
     }
 
     #[test]
     fn a_claim_that_began_before_this_process_has_no_length() {
         let mut timers = ClaimTimers::default();
-        assert_eq!(timers.recorded(&IpName::from("a"), Millis(1)).took, None);
+        assert_eq!(
+            timers
+                .recorded(&IpName::from("a"), Instant::from_millis(1))
+                .took,
+            None
+        );
     }
 }

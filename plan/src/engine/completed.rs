@@ -9,25 +9,32 @@ use super::pending_event::{PendingEvent, StatusEvent};
 use super::{Completion, Effect, Engine, Pacing, Report, Work};
 use crate::address::Address;
 use crate::facts::{Fact, WriteOutcome};
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::objects::{Claim, Condition};
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
+use crate::time::Instant;
 
 /// Was the write that these facts answer done?
 fn write_done(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| {
         matches!(
             fact,
-            Fact::Wrote(_, _, WriteOutcome::Done(_))
-                | Fact::Wrote(_, Write::Release(_), WriteOutcome::NotFound)
+            Fact::Wrote {
+                outcome: WriteOutcome::Done(_),
+                ..
+            } | Fact::Wrote {
+                write: Write::Release(_),
+                outcome: WriteOutcome::NotFound,
+                ..
+            }
         )
     })
 }
 
 impl Engine {
-    pub(super) fn completed(&mut self, work: Work, completion: Completion, now: Millis) {
+    pub(super) fn completed(&mut self, work: Work, completion: Completion, now: Instant) {
         for (action, outcome) in &completion.called {
             if *outcome == Some(Outcome::Throttled) {
                 self.buckets.throttled(*action, now);
@@ -69,21 +76,21 @@ impl Engine {
         }
     }
 
-    pub(super) fn apply_all(&mut self, completion: Completion, begun: Millis, now: Millis) {
+    pub(super) fn apply_all(&mut self, completion: Completion, begun: Instant, now: Instant) {
         for fact in completion.facts {
             self.apply_fact(fact, begun, now);
         }
     }
 
     /// What is to be posted if this step is done.
-    pub(super) fn event_of(&self, ip: &IpName, step: &Step) -> Option<PendingEvent> {
+    pub(super) fn event_of(&self, ip: &IpName, step: &Step, now: Instant) -> Option<PendingEvent> {
         let known = self.facts.ip(ip)?;
         let uid = known.uid.clone();
         match step {
-            Step::Write(Write::Status(_, _, what, status)) => {
+            Step::Write(Write::Status { change, status, .. }) => {
                 Some(PendingEvent::Status(Box::new(StatusEvent {
                     uid,
-                    what: *what,
+                    what: *change,
                     before: known.status.claim.clone(),
                     status: status.clone(),
                 })))
@@ -91,22 +98,30 @@ impl Engine {
             Step::Write(Write::Release(reservation)) => {
                 Some(PendingEvent::Released(uid, reservation.address))
             }
+            Step::Write(Write::DropTakeFrom { .. }) => {
+                let message = self.facts.unused_take_from(ip, now)?;
+                Some(PendingEvent::TakeFromUnused(uid, message))
+            }
             _ => None,
         }
     }
 
-    fn post_done(&mut self, ip: &IpName, event: PendingEvent, begun: Millis, now: Millis) {
+    fn post_done(&mut self, ip: &IpName, event: PendingEvent, begun: Instant, now: Instant) {
         match event {
             PendingEvent::Released(uid, address) => {
                 let message = format!("{address} is no longer reserved for this IP");
                 let on = Regarding::Ip(ip.clone(), uid);
                 self.post(on, Reason::Released, message);
             }
+            PendingEvent::TakeFromUnused(uid, message) => {
+                let on = Regarding::Ip(ip.clone(), uid);
+                self.post(on, Reason::TakeFromUnused, message);
+            }
             PendingEvent::Status(event) => self.post_status(ip, *event, begun, now),
         }
     }
 
-    fn post_status(&mut self, ip: &IpName, event: StatusEvent, begun: Millis, now: Millis) {
+    fn post_status(&mut self, ip: &IpName, event: StatusEvent, begun: Instant, now: Instant) {
         let StatusEvent {
             uid,
             what,
@@ -144,7 +159,7 @@ impl Engine {
     }
 
     /// A claim was recorded: reports how long it took, and says whether the address was taken over.
-    fn report_recorded(&mut self, ip: &IpName, now: Millis) -> Reason {
+    fn report_recorded(&mut self, ip: &IpName, now: Instant) -> Reason {
         let recorded = self.claims.recorded(ip, now);
         match recorded.took {
             Some(took) if recorded.taken_over => self.report(Report::Moved(took)),

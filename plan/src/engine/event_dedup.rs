@@ -2,20 +2,21 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use crate::names::Millis;
 use crate::step::{Notice, Regarding};
+use crate::time::Instant;
 
 /// A notice that was not true for this long is new again.
-const FORGET_AFTER: Millis = Millis::seconds(600);
+const FORGET_AFTER: Duration = Duration::from_mins(10);
 
 /// What was posted about each object, and when it was last true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct EventDedup(BTreeMap<Regarding, BTreeMap<Notice, Millis>>);
+pub(super) struct EventDedup(BTreeMap<Regarding, BTreeMap<Notice, Instant>>);
 
 impl EventDedup {
     /// Those of the notices that were not posted yet.
-    pub(super) fn new_ones(&mut self, notices: Vec<Notice>, now: Millis) -> Vec<Notice> {
+    pub(super) fn new_ones(&mut self, notices: Vec<Notice>, now: Instant) -> Vec<Notice> {
         let mut new = Vec::new();
         for notice in notices {
             let posted = self.0.entry(notice.on.clone()).or_default();
@@ -28,7 +29,7 @@ impl EventDedup {
     }
 
     /// Forgets notices that have not been true for long.
-    pub(super) fn forget_old(&mut self, now: Millis) {
+    pub(super) fn forget_old(&mut self, now: Instant) {
         self.0.retain(|_, posted| {
             posted.retain(|_, last| now.since(*last) < FORGET_AFTER);
             !posted.is_empty()
@@ -42,9 +43,10 @@ mod tests {
     use alloc::vec;
 
     use super::EventDedup;
-    use crate::names::{IpName, IpUid, Millis};
+    use crate::names::{IpName, IpUid};
     use crate::reason::Reason;
     use crate::step::{Notice, Regarding};
+    use crate::time::Instant;
 
     fn notice(message: &str) -> Notice {
         let on = Regarding::Ip(IpName::from("a"), IpUid::from("u"));
@@ -58,14 +60,14 @@ mod tests {
     #[test]
     fn a_notice_is_posted_once_while_it_stays_true_and_again_when_it_comes_back() {
         let mut dedup = EventDedup::default();
-        assert_eq!(dedup.new_ones(vec![notice("x")], Millis(0)).len(), 1);
+        assert_eq!(dedup.new_ones(vec![notice("x")], Instant::START).len(), 1);
         for minute in 1..100 {
-            let now = Millis::seconds(60 * minute);
+            let now = Instant::from_secs(60 * minute);
             assert!(dedup.new_ones(vec![notice("x")], now).is_empty());
         }
-        let later = Millis::seconds(6000);
+        let later = Instant::from_secs(6000);
         assert_eq!(dedup.new_ones(vec![notice("y")], later).len(), 1);
-        let later = Millis::seconds(7000);
+        let later = Instant::from_secs(7000);
         dedup.forget_old(later);
         assert_eq!(dedup.new_ones(vec![notice("x")], later).len(), 1);
     }

@@ -2,13 +2,15 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::facts::Facts;
-use crate::names::{IpName, Millis, PodUid};
+use crate::names::{IpName, PodUid};
 use crate::objects::{Claim, DataPath, Ip};
+use crate::time::Instant;
 
 /// One that takes longer has no next pod, and is not measured.
-const LONGEST: Millis = Millis::seconds(1800);
+const LONGEST: Duration = Duration::from_mins(30);
 
 /// The parts of a failover, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,9 +68,9 @@ struct FailoverTimer {
     /// The pod that loses the address.
     loser: PodUid,
     /// Since when its node is away.
-    away: Millis,
+    away: Instant,
     /// When the part before ended.
-    last: Millis,
+    last: Instant,
     /// The part that lasts.
     part: FailoverPart,
 }
@@ -79,7 +81,7 @@ pub(super) struct FailoverTimers(BTreeMap<IpName, FailoverTimer>);
 
 impl FailoverTimers {
     /// The taint is set on a node that is away since then; these claims are there.
-    pub(super) fn begin(&mut self, claims: Vec<(IpName, Claim)>, away: Millis, now: Millis) {
+    pub(super) fn begin(&mut self, claims: Vec<(IpName, Claim)>, away: Instant, now: Instant) {
         self.0.retain(|_, timer| now.since(timer.last) < LONGEST);
         let timers = claims.into_iter().map(|(ip, claim)| {
             let timer = FailoverTimer {
@@ -94,7 +96,11 @@ impl FailoverTimers {
     }
 
     /// EC2 has answered an Assign of this IP.
-    pub(super) fn assigned(&mut self, ip: &IpName, now: Millis) -> Option<(FailoverPart, Millis)> {
+    pub(super) fn assigned(
+        &mut self,
+        ip: &IpName,
+        now: Instant,
+    ) -> Option<(FailoverPart, Duration)> {
         let timer = self.0.get_mut(ip)?;
         (timer.part == FailoverPart::Ec2).then(|| timer.ends(FailoverPart::Record, now))
     }
@@ -104,8 +110,8 @@ impl FailoverTimers {
         &mut self,
         name: &IpName,
         facts: &Facts,
-        now: Millis,
-    ) -> Vec<(FailoverPart, Millis)> {
+        now: Instant,
+    ) -> Vec<(FailoverPart, Duration)> {
         let mut ended = Vec::new();
         let Some(timer) = self.0.get_mut(name) else {
             return ended;
@@ -139,7 +145,7 @@ impl FailoverTimers {
 
 impl FailoverTimer {
     /// The part that lasts has ended; the next begins.
-    fn ends(&mut self, next: FailoverPart, now: Millis) -> (FailoverPart, Millis) {
+    fn ends(&mut self, next: FailoverPart, now: Instant) -> (FailoverPart, Duration) {
         let took = (self.part, now.since(self.last));
         (self.part, self.last) = (next, now);
         took

@@ -4,18 +4,18 @@ use alloc::vec::Vec;
 
 use super::{Effect, Engine, Report};
 use crate::facts::Fact;
-use crate::names::Millis;
 use crate::outcome::Action;
+use crate::time::Instant;
 
 impl Engine {
     /// Begins the inventories that are due.
-    pub(super) fn begin_inventories(&mut self, now: Millis) {
+    pub(super) fn begin_inventories(&mut self, now: Instant) {
         let effects = self.reconcile_inventories(now);
         self.outbox.extend(effects);
     }
 
     /// The inventories that are due, begun. [`Engine::poll`] does this; a model checker chooses the moment itself.
-    pub fn reconcile_inventories(&mut self, now: Millis) -> Vec<Effect> {
+    pub fn reconcile_inventories(&mut self, now: Instant) -> Vec<Effect> {
         let wanted = self.facts.subnets_wanted();
         let mut effects = Vec::new();
         if !self.leading {

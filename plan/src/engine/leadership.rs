@@ -1,7 +1,8 @@
 //! What changes when this process begins or ceases to lead.
+//! Rules: R6.9, R6.12.
 
 use super::{Completion, Effect, Engine, Pacing, Report};
-use crate::names::Millis;
+use crate::time::Instant;
 
 impl Engine {
     /// Does it lead, and has every kind been listed? Nothing is decided else.
@@ -11,7 +12,7 @@ impl Engine {
     }
 
     /// Notices that leadership begins or ends.
-    pub(super) fn follow_leadership(&mut self, now: Millis) {
+    pub(super) fn follow_leadership(&mut self, now: Instant) {
         // What is listed after it has begun to lead would not be read before it is acted on.
         let leading = self.leadership.holds(now) && self.facts.synced();
         if leading == self.leading {
@@ -33,7 +34,7 @@ impl Engine {
 
     /// Every IP is read before anything is decided from it: all of them in one list, where that is one answer instead of
     /// many.
-    fn list_ips(&mut self, now: Millis) {
+    fn list_ips(&mut self, now: Instant) {
         let several = self.facts.ip_names().nth(1).is_some();
         if self.pacing == Pacing::On && several && self.listing.is_none() {
             self.listing = Some(now);
@@ -42,7 +43,7 @@ impl Engine {
     }
 
     /// Takes the list. What is not in it, or all if it failed, is read one by one.
-    pub(super) fn ips_listed(&mut self, completion: Completion, now: Millis) {
+    pub(super) fn ips_listed(&mut self, completion: Completion, now: Instant) {
         let Some(begun) = self.listing.take() else {
             return;
         };

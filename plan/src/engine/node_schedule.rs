@@ -1,29 +1,31 @@
 //! When nodes are looked at, and which of their steps are in flight.
 
 use alloc::collections::BTreeMap;
+use core::time::Duration;
 
-use crate::names::{Millis, NodeName};
+use crate::names::NodeName;
 use crate::step::NodeStep;
+use crate::time::Instant;
 
 /// Nodes are looked at no more often than this: facts come in crowds.
-const BETWEEN: Millis = Millis(20);
+const BETWEEN: Duration = Duration::from_millis(20);
 
 /// The steps of nodes that are in flight, and when to look for the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NodeSchedule {
     pub(super) running: BTreeMap<NodeName, Running>,
-    pub(super) looked: Millis,
+    pub(super) looked: Instant,
     /// None: when a fact says that something has changed.
-    pub(super) next: Option<Millis>,
+    pub(super) next: Option<Instant>,
 }
 
 /// A step of a node that is in flight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Running {
-    pub(super) begun: Millis,
+    pub(super) begun: Instant,
     pub(super) step: NodeStep,
     /// Since when the node is away.
-    pub(super) away: Option<Millis>,
+    pub(super) away: Option<Instant>,
 }
 
 impl NodeSchedule {
@@ -32,7 +34,7 @@ impl NodeSchedule {
         self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
     }
 
-    pub(super) const fn next(&self) -> Option<Millis> {
+    pub(super) const fn next(&self) -> Option<Instant> {
         self.next
     }
 }

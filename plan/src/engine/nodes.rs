@@ -5,15 +5,16 @@ use alloc::vec::Vec;
 use super::node_schedule::Running;
 use super::{Completion, Effect, Engine, FailoverPart, Report};
 use crate::facts::{Fact, WriteOutcome};
-use crate::names::{IpName, Millis, NodeName};
+use crate::names::{IpName, NodeName};
 use crate::outcome::Action;
 use crate::step::{Checks, NodeStep};
+use crate::time::Instant;
 
 /// The most steps of nodes in flight: all nodes of a zone can go at once.
 const AT_ONCE: usize = 8;
 impl Engine {
     /// Begins what nodes need.
-    pub(super) fn begin_nodes(&mut self, now: Millis) {
+    pub(super) fn begin_nodes(&mut self, now: Instant) {
         if self.nodes.next.is_some_and(|next| next <= now) {
             let effects = self.reconcile_nodes(now);
             self.outbox.extend(effects);
@@ -22,7 +23,7 @@ impl Engine {
 
     /// The steps that nodes need, begun. [`Engine::poll`] does this; a caller without [`super::Pacing`] chooses the
     /// moment itself.
-    pub fn reconcile_nodes(&mut self, now: Millis) -> Vec<Effect> {
+    pub fn reconcile_nodes(&mut self, now: Instant) -> Vec<Effect> {
         let mut effects = Vec::new();
         if !self.leading {
             return effects;
@@ -54,7 +55,7 @@ impl Engine {
     ///
     /// # Errors
     /// The moment to ask again.
-    fn tokens_of(&mut self, step: &NodeStep, now: Millis) -> Result<(), Millis> {
+    fn tokens_of(&mut self, step: &NodeStep, now: Instant) -> Result<(), Instant> {
         match step {
             NodeStep::Ask(_, checks) => {
                 if *checks == Checks::Asked {
@@ -67,21 +68,21 @@ impl Engine {
     }
 
     /// Reports the parts of the failover of an IP that have ended.
-    pub(super) fn follow_failover(&mut self, ip: &IpName, now: Millis) {
+    pub(super) fn follow_failover(&mut self, ip: &IpName, now: Instant) {
         for (part, took) in self.failovers.follow(ip, &self.facts, now) {
             self.report(Report::Failover(part, took));
         }
     }
 
     /// EC2 has answered an Assign of an IP.
-    pub(super) fn failover_assigned(&mut self, ip: &IpName, now: Millis) {
+    pub(super) fn failover_assigned(&mut self, ip: &IpName, now: Instant) {
         if let Some((part, took)) = self.failovers.assigned(ip, now) {
             self.report(Report::Failover(part, took));
         }
     }
 
     /// A step of a node has ended.
-    pub(super) fn node_done(&mut self, name: &NodeName, completion: Completion, now: Millis) {
+    pub(super) fn node_done(&mut self, name: &NodeName, completion: Completion, now: Instant) {
         let Some(Running { begun, step, away }) = self.nodes.running.remove(name) else {
             return;
         };

@@ -1,6 +1,7 @@
 //! The Event that is posted once a write is done.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 
 use crate::address::Address;
 use crate::names::IpUid;
@@ -14,6 +15,8 @@ pub(super) enum PendingEvent {
     Status(Box<StatusEvent>),
     /// Of a reservation that was let go.
     Released(IpUid, Address),
+    /// Of the removal of an annotation `take-from` that was of no use: what is told.
+    TakeFromUnused(IpUid, String),
 }
 
 /// A status write: what it is, what was there before, what is there then.

@@ -1,21 +1,24 @@
 //! The steps of IPs: one in flight for each.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::{Effect, Engine, InFlight, SHORTEST_TIMER};
-use crate::names::{IpName, Millis};
+use crate::facts::Fact;
+use crate::names::IpName;
 use crate::objects::Claim;
 use crate::outcome::Action;
 use crate::step::{Moved, Read, StatusWrite, Step, Write};
+use crate::time::Instant;
 
-/// The most requests for IPs in flight: the API server's own limits for one client are higher.
+/// The most requests for IPs in flight (R6.4): the API server's own limits for one client are higher.
 pub(super) const AT_ONCE: usize = 64;
 /// A call for which the lease does not last long enough is considered again after this long.
-pub(super) const CALL_AGAIN: Millis = Millis(500);
+pub(super) const CALL_AGAIN: Duration = Duration::from_millis(500);
 
 impl Engine {
     /// Begins what queued IPs need.
-    pub(super) fn begin_steps(&mut self, now: Millis) {
+    pub(super) fn begin_steps(&mut self, now: Instant) {
         if self.listing.is_some() {
             return;
         }
@@ -33,17 +36,18 @@ impl Engine {
 
     /// The next step for an IP, begun if it may begin now. [`Engine::poll`] does this for each queued IP; a model
     /// checker chooses the IP itself.
-    pub fn reconcile(&mut self, ip: &IpName, now: Millis) -> Reconciled {
+    pub fn reconcile(&mut self, ip: &IpName, now: Instant) -> Reconciled {
         if !self.leading || self.in_flight.contains_key(ip) {
             return Reconciled::Nothing;
         }
+        // First, since this forgets the failover of an IP that is gone.
+        self.follow_failover(ip, now);
         if !self.facts.knows(ip) {
             self.repeats.forget(ip);
             self.claims.dropped(ip);
             self.calls.forget(ip);
             return Reconciled::Nothing;
         }
-        self.follow_failover(ip, now);
         let decision = self.facts.decide(ip, now);
         self.post_new(decision.notices, now);
         let again = decision.again;
@@ -74,7 +78,15 @@ impl Engine {
             Step::Write(write) => {
                 let moved = self.moved(ip, &write);
                 self.begin(ip, Step::Write(write.clone()), now);
-                Reconciled::Begun(Effect::Write(ip.clone(), write, moved))
+                if let Write::Reserve { address, .. } = &write {
+                    let begun = Fact::ReserveBegun(ip.clone(), *address);
+                    self.apply_fact(begun, now, now);
+                }
+                Reconciled::Begun(Effect::Write {
+                    ip: ip.clone(),
+                    write,
+                    moved,
+                })
             }
         }
     }
@@ -83,7 +95,7 @@ impl Engine {
     ///
     /// # Errors
     /// When to ask again.
-    fn may_begin(&mut self, ip: &IpName, step: &Step, now: Millis) -> Result<(), Millis> {
+    fn may_begin(&mut self, ip: &IpName, step: &Step, now: Instant) -> Result<(), Instant> {
         if self.is_paced() {
             self.repeats.check(ip, step, now)?;
         }
@@ -94,7 +106,7 @@ impl Engine {
         }
     }
 
-    fn begin(&mut self, ip: &IpName, step: Step, now: Millis) {
+    fn begin(&mut self, ip: &IpName, step: Step, now: Instant) {
         self.calls.remove(ip);
         let mut flight = InFlight {
             begun: now,
@@ -102,7 +114,7 @@ impl Engine {
             concerns: Vec::new(),
         };
         if self.is_paced() {
-            flight.event = self.event_of(ip, &step);
+            flight.event = self.event_of(ip, &step, now);
             flight.concerns = self.concerns(ip, &step);
             self.repeats.began(ip, step, now);
         }
@@ -111,7 +123,12 @@ impl Engine {
 
     /// Does this write record the address at another place than before?
     fn moved(&self, ip: &IpName, write: &Write) -> Moved {
-        let Write::Status(_, _, StatusWrite::Record, status) = write else {
+        let Write::Status {
+            change: StatusWrite::Record,
+            status,
+            ..
+        } = write
+        else {
             return Moved::No;
         };
         let target = status.claim.as_ref().and_then(Claim::target);
@@ -125,7 +142,7 @@ pub enum Reconciled {
     /// This is in flight from now on.
     Begun(Effect),
     /// Nothing before then, unless an event comes.
-    Later(Millis),
+    Later(Instant),
     /// Nothing until an event comes.
     Nothing,
 }

@@ -3,15 +3,17 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::backoff::{Backoff, REPETITIONS};
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::step::Step;
+use crate::time::Instant;
 
 /// No wait before this many: reads are repeated within one round of a move.
 const FREE: u32 = 4;
 /// A step that was not repeated for this long is forgotten. Longer than any wait, so that waiting is no pause.
-const FORGET_AFTER: Millis = Millis::seconds(5);
+const FORGET_AFTER: Duration = Duration::from_secs(5);
 
 /// The steps that each IP began lately. They are counted apart, so that a write that is refused for good
 /// waits although reads come between.
@@ -25,7 +27,7 @@ pub(super) struct RepeatLimiter {
 struct Begun {
     step: Step,
     times: u32,
-    latest: Millis,
+    latest: Instant,
     /// None: it may begin at once.
     backoff: Option<Backoff>,
 }
@@ -35,7 +37,7 @@ impl RepeatLimiter {
     ///
     /// # Errors
     /// When it may.
-    pub(super) fn check(&self, ip: &IpName, step: &Step, now: Millis) -> Result<(), Millis> {
+    pub(super) fn check(&self, ip: &IpName, step: &Step, now: Instant) -> Result<(), Instant> {
         let mut begun = self.begun.get(ip).into_iter().flatten();
         let begun = begun.find(|begun| begun.step == *step && !begun.is_forgotten(now));
         let until = begun.and_then(|begun| Some(begun.backoff.as_ref()?.until));
@@ -43,7 +45,7 @@ impl RepeatLimiter {
     }
 
     /// It has begun.
-    pub(super) fn began(&mut self, ip: &IpName, step: Step, now: Millis) {
+    pub(super) fn began(&mut self, ip: &IpName, step: Step, now: Instant) {
         let begun = self.begun.entry(ip.clone()).or_default();
         begun.retain(|begun| !begun.is_forgotten(now));
         let Some(again) = begun.iter_mut().find(|begun| begun.step == step) else {
@@ -69,7 +71,7 @@ impl RepeatLimiter {
 }
 
 impl Begun {
-    fn is_forgotten(&self, now: Millis) -> bool {
+    fn is_forgotten(&self, now: Instant) -> bool {
         self.latest.plus(FORGET_AFTER) <= now
     }
 }
@@ -78,12 +80,14 @@ impl Begun {
 mod tests {
     use alloc::string::ToString as _;
     use alloc::vec::Vec;
+    use core::time::Duration;
 
     use super::RepeatLimiter;
-    use crate::names::{IpName, Millis};
+    use crate::names::IpName;
     use crate::step::{Read, Step};
+    use crate::time::Instant;
 
-    fn run(steps: &[Step], from: Millis, to: Millis) -> usize {
+    fn run(steps: &[Step], from: Instant, to: Instant) -> usize {
         let (mut limiter, ip) = (RepeatLimiter::default(), IpName::from("a"));
         let (mut now, mut began) = (from, 0);
         while now < to {
@@ -92,7 +96,7 @@ mod tests {
                 Ok(()) => {
                     limiter.began(&ip, step, now);
                     began += 1;
-                    now = now.plus(Millis(1));
+                    now = now.plus(Duration::from_millis(1));
                 }
                 Err(due) => now = due,
             }
@@ -110,7 +114,7 @@ mod tests {
             let cycle: Vec<Step> = (0..length)
                 .map(|number| read(&number.to_string()))
                 .collect();
-            let began = run(&cycle, Millis(0), Millis::seconds(60));
+            let began = run(&cycle, Instant::START, Instant::from_secs(60));
             assert!(
                 began <= 110 * length,
                 "{began} steps in a cycle of {length}"
@@ -121,14 +125,14 @@ mod tests {
     #[test]
     fn different_steps_never_wait() {
         let steps: Vec<Step> = (0..500).map(|number| read(&number.to_string())).collect();
-        assert_eq!(run(&steps, Millis(0), Millis(500)), 500);
+        assert_eq!(run(&steps, Instant::START, Instant::from_millis(500)), 500);
     }
 
     #[test]
     fn a_step_that_is_due_every_five_seconds_never_waits() {
         let (mut limiter, ip) = (RepeatLimiter::default(), IpName::from("a"));
         for second in (0..100).step_by(5) {
-            let now = Millis::seconds(second);
+            let now = Instant::from_secs(second);
             assert_eq!(limiter.check(&ip, &read("a"), now), Ok(()), "{second}");
             limiter.began(&ip, read("a"), now);
         }

@@ -1,7 +1,8 @@
 //! Every moment that the engine remembers beside its facts, for a model checker. See [`crate::facts::Facts`].
 
 use super::Engine;
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
+use crate::time::Instant;
 
 impl Engine {
     /// The facts, for a model checker that moves their moments.
@@ -11,15 +12,15 @@ impl Engine {
 
     /// Forgets when the steps in flight were begun, but whether that was since this process began to lead: nothing
     /// else depends on it where each read is answered at once.
-    pub fn forget_when_steps_began(&mut self, now: Millis) {
+    pub fn forget_when_steps_began(&mut self, now: Instant) {
         for flight in self.in_flight.values_mut() {
             let since = flight.begun >= self.facts.led_since;
-            flight.begun = if since { now } else { Millis(0) };
+            flight.begun = if since { now } else { Instant::START };
         }
     }
 
     /// Shows when each inventory in flight was begun to `change`, which may move it.
-    pub fn each_inventory_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    pub fn each_inventory_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.inventories.each_moment(change);
     }
 

@@ -1,11 +1,13 @@
 //! Tombstones: UIDs of IPs that are gone. An answer can come later than the event that its object is gone. It
 //! must not bring the object back: no event would ever say again that it is gone.
+//! Rule: R1.23.
 
 use alloc::collections::VecDeque;
 
 use crate::facts::{Fact, Facts, WriteOutcome, Written};
-use crate::names::{IpUid, Millis};
+use crate::names::IpUid;
 use crate::step::Read;
+use crate::time::Instant;
 
 /// The most that are kept: answers come within seconds.
 const CAPACITY: usize = 1024;
@@ -16,16 +18,22 @@ pub(super) struct Tombstones(VecDeque<IpUid>);
 
 impl Tombstones {
     /// The fact, without what is known to be gone. `begun` is when the request that it answers was begun.
-    pub(super) fn filter(&mut self, fact: Fact, begun: Millis, facts: &Facts) -> Fact {
+    pub(super) fn filter(&mut self, fact: Fact, begun: Instant, facts: &Facts) -> Fact {
         match fact {
-            Fact::Wrote(name, write, WriteOutcome::Done(Some(Written::Ip(ip))))
-                if self.0.contains(&ip.uid) =>
-            {
-                Fact::Wrote(name, write, WriteOutcome::Done(None))
-            }
-            Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => {
-                Fact::ReadFailed(name.clone(), Read::Ip(name), None)
-            }
+            Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Done(Some(Written::Ip(ip))),
+            } if self.0.contains(&ip.uid) => Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Done(None),
+            },
+            Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => Fact::ReadFailed {
+                ip: name.clone(),
+                read: Read::Ip(name),
+                outcome: None,
+            },
             Fact::IpsRead(mut ips) => {
                 ips.retain(|ip| !self.0.contains(&ip.uid));
                 Fact::IpsRead(ips)
@@ -59,12 +67,14 @@ impl Tombstones {
 #[cfg(test)]
 mod tests {
     use alloc::borrow::ToOwned as _;
+    use core::time::Duration;
 
     use super::Tombstones;
     use crate::facts::{Fact, Facts, Settings, WriteOutcome, Written};
-    use crate::names::{IpName, IpUid, Millis, ResourceVersion};
+    use crate::names::{IpName, IpUid, ResourceVersion};
     use crate::objects::{Ip, IpStatus};
     use crate::step::Write;
+    use crate::time::Instant;
 
     fn ip(uid: &str) -> Ip {
         Ip {
@@ -81,38 +91,44 @@ mod tests {
     }
 
     fn wrote(uid: &str) -> Fact {
-        let write = Write::RemoveFinalizer(IpName::from("a"), ResourceVersion(0));
-        Fact::Wrote(
-            IpName::from("a"),
+        let write = Write::RemoveFinalizer {
+            ip: IpName::from("a"),
+            version: ResourceVersion(0),
+        };
+        Fact::Wrote {
+            ip: IpName::from("a"),
             write,
-            WriteOutcome::Done(Some(Written::Ip(ip(uid)))),
-        )
+            outcome: WriteOutcome::Done(Some(Written::Ip(ip(uid)))),
+        }
     }
 
     #[test]
     fn an_answer_of_an_ip_that_is_gone_brings_nothing_back_and_one_of_its_successor_does() {
         let mut facts = Facts::new(Settings {
-            inventory_interval: Millis::seconds(1),
+            inventory_interval: Duration::from_secs(1),
         });
         let mut tombstones = Tombstones::default();
-        facts.apply(Fact::Ip(ip("first")), Millis(0), Millis(0));
+        facts.apply(Fact::Ip(ip("first")), Instant::START, Instant::START);
         assert_eq!(
-            tombstones.filter(wrote("first"), Millis(0), &facts),
+            tombstones.filter(wrote("first"), Instant::START, &facts),
             wrote("first")
         );
         let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
-        tombstones.filter(went, Millis(0), &facts);
+        tombstones.filter(went, Instant::START, &facts);
         assert!(matches!(
-            tombstones.filter(wrote("first"), Millis(0), &facts),
-            Fact::Wrote(_, _, WriteOutcome::Done(None))
+            tombstones.filter(wrote("first"), Instant::START, &facts),
+            Fact::Wrote {
+                outcome: WriteOutcome::Done(None),
+                ..
+            }
         ));
         let read = Fact::IpRead(IpName::from("a"), Some(ip("first")));
         assert!(matches!(
-            tombstones.filter(read, Millis(0), &facts),
-            Fact::ReadFailed(..)
+            tombstones.filter(read, Instant::START, &facts),
+            Fact::ReadFailed { .. }
         ));
         assert_eq!(
-            tombstones.filter(wrote("second"), Millis(0), &facts),
+            tombstones.filter(wrote("second"), Instant::START, &facts),
             wrote("second")
         );
     }
@@ -120,28 +136,41 @@ mod tests {
     #[test]
     fn what_a_read_did_not_find_before_an_ip_was_made_is_not_that_ip() {
         let mut facts = Facts::new(Settings {
-            inventory_interval: Millis::seconds(1),
+            inventory_interval: Duration::from_secs(1),
         });
         let mut tombstones = Tombstones::default();
-        facts.apply(Fact::Ip(ip("second")), Millis(5), Millis(5));
+        facts.apply(
+            Fact::Ip(ip("second")),
+            Instant::from_millis(5),
+            Instant::from_millis(5),
+        );
         let missed = Fact::IpRead(IpName::from("a"), None);
-        tombstones.filter(missed.clone(), Millis(4), &facts);
+        tombstones.filter(missed.clone(), Instant::from_millis(4), &facts);
         let read = Fact::IpRead(IpName::from("a"), Some(ip("second")));
-        assert_eq!(tombstones.filter(read.clone(), Millis(4), &facts), read);
-        tombstones.filter(missed, Millis(6), &facts);
-        assert_ne!(tombstones.filter(read.clone(), Millis(7), &facts), read);
+        assert_eq!(
+            tombstones.filter(read.clone(), Instant::from_millis(4), &facts),
+            read
+        );
+        tombstones.filter(missed, Instant::from_millis(6), &facts);
+        assert_ne!(
+            tombstones.filter(read.clone(), Instant::from_millis(7), &facts),
+            read
+        );
     }
 
     #[test]
     fn a_watch_that_lags_does_not_make_the_successor_gone() {
         let mut facts = Facts::new(Settings {
-            inventory_interval: Millis::seconds(1),
+            inventory_interval: Duration::from_secs(1),
         });
         let mut tombstones = Tombstones::default();
         let read = Fact::IpRead(IpName::from("a"), Some(ip("second")));
-        facts.apply(read.clone(), Millis(0), Millis(0));
+        facts.apply(read.clone(), Instant::START, Instant::START);
         let went = Fact::IpGone(IpName::from("a"), IpUid::from("first"));
-        tombstones.filter(went, Millis(0), &facts);
-        assert_eq!(tombstones.filter(read.clone(), Millis(0), &facts), read);
+        tombstones.filter(went, Instant::START, &facts);
+        assert_eq!(
+            tombstones.filter(read.clone(), Instant::START, &facts),
+            read
+        );
     }
 }

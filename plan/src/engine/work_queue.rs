@@ -2,15 +2,16 @@
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
+use crate::time::Instant;
 
 /// IPs that are to be reconciled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct WorkQueue {
     order: VecDeque<IpName>,
     queued: BTreeSet<IpName>,
-    timers: BTreeSet<(Millis, IpName)>,
-    due: BTreeMap<IpName, Millis>,
+    timers: BTreeSet<(Instant, IpName)>,
+    due: BTreeMap<IpName, Instant>,
 }
 
 impl WorkQueue {
@@ -38,7 +39,7 @@ impl WorkQueue {
     }
 
     /// To be reconciled then, unless it is queued before.
-    pub(super) fn at(&mut self, ip: IpName, moment: Millis) {
+    pub(super) fn at(&mut self, ip: IpName, moment: Instant) {
         self.cancel(&ip);
         self.timers.insert((moment, ip.clone()));
         self.due.insert(ip, moment);
@@ -51,7 +52,7 @@ impl WorkQueue {
     }
 
     /// Queues those whose time has come.
-    pub(super) fn promote_due(&mut self, now: Millis) {
+    pub(super) fn promote_due(&mut self, now: Instant) {
         while self
             .timers
             .first()
@@ -65,7 +66,7 @@ impl WorkQueue {
     }
 
     /// When the next timer fires.
-    pub(super) fn next_timer(&self) -> Option<Millis> {
+    pub(super) fn next_timer(&self) -> Option<Instant> {
         self.timers.first().map(|(moment, _)| *moment)
     }
 }
@@ -73,7 +74,8 @@ impl WorkQueue {
 #[cfg(test)]
 mod tests {
     use super::WorkQueue;
-    use crate::names::{IpName, Millis};
+    use crate::names::IpName;
+    use crate::time::Instant;
 
     #[test]
     fn an_ip_is_queued_once_and_in_order() {
@@ -89,16 +91,16 @@ mod tests {
     #[test]
     fn a_reconciliation_cancels_the_timer() {
         let mut queue = WorkQueue::default();
-        queue.at(IpName::from("a"), Millis(10));
-        queue.at(IpName::from("a"), Millis(5));
-        queue.at(IpName::from("b"), Millis(7));
-        assert_eq!(queue.next_timer(), Some(Millis(5)));
+        queue.at(IpName::from("a"), Instant::from_millis(10));
+        queue.at(IpName::from("a"), Instant::from_millis(5));
+        queue.at(IpName::from("b"), Instant::from_millis(7));
+        assert_eq!(queue.next_timer(), Some(Instant::from_millis(5)));
         queue.push(IpName::from("a"));
         queue.pop();
-        assert_eq!(queue.next_timer(), Some(Millis(7)));
-        queue.promote_due(Millis(6));
+        assert_eq!(queue.next_timer(), Some(Instant::from_millis(7)));
+        queue.promote_due(Instant::from_millis(6));
         assert_eq!(queue.pop(), None);
-        queue.promote_due(Millis(7));
+        queue.promote_due(Instant::from_millis(7));
         assert_eq!(queue.pop(), Some(IpName::from("b")));
         assert_eq!(queue.next_timer(), None);
     }

@@ -1,12 +1,14 @@
 //! Which IPs a fact may change the decisions of: too few would be forgotten, too many cost every one of
 //! thousands a look. Where it is not sure, more.
+//! Rule: R1.4.
 
 use alloc::collections::BTreeSet;
 
 use super::{Facts, NodeSeen};
 use crate::address::Address;
-use crate::names::{BlockName, InstanceId, InterfaceId, IpName, Millis, NodeName, SubnetId};
+use crate::names::{BlockName, InstanceId, InterfaceId, IpName, NodeName, SubnetId};
 use crate::objects::{Block, ClaimPhase, Ip, Pod, Reservation};
+use crate::time::Instant;
 
 /// What a fact may change the decisions of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -176,7 +178,7 @@ impl Facts {
     }
 
     /// Whose present address two inventories and our own writes do not agree about, or not lately.
-    pub(super) fn not_agreed(&self, id: &SubnetId, now: Millis) -> BTreeSet<IpName> {
+    pub(super) fn not_agreed(&self, id: &SubnetId, now: Instant) -> BTreeSet<IpName> {
         let subnet = self.subnets.get(id);
         let interval = self.settings.inventory_interval;
         let lately = subnet.is_some_and(|subnet| subnet.looked_lately(interval, now));

@@ -13,11 +13,13 @@ mod subnets;
 use alloc::collections::BTreeSet;
 
 use crate::facts::{Affected, Fact, Facts, Kind};
-use crate::names::{Millis, ResourceVersion};
+use crate::names::{BlockName, ResourceVersion};
+use crate::objects::Block;
+use crate::time::Instant;
 
 impl Facts {
     /// Takes a fact. `begun` is when the request that it answers was begun (a watch's event: `now`).
-    pub fn apply(&mut self, fact: Fact, begun: Millis, now: Millis) -> Affected {
+    pub fn apply(&mut self, fact: Fact, begun: Instant, now: Instant) -> Affected {
         let Some(fact) = self.since_led(fact, begun) else {
             return Affected::Nothing;
         };
@@ -32,21 +34,8 @@ impl Facts {
                     _ => self.lose_ip(&name, now),
                 }
             }
-            Fact::Block(block) => {
-                if let Some(looked_at) = self.rolled_back.as_mut().filter(|_| block.release_brake) {
-                    looked_at.insert(block.name.clone());
-                }
-                let before = self.blocks.insert(block.name.clone(), block.clone());
-                self.affected_by_block(before.as_ref(), Some(&block))
-            }
-            Fact::BlockGone(name) => {
-                let before = self.blocks.remove(&name);
-                if let Some(looked_at) = &mut self.rolled_back {
-                    looked_at.remove(&name);
-                }
-                self.forget_subnets();
-                self.affected_by_block(before.as_ref(), None)
-            }
+            Fact::Block(block) => self.see_block(&block),
+            Fact::BlockGone(name) => self.lose_block(&name),
             Fact::Pod(pod) => self.see_pod(pod, now),
             Fact::PodDeleted(uid) => {
                 self.seen_terminating.insert(uid.clone());
@@ -68,16 +57,7 @@ impl Facts {
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
             Fact::ReservationGone(address) => self.lose_reservation(address),
             Fact::Synced(kind) => changed(self.synced.insert(kind)),
-            Fact::Listed(kind, version) => {
-                let known = self.listed.entry(kind).or_default();
-                let back = version < *known;
-                *known = version;
-                if back {
-                    self.rolled_back = Some(BTreeSet::new());
-                    self.doubt_versions(kind);
-                }
-                changed(back)
-            }
+            Fact::Listed(kind, version) => self.listed_at(kind, version),
             Fact::LimitsRead(limits) => {
                 let before = self.limits.clone();
                 self.limits_unanswered
@@ -108,18 +88,59 @@ impl Facts {
             }
             Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
             Fact::InventoryFailed(id, outcome) => self.miss_inventory(&id, outcome, now),
-            Fact::Wrote(name, write, outcome) => self.wrote(&name, write, outcome, begun, now),
+            Fact::ReserveBegun(name, address) => {
+                let freed = self.reserve_ended(&name);
+                self.reservations.begin(name, address);
+                freed
+            }
+            Fact::Wrote {
+                ip: name,
+                write,
+                outcome,
+            } => self.wrote(&name, write, outcome, begun, now),
             Fact::CallBegun(name, call) => {
                 self.call_begun(name, &call, now);
                 Affected::Nothing
             }
-            Fact::Called(name, call, result) => {
+            Fact::Called {
+                ip: name,
+                call,
+                result,
+            } => {
                 let over = self.outage_ends(call.action(), &result, now);
                 let touched = self.called(name, call, result, now);
                 if over { Affected::All } else { touched }
             }
             answer => self.read(answer, begun, now),
         }
+    }
+
+    fn see_block(&mut self, block: &Block) -> Affected {
+        if let Some(looked_at) = self.rolled_back.as_mut().filter(|_| block.release_brake) {
+            looked_at.insert(block.name.clone());
+        }
+        let before = self.blocks.insert(block.name.clone(), block.clone());
+        self.affected_by_block(before.as_ref(), Some(block))
+    }
+
+    fn lose_block(&mut self, name: &BlockName) -> Affected {
+        let before = self.blocks.remove(name);
+        if let Some(looked_at) = &mut self.rolled_back {
+            looked_at.remove(name);
+        }
+        self.forget_subnets();
+        self.affected_by_block(before.as_ref(), None)
+    }
+
+    fn listed_at(&mut self, kind: Kind, version: ResourceVersion) -> Affected {
+        let known = self.listed.entry(kind).or_default();
+        let back = version < *known;
+        *known = version;
+        if back {
+            self.rolled_back = Some(BTreeSet::new());
+            self.doubt_versions(kind);
+        }
+        changed(back)
     }
 
     /// The API server counts from an earlier version again: what it shows next is newer than what is known,

@@ -1,5 +1,6 @@
 //! Evidence that EC2 was slower than the rules count on. What follows from it is repaired as any other drift: it is
 //! safe, and costs readiness. A person has to know that it happens.
+//! Rule: R5.26.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -8,7 +9,8 @@ use super::Facts;
 use crate::address::Address;
 use crate::cloud::Interface;
 use crate::ec2::DESCRIBE_LAG;
-use crate::names::{InterfaceId, Millis, SubnetId};
+use crate::names::{InterfaceId, SubnetId};
+use crate::time::Instant;
 
 /// An address that an inventory does not show where EC2 has put it by an answer of more than ten seconds before: a
 /// Describe lags for longer than is counted on, or another program moved the address.
@@ -30,12 +32,12 @@ impl Facts {
         &self,
         subnet: &SubnetId,
         list: &[Interface],
-        begun: Millis,
+        begun: Instant,
     ) -> Vec<Contradiction> {
         let Some(facts) = self.subnets.get(subnet) else {
             return Vec::new();
         };
-        let late = |answered: Millis| begun > answered.plus(DESCRIBE_LAG);
+        let late = |answered: Instant| begun > answered.plus(DESCRIBE_LAG);
         let own = facts.own.iter().filter(|(_, own)| late(own.answered));
         let own: Vec<_> = own.collect();
         if own.is_empty() {
@@ -46,7 +48,7 @@ impl Facts {
             let addresses = interface.addresses.iter();
             shown.extend(addresses.map(|address| (*address, &interface.id)));
         }
-        let contradiction = |(address, own): (&Address, &super::subnet::OwnWrite)| {
+        let contradiction = |(address, own): (&Address, &super::location::OwnWrite)| {
             let shown = shown.get(address).copied();
             (shown != own.now_on.as_ref()).then(|| Contradiction {
                 address: *address,

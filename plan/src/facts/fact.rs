@@ -103,7 +103,14 @@ pub enum Fact {
     /// A write of a Node was answered. What came of it, a watch shows.
     NodeWrote(NodeName, WriteOutcome),
     /// A read for this IP failed: nothing is known by it. With EC2's word, where it was asked.
-    ReadFailed(IpName, Read, Option<Outcome>),
+    ReadFailed {
+        /// The IP.
+        ip: IpName,
+        /// The read.
+        read: Read,
+        /// EC2's word.
+        outcome: Option<Outcome>,
+    },
 
     /// `DescribeSubnets` answered.
     SubnetRead(SubnetId, Subnet),
@@ -120,12 +127,28 @@ pub enum Fact {
     /// An inventory failed: nothing is known by it.
     InventoryFailed(SubnetId, Outcome),
 
+    /// A create of the `IPAddress` of this address is sent for an IP.
+    ReserveBegun(IpName, Address),
     /// A write was answered.
-    Wrote(IpName, Write, WriteOutcome),
+    Wrote {
+        /// The IP that it was for.
+        ip: IpName,
+        /// The write.
+        write: Write,
+        /// How it ended.
+        outcome: WriteOutcome,
+    },
     /// A call is sent: from now until its answer it may be executed at any time.
     CallBegun(IpName, Call),
     /// A call was answered, or will not be.
-    Called(IpName, Call, Result<(), CallError>),
+    Called {
+        /// The IP that it was for.
+        ip: IpName,
+        /// The call.
+        call: Call,
+        /// How it ended.
+        result: Result<(), CallError>,
+    },
 }
 
 /// How a write to the API server ended.
@@ -133,7 +156,7 @@ pub enum Fact {
 pub enum WriteOutcome {
     /// Done. The object as it now is, where the write was of an `IP` or a pod.
     Done(Option<Written>),
-    /// Another writer was faster: read and decide anew.
+    /// Another writer was faster: read and decide again.
     Conflict,
     /// The object is not there (404, or another UID).
     NotFound,

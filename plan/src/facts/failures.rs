@@ -1,14 +1,16 @@
 //! What failed for one IP, and when it is tried again. Each address waits for itself, and for the end of an outage.
+//! Rules: R5.14 to R5.16.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use crate::backoff::{self, Backoff, FAILURES};
-use crate::names::Millis;
 use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Step, Write};
+use crate::time::Instant;
 
-/// A healthy attach takes less.
-pub(crate) const HEALTHY_ATTACH: Millis = Millis::seconds(2);
+/// A healthy attach takes less (R3.31).
+pub(crate) const HEALTHY_ATTACH: Duration = Duration::from_secs(2);
 
 /// From the sixth denial in a row on, none is counted any more.
 const MOST_DENIED: u32 = 6;
@@ -21,9 +23,9 @@ pub(crate) struct FailedCall {
     /// EC2's code and sentence; the code alone where it did not permit it.
     pub(crate) said: String,
     /// When it failed.
-    pub(crate) at: Millis,
+    pub(crate) at: Instant,
     /// When the first in a row failed.
-    pub(crate) since: Millis,
+    pub(crate) since: Instant,
     /// An outage of its action has ended since the first failure in a row: what fails still is this call.
     served: bool,
     /// Its own wait; None: it waits for the outage of its action alone.
@@ -61,7 +63,7 @@ impl Failures {
         call: Call,
         outcome: Outcome,
         said: String,
-        now: Millis,
+        now: Instant,
     ) -> bool {
         let before = self.call.take();
         let same = before
@@ -100,7 +102,7 @@ impl Failures {
     }
 
     /// An outage of this action has ended: what failed in it is tried at once.
-    pub(crate) fn served(&mut self, action: Action, now: Millis) {
+    pub(crate) fn served(&mut self, action: Action, now: Instant) {
         if let Some(failed) = self.call.as_mut().filter(|it| it.call.action() == action) {
             failed.served = true;
             if let Some(backoff) = &mut failed.backoff {
@@ -132,7 +134,7 @@ impl Failures {
         self.denied.as_ref().is_some_and(|denied| denied.alone)
     }
 
-    pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Millis) {
+    pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Instant) {
         if tells_why(&write) {
             self.telling = Some(FAILURES.after(self.telling.as_ref(), name, now));
             return;
@@ -152,7 +154,7 @@ impl Failures {
         name: &str,
         read: Read,
         outcome: Option<Outcome>,
-        now: Millis,
+        now: Instant,
     ) {
         let before = self.read.as_ref().map(|(_, backoff)| backoff);
         let backoff = backoff::of_describe(outcome).after(before, name, now);
@@ -176,7 +178,7 @@ impl Failures {
     }
 
     /// The API server had news that matter here: it may answer again.
-    pub(crate) fn news(&mut self, now: Millis) {
+    pub(crate) fn news(&mut self, now: Instant) {
         for backoff in self.of_api_server() {
             backoff.cut_short(now);
         }
@@ -188,7 +190,8 @@ impl Failures {
         [write, self.telling.as_mut(), read].into_iter().flatten()
     }
 
-    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    #[cfg(feature = "timestamps")]
+    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         if let Some(failed) = &mut self.call {
             change(&mut failed.at);
             change(&mut failed.since);
@@ -202,21 +205,22 @@ impl Failures {
         }
     }
 
+    #[cfg(feature = "timestamps")]
     /// As [`super::Facts::forget_stale_reads`].
-    pub(super) fn forget_moments(&mut self, now: Millis) {
+    pub(super) fn forget_moments(&mut self, now: Instant) {
         if let Some(failed) = &mut self.call {
             if now.since(failed.since) >= HEALTHY_ATTACH {
-                failed.since = Millis(0);
+                failed.since = Instant::START;
             }
             if failed.outcome != Outcome::Denied {
-                failed.at = Millis(0);
+                failed.at = Instant::START;
             }
         }
     }
 
     /// When a step may be taken, if not now. A write or read waits for its like only: another one is
     /// what something that changed has led to.
-    pub(crate) fn due(&self, step: &Step, now: Millis) -> Option<Millis> {
+    pub(crate) fn due(&self, step: &Step, now: Instant) -> Option<Instant> {
         let until = match step {
             Step::Call(_) => {
                 let failed = self.call.as_ref().and_then(|it| it.backoff.as_ref());

@@ -1,5 +1,6 @@
 //! Addresses that EC2 neither moves nor takes off an interface: its primary one, and those of its delegated
 //! prefixes.
+//! Rules: R4.24, R4.25.
 
 use super::SubnetFacts;
 use crate::address::{Address, Cidr};

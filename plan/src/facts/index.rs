@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::address::Address;
 use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
-use crate::objects::{Claim, Ip, Node, Pod, Reservation};
+use crate::objects::{Claim, Ip, Node, Pod};
 
 /// Sets by a key; a key without a set has none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -192,52 +192,5 @@ impl Index {
     pub(crate) fn pods_on_or_waiting(&self, node: &NodeName) -> impl Iterator<Item = &PodUid> {
         let here = self.pods_on.of(&Some(node.clone()));
         here.chain(self.pods_on.of(&None))
-    }
-}
-
-/// The reservations that are known, by address and by the IPs that they name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Reservations {
-    at: BTreeMap<Address, Reservation>,
-    of: Sets<IpUid, Address>,
-}
-
-impl Reservations {
-    pub(crate) fn get(&self, address: Address) -> Option<&Reservation> {
-        self.at.get(&address)
-    }
-
-    /// Those that name this IP, by label or by owner.
-    pub(crate) fn of(&self, ip: &IpUid) -> impl Iterator<Item = &Reservation> {
-        self.of.of(ip).filter_map(|address| self.at.get(address))
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Reservation> {
-        self.at.values()
-    }
-
-    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Reservation> {
-        self.at.values_mut()
-    }
-
-    pub(crate) fn within(&self, from: Address, to: Address) -> impl Iterator<Item = Address> {
-        self.at.range(from..=to).map(|(address, _)| *address)
-    }
-
-    pub(super) fn insert(&mut self, reservation: Reservation) {
-        let address = reservation.address;
-        self.remove(address);
-        for uid in reservation.label.iter().chain(&reservation.owner) {
-            self.of.insert(uid.clone(), address);
-        }
-        self.at.insert(address, reservation);
-    }
-
-    pub(super) fn remove(&mut self, address: Address) -> Option<Reservation> {
-        let gone = self.at.remove(&address)?;
-        for uid in gone.label.iter().chain(&gone.owner) {
-            self.of.remove(uid, &address);
-        }
-        Some(gone)
     }
 }

@@ -6,13 +6,14 @@ use alloc::vec::Vec;
 use super::index::Sets;
 use crate::address::{Address, Cidr, addresses, span};
 use crate::cloud::Interface;
-use crate::names::{InstanceId, InterfaceId, Millis};
+use crate::names::{InstanceId, InterfaceId};
+use crate::time::Instant;
 
 /// A complete list of a subnet's interfaces.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Inventory {
     /// When the first page was asked for: what was true later may be missing.
-    pub begun: Millis,
+    pub begun: Instant,
     /// The interfaces.
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     at: BTreeMap<Address, InterfaceId>,
@@ -22,7 +23,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    pub(crate) fn new(begun: Millis, list: Vec<Interface>) -> Self {
+    pub(crate) fn new(begun: Instant, list: Vec<Interface>) -> Self {
         let at = list
             .iter()
             .flat_map(|interface| {
@@ -69,6 +70,14 @@ impl Inventory {
     pub fn holder_of(&self, address: Address) -> Option<&InterfaceId> {
         let in_prefix = || self.prefix_of(address).map(|(_, on)| on);
         self.at.get(&address).or_else(in_prefix)
+    }
+
+    /// The last of the addresses in sequence that it shows on one interface from this one on, as far as that is known
+    /// without a search; None: it does not show this one.
+    pub(crate) fn taken_to(&self, address: Address) -> Option<Address> {
+        let in_prefix = self.prefix_of(address);
+        let last = in_prefix.map(|(prefix, _)| prefix.broadcast());
+        last.or_else(|| self.at.contains_key(&address).then_some(address))
     }
 
     /// The delegated prefix that the address lies in, and the interface that has it.

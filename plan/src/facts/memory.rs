@@ -3,15 +3,17 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use core::time::Duration;
 
 use super::failures::Failures;
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
-use crate::names::{InterfaceId, Millis, PodUid, ResourceVersion};
+use crate::names::{InterfaceId, PodUid, ResourceVersion};
 use crate::objects::{Claim, ClaimPhase, Ip, Pod};
+use crate::time::Instant;
 
 /// A quorum read is good for a destructive step for this long, and until the next write.
-pub(crate) const READ_FRESH: Millis = Millis::seconds(5);
+pub(crate) const READ_FRESH: Duration = Duration::from_secs(5);
 
 /// A pod, and what this process saw of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,20 +21,20 @@ pub struct PodSeen {
     /// The pod.
     pub pod: Pod,
     /// When it was first seen here.
-    pub seen: Millis,
+    pub seen: Instant,
     /// When its present version was first seen.
-    pub version_seen: Millis,
+    pub version_seen: Instant,
     /// When it was first seen bound to a node.
-    pub bound_since: Option<Millis>,
+    pub bound_since: Option<Instant>,
     /// When it was first seen being deleted.
-    pub deleting_since: Option<Millis>,
+    pub deleting_since: Option<Instant>,
 }
 
 /// A Record that was answered: the IP was so at a moment after `begun`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Recorded {
     /// When the write was begun.
-    pub(crate) begun: Millis,
+    pub(crate) begun: Instant,
     /// The version that it made.
     pub(crate) version: ResourceVersion,
 }
@@ -41,7 +43,7 @@ pub struct Recorded {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Memory {
     /// When the last write was answered: a read begun before it is of another round.
-    pub(crate) last_write_at: Millis,
+    pub(crate) last_write_at: Instant,
     /// The object in hand lost a race: it is read before anything is decided from it.
     pub(crate) stale: bool,
     /// Losers whose `False` was written under the present claim.
@@ -53,26 +55,26 @@ pub struct Memory {
     pub(crate) unassigned: BTreeMap<(InterfaceId, Address), bool>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
-    /// Until then an Assign may have left whose answer is not known: of the process before this one, or of
-    /// this one.
-    pub(crate) unanswered: Option<Millis>,
+    /// The last moment at which an Assign can have been sent whose answer is not known: by this process, or by the
+    /// one before it.
+    pub(crate) last_assign_in_doubt: Option<Instant>,
     /// When `Detaching` was first seen, and whether no Assign of the claim was on its way.
-    pub(crate) detaching: Option<(Millis, bool)>,
+    pub(crate) detaching: Option<(Instant, bool)>,
     /// When the present claim, recorded or not, was first seen.
-    pub(crate) claim_seen: Millis,
+    pub(crate) claim_seen: Instant,
     /// Did the last claim end so soon after its Record, or before this process saw it, that an Assign that another
     /// process has sent for it may still land?
     pub(crate) ended_early: bool,
     /// When an edit of the address while a pod holds it was first seen: only an inventory begun after it tells
     /// whether the new one is on an interface.
-    pub(crate) edit_seen: Option<Millis>,
+    pub(crate) edit_seen: Option<Instant>,
     /// Interfaces that EC2 refused for good, and when: `status.refused` names one, two that are
     /// refused in turn would otherwise throw the claim to and fro.
-    pub(crate) refused: BTreeMap<InterfaceId, Millis>,
+    pub(crate) refused: BTreeMap<InterfaceId, Instant>,
     /// When the present `status.refused` was first seen.
-    pub(crate) refused_seen: Millis,
-    /// Addresses that `Reserve` found taken, when that was last seen, and by whom.
-    pub(crate) taken: BTreeMap<Address, (Millis, String)>,
+    pub(crate) refused_seen: Instant,
+    /// Addresses that `Reserve` found taken, when that was last seen, and the reservation that has each.
+    pub(crate) taken: BTreeMap<Address, (Instant, String)>,
     /// The address whose `IPAddress` this process wrote for the IP as it is now, at this very version.
     pub(crate) adopted: Option<Address>,
     /// The last Record of this process, for as long as nothing newer of the IP is known.
@@ -82,8 +84,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Is a read that was begun then good for a destructive step?
-    pub(crate) fn fresh(&self, begun: Millis, now: Millis) -> bool {
+    /// Is a read that was begun then good for a destructive step (R1.7, R1.8)?
+    pub(crate) fn fresh(&self, begun: Instant, now: Instant) -> bool {
         begun >= self.last_write_at && now.since(begun) <= READ_FRESH
     }
 
@@ -92,14 +94,14 @@ impl Memory {
         !self.stale && self.refused.is_empty() && self.taken.is_empty() && self.failures.none()
     }
 
-    /// May an Assign still land of which no answer came?
-    pub(crate) fn assign_may_land(&self, now: Millis) -> bool {
-        let since = self.unanswered;
+    /// May an Assign still land of which no answer came (R5.19)?
+    pub(crate) fn assign_may_land(&self, now: Instant) -> bool {
+        let since = self.last_assign_in_doubt;
         since.is_some_and(|since| now.since(since) <= LATE_CALL)
     }
 
     /// The claim or the reserved address changed: what was remembered of the one before is void.
-    pub(crate) fn claim_changed(&mut self, before: Option<&Ip>, ip: &Ip, now: Millis) {
+    pub(crate) fn claim_changed(&mut self, before: Option<&Ip>, ip: &Ip, now: Instant) {
         let claim = ip.status.claim.as_ref();
         let old = before.and_then(|ip| ip.status.claim.as_ref());
         let same_holder = old.map(|claim| &claim.uid) == claim.map(|claim| &claim.uid);
@@ -113,7 +115,7 @@ impl Memory {
         let same_address = before.and_then(|ip| ip.status.address) == ip.status.address;
         let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
         if before.is_none() && claim.is_some() {
-            self.unanswered = Some(now);
+            self.last_assign_in_doubt = Some(now);
         }
         let detaching =
             |claim: Option<&Claim>| claim.is_some_and(|claim| claim.phase == ClaimPhase::Detaching);
@@ -169,6 +171,6 @@ impl Memory {
             self.refused_seen = now;
         }
         self.refused
-            .retain(|_, at| now.since(*at) <= Millis::seconds(600));
+            .retain(|_, at| now.since(*at) <= Duration::from_mins(10));
     }
 }

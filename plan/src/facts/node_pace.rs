@@ -1,29 +1,33 @@
 //! How often EC2 is asked about the instance of a node, and how often the taint of the node is written.
+//! Rule: R3.39.
+
+use core::time::Duration;
 
 use crate::backoff::{Backoff, FAILURES, QUESTIONS, REPETITIONS};
 use crate::facts::WriteOutcome;
-use crate::names::{Millis, NodeName};
+use crate::names::NodeName;
+use crate::time::Instant;
 
 /// Time between two questions at first: EC2 shows a new state of an instance some seconds after it was asked for it.
-const BETWEEN: Millis = Millis::seconds(2);
-/// So many questions come at that pace, which is half a minute.
+const BETWEEN: Duration = Duration::from_secs(2);
+/// Number of questions at that rate: half a minute (R3.39).
 const AT_FIRST: u32 = 15;
 /// The watch shows within this time what a write has changed.
-const WATCH_LAG: Millis = Millis::seconds(2);
+const WATCH_LAG: Duration = Duration::from_secs(2);
 
 /// When a node may be asked about, and written, again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodePace {
     questions: u32,
     question: Option<Backoff>,
-    question_due: Millis,
+    question_due: Instant,
     write: Option<Backoff>,
-    write_due: Millis,
+    write_due: Instant,
 }
 
 impl NodePace {
     /// A question that was begun then has ended.
-    pub(super) fn asked(&mut self, node: &NodeName, begun: Millis, now: Millis) {
+    pub(super) fn asked(&mut self, node: &NodeName, begun: Instant, now: Instant) {
         if self.questions < AT_FIRST {
             self.questions += 1;
             self.question_due = begun.plus(BETWEEN);
@@ -35,7 +39,7 @@ impl NodePace {
     }
 
     /// A write has ended.
-    pub(super) fn wrote(&mut self, node: &NodeName, outcome: &WriteOutcome, now: Millis) {
+    pub(super) fn wrote(&mut self, node: &NodeName, outcome: &WriteOutcome, now: Instant) {
         let waits = match outcome {
             WriteOutcome::Done(_) => {
                 self.write = None;
@@ -52,16 +56,17 @@ impl NodePace {
     }
 
     /// When the next question may be asked.
-    pub(crate) const fn question_due(&self) -> Millis {
+    pub(crate) const fn question_due(&self) -> Instant {
         self.question_due
     }
 
     /// When the next write may be made.
-    pub(crate) const fn write_due(&self) -> Millis {
+    pub(crate) const fn write_due(&self) -> Instant {
         self.write_due
     }
 
-    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    #[cfg(feature = "timestamps")]
+    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.question_due);
         change(&mut self.write_due);
         for backoff in [&mut self.question, &mut self.write].into_iter().flatten() {

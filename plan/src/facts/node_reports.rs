@@ -1,39 +1,42 @@
 //! What node parts report.
+//! Rules: R3.34, R4.39.
 
 use alloc::collections::BTreeSet;
+use core::time::Duration;
 
 use super::{Affected, Facts, NodeSeen};
-use crate::names::{IpName, Millis, NodeName};
+use crate::names::{IpName, NodeName};
 use crate::objects::NodeReport;
+use crate::time::Instant;
 
 /// A node part writes a heartbeat every 10 s: after three that are missing, it is away.
-const AWAY: Millis = Millis::seconds(30);
+const AWAY: Duration = Duration::from_secs(30);
 
 /// One that is this old leads to a question to EC2 (fast failover), and to nothing else.
-const LATE: Millis = Millis::seconds(15);
+const LATE: Duration = Duration::from_secs(15);
 
 /// What a node part reports, and when its heartbeat last changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeReportSeen {
     pub(crate) report: NodeReport,
-    pub(crate) heard: Millis,
+    pub(crate) heard: Instant,
 }
 
 impl NodeReportSeen {
     /// When it counts as away, unless it reports before.
-    pub(crate) fn away_at(&self) -> Millis {
+    pub(crate) fn away_at(&self) -> Instant {
         self.heard.plus(AWAY)
     }
 
     /// When EC2 is asked whether its instance still runs, unless it reports before.
-    pub(crate) fn late_at(&self) -> Millis {
+    pub(crate) fn late_at(&self) -> Instant {
         self.heard.plus(LATE)
     }
 }
 
 impl Facts {
     /// A heartbeat alone concerns IPs only if the node part was away.
-    pub(super) fn see_node_report(&mut self, report: NodeReport, now: Millis) -> Affected {
+    pub(super) fn see_node_report(&mut self, report: NodeReport, now: Instant) -> Affected {
         let name = report.node.clone();
         let before = self.node_reports.get(&name);
         if before.is_some_and(|before| before.report == report) {
@@ -54,7 +57,7 @@ impl Facts {
         self.affected_by_report(&name, before.as_ref(), now)
     }
 
-    pub(super) fn lose_node_report(&mut self, name: &NodeName, now: Millis) -> Affected {
+    pub(super) fn lose_node_report(&mut self, name: &NodeName, now: Instant) -> Affected {
         let before = self.node_reports.remove(name);
         self.affected_by_report(name, before.as_ref(), now)
     }
@@ -65,7 +68,7 @@ impl Facts {
         &self,
         name: &NodeName,
         before: Option<&NodeReportSeen>,
-        now: Millis,
+        now: Instant,
     ) -> Affected {
         let after = self.node_reports.get(name);
         let same_part = before.zip(after).is_some_and(|(before, after)| {

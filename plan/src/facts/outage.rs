@@ -1,27 +1,30 @@
 //! EC2 serves an action to no address at the moment: it throttles, permits or answers nothing. One address at a time
-//! finds out whether it does again, and the first success is everybody's.
+//! finds out whether it does again, and the first success ends the wait of all.
+//! Rules: R5.11 to R5.13.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use super::{CallError, Facts};
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::outcome::{Action, Outcome};
 use crate::step::Call;
+use crate::time::Instant;
 
 /// The time between two tries, of whatever address.
-const BETWEEN: Millis = Millis::seconds(1);
+const BETWEEN: Duration = Duration::from_secs(1);
 
 /// Addresses take turns by name. This long after one may try, those before it may as well.
-const TURN: Millis = Millis(250);
+const TURN: Duration = Duration::from_millis(250);
 
 /// An outage in which nothing was tried for this long is forgotten. Longer than a refusal is remembered.
-const FORGOTTEN: Millis = Millis::seconds(600);
+const FORGOTTEN: Duration = Duration::from_mins(10);
 
 /// An outage of one action.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Outage {
     /// When the first call failed.
-    pub(crate) since: Millis,
+    pub(crate) since: Instant,
     /// How calls fail.
     pub(crate) outcome: Outcome,
     /// EC2's code and sentence, of the first that failed so: each has its own, and a user needs one.
@@ -29,12 +32,12 @@ pub(crate) struct Outage {
     /// The IP that tried last.
     last: IpName,
     /// When the next one may.
-    pub(super) next: Millis,
+    pub(super) next: Instant,
 }
 
 impl Outage {
     /// When this IP may try.
-    pub(crate) fn due(&self, name: &IpName) -> Millis {
+    pub(crate) fn due(&self, name: &IpName) -> Instant {
         if name > &self.last {
             self.next
         } else {
@@ -45,7 +48,7 @@ impl Outage {
 
 impl Facts {
     /// A call was begun: others wait until it is known how it ends, or a while.
-    pub(super) fn call_begun(&mut self, name: IpName, call: &Call, now: Millis) {
+    pub(super) fn call_begun(&mut self, name: IpName, call: &Call, now: Instant) {
         if let Some(outage) = self.outages.get_mut(&call.action()) {
             outage.last = name;
             outage.next = now.plus(BETWEEN);
@@ -53,11 +56,11 @@ impl Facts {
     }
 
     /// No call was made for long: whether it lasts is not known, and nothing waits for it.
-    pub(super) fn forget_outages(&mut self, now: Millis) {
+    pub(super) fn forget_outages(&mut self, now: Instant) {
         self.outages
             .retain(|_, outage| now.since(outage.next) < FORGOTTEN);
         if now.since(self.recovered) >= FORGOTTEN {
-            self.recovered = Millis(0);
+            self.recovered = Instant::START;
         }
     }
 
@@ -68,7 +71,7 @@ impl Facts {
         action: Action,
         outcome: Outcome,
         said: String,
-        now: Millis,
+        now: Instant,
     ) -> bool {
         // What has gone meanwhile waits for nothing.
         if !self.memory.contains_key(&name) {
@@ -95,7 +98,7 @@ impl Facts {
         &mut self,
         action: Action,
         answer: &Result<(), CallError>,
-        now: Millis,
+        now: Instant,
     ) -> bool {
         let still = answer.as_ref().err().map(|error| error.outcome);
         if still.is_some_and(Outcome::is_of_all) || self.outages.remove(&action).is_none() {

@@ -1,75 +1,27 @@
-//! What is known of a subnet's interfaces, and where an address is.
+//! What is known of a subnet's interfaces: the last inventories and the own writes since.
+//! Rules: R1.9, R1.13 to R1.17.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::index::Sets;
 use super::inventory::Inventory;
+use super::location::{Location, OfInterest, OwnWrite};
 use crate::address::{Address, Cidr};
 use crate::backoff::{self, Backoff};
 use crate::cloud::{CniUse, Interface};
 use crate::ec2::DESCRIBE_LAG;
-use crate::names::{InstanceId, InterfaceId, Millis, SubnetId};
-use crate::objects::Ip;
+use crate::names::{InstanceId, InterfaceId, SubnetId};
 use crate::outcome::Outcome;
+use crate::time::Instant;
 
 /// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
-/// consistent); the second look follows after this long.
-const SECOND_LOOK: Millis = Millis::seconds(2);
+/// consistent); the second look follows after this long (R1.15, R1.16).
+const SECOND_LOOK: Duration = Duration::from_secs(2);
 
-/// However short the interval: an inventory is good for at least this long.
-const LEAST_FRESH: Millis = Millis::seconds(10);
-
-/// An own write that EC2 answered: where the address is by it, and when the answer came.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct OwnWrite {
-    pub(crate) answered: Millis,
-    /// None: taken off the interface that had it.
-    pub(crate) now_on: Option<InterfaceId>,
-}
-
-/// Of what a subnet shows, what IPs depend on: only this is looked at twice when it changes. Addresses and
-/// interfaces of others come and go all the time.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct OfInterest<'a> {
-    /// Addresses that an IP has, may still have somewhere, or asks for.
-    addresses: BTreeSet<Address>,
-    /// Interfaces that an IP's address is on, or may be.
-    interfaces: BTreeSet<&'a InterfaceId>,
-}
-
-impl<'a> OfInterest<'a> {
-    pub(crate) fn to(ips: impl Iterator<Item = &'a Ip>) -> Self {
-        let mut to = Self::default();
-        for ip in ips {
-            to.addresses.extend(ip.addresses());
-            to.addresses.extend(ip.desired_address());
-            to.interfaces.extend(ip.interfaces());
-        }
-        to
-    }
-}
-
-/// Where an address is, as far as is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Location {
-    /// The interface; None: nowhere.
-    pub on: Option<InterfaceId>,
-    /// The instance that the interface is attached to, by the last inventory.
-    pub instance: Option<InstanceId>,
-    /// Good enough for a claim and for a destructive step.
-    pub fresh: bool,
-    /// When the older of two inventories was begun that say the same, both begun after our last write; None: no two do.
-    pub agreed_since: Option<Millis>,
-}
-
-impl Location {
-    /// Do two inventories, both begun after our last write, say the same?
-    #[must_use]
-    pub const fn agreed(&self) -> bool {
-        self.agreed_since.is_some()
-    }
-}
+/// However short the interval: an inventory is good for at least this long (R1.9).
+const LEAST_FRESH: Duration = Duration::from_secs(10);
 
 /// What is known of one subnet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,11 +37,11 @@ pub struct SubnetFacts {
     pub(crate) last: Option<Inventory>,
     pub(crate) before: Option<Inventory>,
     /// When an inventory is wanted earlier than the interval has it.
-    pub(crate) wanted: Option<Millis>,
+    pub(crate) wanted: Option<Instant>,
     /// Two inventories are wanted that were begun after this moment, as soon as there can be.
-    pub(crate) proof: Option<Millis>,
+    pub(crate) proof: Option<Instant>,
     /// When the last attempt was begun.
-    pub(crate) tried: Option<Millis>,
+    pub(crate) tried: Option<Instant>,
     /// It failed: the interval may be shorter, EC2's patience is not.
     pub(crate) failed: Option<Backoff>,
     /// With EC2's word.
@@ -98,9 +50,9 @@ pub struct SubnetFacts {
     /// The addresses that own writes put on an interface.
     own_on: Sets<InterfaceId, Address>,
     /// Addresses of which a call's outcome is not known, since when.
-    pub(crate) unknown: BTreeMap<Address, Millis>,
+    pub(crate) unknown: BTreeMap<Address, Instant>,
     /// Addresses that an IP explained until then: no inventory begun before says that none does.
-    pub(crate) explained: BTreeMap<Address, Millis>,
+    pub(crate) explained: BTreeMap<Address, Instant>,
 }
 
 impl SubnetFacts {
@@ -136,20 +88,20 @@ impl SubnetFacts {
     }
 
     /// Asks for an inventory at that moment, if none is due before.
-    pub(crate) fn want(&mut self, at: Millis) {
+    pub(crate) fn want(&mut self, at: Instant) {
         self.wanted = Some(self.wanted.map_or(at, |wanted| wanted.min(at)));
     }
 
     /// Asks for two inventories that are begun after that moment.
-    pub(crate) fn want_proof(&mut self, after: Millis) {
+    pub(crate) fn want_proof(&mut self, after: Instant) {
         self.proof = self.proof.max(Some(after));
-        self.want(after.plus(Millis(1)));
+        self.want(after.plus(Duration::from_millis(1)));
     }
 
     /// When the next inventory is due.
-    pub(crate) fn due(&self, interval: Millis) -> Millis {
+    pub(crate) fn due(&self, interval: Duration) -> Instant {
         let Some(tried) = self.tried else {
-            return Millis(0);
+            return Instant::START;
         };
         if let Some(failed) = &self.failed {
             return failed.until;
@@ -158,7 +110,7 @@ impl SubnetFacts {
         self.wanted.map_or(regular, |wanted| wanted.min(regular))
     }
 
-    pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Millis) {
+    pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Instant) {
         let failed =
             backoff::of_describe(Some(outcome)).after(self.failed.as_ref(), id.as_str(), now);
         self.failed = Some(failed);
@@ -175,7 +127,7 @@ impl SubnetFacts {
             .filter(|outcome| *outcome == Outcome::Denied || repeated)
     }
 
-    pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Millis) {
+    pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Instant) {
         let unread = backoff::of_describe(outcome).after(self.unread.as_ref(), id.as_str(), now);
         self.unread = Some(unread);
         // No answer, or a throttled call, takes nothing back of what EC2 said before.
@@ -236,7 +188,11 @@ impl SubnetFacts {
             moved || of_interest.interfaces.iter().copied().any(elsewhere)
         });
         if let Some(accepted) = unseen {
-            self.want(began.plus(SECOND_LOOK).max(accepted.plus(Millis(1))));
+            self.want(
+                began
+                    .plus(SECOND_LOOK)
+                    .max(accepted.plus(Duration::from_millis(1))),
+            );
         }
         if doubtful || self.before.is_none() {
             self.want(began.plus(SECOND_LOOK));
@@ -244,20 +200,24 @@ impl SubnetFacts {
         let proven = |after| self.before.as_ref().is_some_and(|it| it.begun > after);
         self.proof = self.proof.filter(|after| !proven(*after));
         if let Some(after) = self.proof {
-            self.want(began.plus(SECOND_LOOK).max(after.plus(Millis(1))));
+            self.want(
+                began
+                    .plus(SECOND_LOOK)
+                    .max(after.plus(Duration::from_millis(1))),
+            );
         }
     }
 
     /// Is the last inventory so young that what it shows is fresh?
-    pub(super) fn looked_lately(&self, interval: Millis, now: Millis) -> bool {
-        let fresh_for = Millis(interval.0.saturating_mul(2)).max(LEAST_FRESH);
+    pub(super) fn looked_lately(&self, interval: Duration, now: Instant) -> bool {
+        let fresh_for = interval.saturating_mul(2).max(LEAST_FRESH);
         let last = self.last.as_ref();
         last.is_some_and(|last| now.since(last.begun) <= fresh_for)
     }
 
     /// Where the address is.
     #[must_use]
-    pub fn locate(&self, address: Address, interval: Millis, now: Millis) -> Location {
+    pub fn locate(&self, address: Address, interval: Duration, now: Instant) -> Location {
         let Some(last) = &self.last else {
             return Location::default();
         };
@@ -276,7 +236,7 @@ impl SubnetFacts {
     }
 
     /// When the older of two inventories was begun that show the address alike, with no own write over them.
-    pub(super) fn agreed_since(&self, address: Address) -> Option<Millis> {
+    pub(super) fn agreed_since(&self, address: Address) -> Option<Instant> {
         let (last, before) = self.last.as_ref().zip(self.before.as_ref())?;
         let on = last.holder_of(address);
         let alike = before.holder_of(address) == on
@@ -293,7 +253,7 @@ impl SubnetFacts {
 
     /// The interface that the last inventory shows an address on, if it was begun at least `lag` after our
     /// last write of it.
-    pub(crate) fn shown_since(&self, address: Address, lag: Millis) -> Option<&InterfaceId> {
+    pub(crate) fn shown_since(&self, address: Address, lag: Duration) -> Option<&InterfaceId> {
         let last = self.last.as_ref()?;
         let own = self.own.get(&address);
         let later = own.is_none_or(|own| last.begun > own.answered.plus(lag));

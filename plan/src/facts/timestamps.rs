@@ -1,23 +1,25 @@
 //! Every moment that facts remember, for a model checker: it has no clock, and forgets of time what no
 //! decision can tell apart.
 
+use core::time::Duration;
+
 use super::Facts;
 use super::READ_FRESH;
 use super::failures::HEALTHY_ATTACH;
-use crate::names::Millis;
 use crate::outcome::Outcome;
+use crate::time::Instant;
 
 impl Facts {
     /// Shows every moment to `change`, which may move it. Moved all alike, and `now` with them, they
     /// lead to the same decisions.
-    pub fn each_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    pub fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.each_moment_of_reads(change);
         self.each_ordered_moment(change);
         self.each_aged_moment(change);
     }
 
     /// When reads were begun, and writes before them answered: which was first decides what is fresh.
-    pub fn each_moment_of_reads(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    pub fn each_moment_of_reads(&mut self, change: &mut impl FnMut(&mut Instant)) {
         for memory in self.memory.values_mut() {
             change(&mut memory.last_write_at);
             if let Some(recorded) = &mut memory.recorded {
@@ -46,7 +48,7 @@ impl Facts {
 
     /// Those of which it matters whether inventories were begun before or after them, and the
     /// inventories' own.
-    pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.led_since);
         for (_, since) in self.ownerless.values_mut() {
             change(since);
@@ -71,7 +73,10 @@ impl Facts {
             change(&mut memory.claim_seen);
             change(&mut memory.refused_seen);
             memory.edit_seen.iter_mut().for_each(&mut *change);
-            memory.unanswered.iter_mut().for_each(&mut *change);
+            memory
+                .last_assign_in_doubt
+                .iter_mut()
+                .for_each(&mut *change);
             if let Some((at, _)) = &mut memory.detaching {
                 change(at);
             }
@@ -81,7 +86,7 @@ impl Facts {
     }
 
     /// Those of which it only matters how long ago they were.
-    pub fn each_aged_moment(&mut self, change: &mut impl FnMut(&mut Millis)) {
+    pub fn each_aged_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         for seen in self.pods.values_mut() {
             change(&mut seen.seen);
             seen.bound_since.iter_mut().for_each(&mut *change);
@@ -135,9 +140,9 @@ impl Facts {
     /// Forgets the reads that are fresh for no IP any more and never will be again, the writes that no
     /// read is older than, the calls that cannot land any more, and of outages, failures and pods since when
     /// they are so, where no decision asks any more.
-    pub fn forget_stale_reads(&mut self, now: Millis) {
+    pub fn forget_stale_reads(&mut self, now: Instant) {
         let memory = &self.memory;
-        let fresh = |begun: Millis| {
+        let fresh = |begun: Instant| {
             let mut of_any = memory.values();
             of_any.any(|memory| memory.fresh(begun, now))
         };
@@ -158,11 +163,11 @@ impl Facts {
         // How long it is kept is longer than a checker looks.
         self.missed.values_mut().for_each(|at| *at = now);
         for outage in self.outages.values_mut() {
-            if now.since(outage.next) >= Millis::seconds(1) {
-                outage.next = Millis(0);
+            if now.since(outage.next) >= Duration::from_secs(1) {
+                outage.next = Instant::START;
             }
             if outage.outcome != Outcome::Denied && now.since(outage.since) >= HEALTHY_ATTACH {
-                outage.since = Millis(0);
+                outage.since = Instant::START;
             }
         }
         for (uid, seen) in &mut self.pods {
@@ -174,16 +179,16 @@ impl Facts {
             let claim = ip.and_then(|ip| ip.status.claim.as_ref());
             let comes = claim.is_some_and(|claim| &claim.uid == uid) && !seen.pod.says_attached();
             if !comes {
-                seen.version_seen = Millis(0);
+                seen.version_seen = Instant::START;
             }
             if let Some(since) = &mut seen.bound_since
                 && now.since(*since) >= HEALTHY_ATTACH
             {
-                *since = Millis(0);
+                *since = Instant::START;
             }
         }
         if self.ips.values().all(|ip| ip.status.refused.is_none()) {
-            self.recovered = Millis(0);
+            self.recovered = Instant::START;
         }
         for (name, memory) in &mut self.memory {
             let version = self.ips.get(name).map(|ip| ip.version);
@@ -192,10 +197,10 @@ impl Facts {
             });
             memory.failures.forget_moments(now);
             if !memory.assign_may_land(now) {
-                memory.unanswered = None;
+                memory.last_assign_in_doubt = None;
             }
             if oldest.is_none_or(|oldest| oldest >= memory.last_write_at) {
-                memory.last_write_at = Millis(0);
+                memory.last_write_at = Instant::START;
             }
         }
     }

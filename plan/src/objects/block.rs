@@ -3,10 +3,11 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::Condition;
 use crate::block::BlockRange;
-use crate::names::{BlockName, Millis, Namespace, ResourceVersion, SubnetId};
+use crate::names::{BlockName, Namespace, ResourceVersion, SubnetId};
 
 /// Which namespaces may use an address (`spec.allowedNamespaces`). By default none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +81,7 @@ pub struct Block {
     pub finalizer: bool,
     /// The spec; `Err` says in a sentence why it cannot be read.
     pub spec: Result<BlockSpec, String>,
-    /// A person's word that the brake may go (annotation `ip.wgtwo.com/release-brake`).
+    /// A person confirms that the pods are gone (annotation `ip.wgtwo.com/release-brake`): the brake ends.
     pub release_brake: bool,
     /// What was last said of it.
     pub status: BlockStatus,
@@ -100,7 +101,7 @@ pub struct BlockSpec {
     /// Namespaces that may use it.
     pub allowed_namespaces: Namespaces,
     /// How long a Node may be away before the address may leave a pod that is being deleted.
-    pub failover_after: Millis,
+    pub failover_after: Duration,
     /// Is a node taken out of service when EC2 says that its instance has ended?
     pub fast_failover: bool,
     /// Who brings packets from the interface to the pod.

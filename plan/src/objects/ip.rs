@@ -146,7 +146,7 @@ pub struct IpStatus {
     pub conditions: Conditions,
 }
 
-/// How many places before this one the status remembers.
+/// How many places before this one the status remembers (R4.16).
 pub const MAX_PREVIOUS: usize = 8;
 
 /// A pod's claim on the address.
@@ -199,7 +199,7 @@ impl Claim {
     }
 }
 
-/// A place where we put an address, and for whom.
+/// A place where Mooring put an address, and the pod that it was for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Previous {
     /// The address (another than the present one after an edit).

@@ -1,7 +1,7 @@
 //! Whether an IP may have the address that it asks for.
 
-use mooring_plan::admission::Because::{Forbidden, Invalid};
-use mooring_plan::admission::address::{Asked, Block, Parent, block_of, check};
+use mooring_plan::admission::DenyReason::{Forbidden, Invalid};
+use mooring_plan::admission::address::{Asked, KnownBlock, Parent, block_of, check};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, IpName};
 
@@ -15,7 +15,7 @@ fn asked(address: &str, block: &str) -> Asked {
     }
 }
 
-fn blocks() -> Vec<Block> {
+fn blocks() -> Vec<KnownBlock> {
     vec![block("a", "203.0.113.0/25"), block("b", "203.0.113.128/25")]
 }
 
@@ -62,12 +62,12 @@ fn an_ip_outside_of_all_blocks_gets_a_list_of_blocks() {
         Invalid,
         &["neither an address nor a block"],
     );
-    assert!(!neither.is_hearsay());
+    assert!(!neither.is_from_cache());
 }
 
 #[test]
 fn a_message_names_five_and_counts_the_rest() {
-    let many: Vec<Block> = (0..7)
+    let many: Vec<KnownBlock> = (0..7)
         .map(|n| block(&format!("b{n}"), &format!("10.0.{n}.0/24")))
         .collect();
     let named = |count| refused(block_of(&asked("", "c"), &many[..count]), Invalid, &[]);
@@ -105,7 +105,7 @@ fn an_unusable_address_of_the_block_is_refused_with_the_reason() {
         let result = check(&asked(address, "a"), &blocks, &[], None);
         refused(result, Invalid, &[words]);
     }
-    let narrow = Block {
+    let narrow = KnownBlock {
         range: BlockRange::parse("203.0.113.0/25", []).unwrap(),
         ..blocks[0].clone()
     };

@@ -2,7 +2,7 @@
 
 use mooring_plan::objects::Namespaces;
 
-use mooring_plan::admission::Because::{Forbidden, Invalid};
+use mooring_plan::admission::DenyReason::{Forbidden, Invalid};
 use mooring_plan::admission::address::Other;
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::block::BlockRange;

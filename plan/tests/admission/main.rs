@@ -8,8 +8,8 @@ mod pod;
 mod syntax;
 mod usage;
 
-use mooring_plan::admission::address::{Block, Other};
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::address::{KnownBlock, Other};
+use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, IpName};
 
@@ -18,8 +18,8 @@ fn range(cidr: &str) -> BlockRange {
 }
 
 /// A block in a subnet that is as large.
-fn block(name: &str, cidr: &str) -> Block {
-    Block {
+fn block(name: &str, cidr: &str) -> KnownBlock {
+    KnownBlock {
         name: BlockName::from(name),
         range: range(cidr),
         subnets: vec![cidr.parse().unwrap()],
@@ -46,9 +46,9 @@ fn wishing(name: &str, address: &str) -> Other {
 }
 
 /// Refused for this, with all of these words.
-fn refused<T>(result: Result<T, Denial>, because: Because, words: &[&str]) -> Denial {
+fn refused<T>(result: Result<T, Denial>, reason: DenyReason, words: &[&str]) -> Denial {
     let denial = result.err().unwrap();
-    assert_eq!(denial.because(), because, "{denial}");
+    assert_eq!(denial.reason(), reason, "{denial}");
     let said = denial.to_string();
     for part in words {
         assert!(said.contains(part), "{part:?} is not in: {said}");
@@ -58,28 +58,28 @@ fn refused<T>(result: Result<T, Denial>, because: Because, words: &[&str]) -> De
 
 #[test]
 fn a_refusal_has_the_problem_and_then_the_remedy() {
-    let own = Denial::new(Because::Invalid, "it is too small", "make it larger");
+    let own = Denial::new(DenyReason::Invalid, "it is too small", "make it larger");
     assert_eq!(own.to_string(), "it is too small: make it larger");
     assert_eq!(
         (own.what(), own.way_out()),
         ("it is too small", "make it larger")
     );
-    assert!(!own.is_hearsay(), "the request alone decides");
-    let sentences = Denial::new(Because::Invalid, "It is too small.", "Make it larger.");
+    assert!(!own.is_from_cache(), "the request alone decides");
+    let sentences = Denial::new(DenyReason::Invalid, "It is too small.", "Make it larger.");
     assert_eq!(sentences.to_string(), "It is too small. Make it larger.");
-    let others = Denial::from_others(Because::Forbidden, "it is taken", "take another");
-    assert!(others.is_hearsay(), "a cache may be behind");
-    assert_eq!(others.because(), Because::Forbidden);
+    let others = Denial::from_others(DenyReason::Forbidden, "it is taken", "take another");
+    assert!(others.is_from_cache(), "a cache may be behind");
+    assert_eq!(others.reason(), DenyReason::Forbidden);
 }
 
 #[test]
 fn a_refusal_has_the_codes_of_http_and_kubernetes() {
-    for (because, code, reason) in [
-        (Because::BadRequest, 400, "BadRequest"),
-        (Because::Forbidden, 403, "Forbidden"),
-        (Because::Invalid, 422, "Invalid"),
-        (Because::Unavailable, 503, "ServiceUnavailable"),
+    for (deny, code, reason) in [
+        (DenyReason::BadRequest, 400, "BadRequest"),
+        (DenyReason::Forbidden, 403, "Forbidden"),
+        (DenyReason::Invalid, 422, "Invalid"),
+        (DenyReason::Unavailable, 503, "ServiceUnavailable"),
     ] {
-        assert_eq!((because.code(), because.reason()), (code, reason));
+        assert_eq!((deny.code(), deny.reason()), (code, reason));
     }
 }

@@ -1,8 +1,9 @@
 //! Where a pod may run: at a node that carries its address, and for how long when that is away.
+//! Rule: R8.15.
 
 use std::collections::BTreeMap;
 
-use mooring_plan::admission::placement::{Compare, Requirement, Term, contradiction};
+use mooring_plan::admission::placement::{Compare, Requirement, Term, excluded_label};
 use mooring_plan::admission::tolerations::{KEYS, Toleration};
 
 fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -27,7 +28,7 @@ fn values(values: &[&str]) -> std::collections::BTreeSet<String> {
 fn a_selector_for_another_value_excludes_the_node() {
     let node = labels(&[("role", "edge"), ("zone", "a")]);
     let found = |selector: &[(&str, &str)]| {
-        contradiction(&node, &labels(selector), &[]).map(|label| (label.key, label.value))
+        excluded_label(&node, &labels(selector), &[]).map(|label| (label.key, label.value))
     };
     assert_eq!(found(&[("role", "edge"), ("disk", "ssd")]), None);
     let against = Some(("zone".to_owned(), "a".to_owned()));
@@ -47,10 +48,10 @@ fn a_term_excludes_a_node_by_a_known_label() {
         (Compare::Other, false),
     ] {
         let term = vec![rule("role", compare.clone())];
-        let found = contradiction(&node, &labels(&[]), &[term]);
+        let found = excluded_label(&node, &labels(&[]), &[term]);
         assert_eq!(found.is_some(), out, "{compare:?}");
         let of_another = vec![rule("disk", compare.clone())];
-        let found = contradiction(&node, &labels(&[]), &[of_another]);
+        let found = excluded_label(&node, &labels(&[]), &[of_another]);
         assert_eq!(found, None, "{compare:?} of a label that it has not");
     }
 }
@@ -63,7 +64,7 @@ fn one_matching_term_is_enough_and_must_match_completely() {
         rule("role", Compare::Exists),
         rule("role", Compare::DoesNotExist),
     ];
-    let found = |terms: &[Term]| contradiction(&node, &labels(&[]), terms).map(|label| label.key);
+    let found = |terms: &[Term]| excluded_label(&node, &labels(&[]), terms).map(|label| label.key);
     assert_eq!(found(&[other.clone(), fits]), None);
     assert_eq!(found(&[other.clone(), other]), Some("role".to_owned()));
     assert_eq!(found(&[]), None);

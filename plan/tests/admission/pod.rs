@@ -1,6 +1,7 @@
 //! Which annotations of a new pod are known.
+//! Rule: R8.3.
 
-use mooring_plan::admission::Because::Invalid;
+use mooring_plan::admission::DenyReason::Invalid;
 use mooring_plan::admission::pod::check_annotations;
 
 use super::refused;
@@ -19,7 +20,7 @@ fn an_unknown_annotation_of_ours_is_refused_with_the_right_one() {
         let denial = refused(check(key), Invalid, &[]);
         let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
         assert_eq!(denial.to_string(), said);
-        assert!(!denial.is_hearsay(), "the request alone decides");
+        assert!(!denial.is_from_cache(), "the request alone decides");
     }
     for key in [
         "ip.wgtwo.com/address",

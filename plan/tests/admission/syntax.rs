@@ -1,9 +1,10 @@
 //! What is written into a spec or an annotation can name what it is to name.
+//! Rules: R8.16, R8.18.
 
 use std::collections::BTreeMap;
 
-use mooring_plan::admission::Because::Invalid;
 use mooring_plan::admission::Denial;
+use mooring_plan::admission::DenyReason::Invalid;
 use mooring_plan::admission::syntax::{check_namespaces, check_node_labels, check_take_from};
 use mooring_plan::names::BlockName;
 
@@ -29,7 +30,7 @@ fn an_invalid_namespace_is_refused_with_a_suggestion() {
     ] {
         let quoted = format!("spec.allowedNamespaces of IP \"partner\" has \"{name}\"");
         let denial = refused(of_ip(&["shop", name]), Invalid, &[&quoted, way_out]);
-        assert!(!denial.is_hearsay(), "the request alone decides");
+        assert!(!denial.is_from_cache(), "the request alone decides");
     }
     for name in ["*", "default", "s", "0", "a-1", &long[..63]] {
         assert_eq!(of_ip(&[name]), Ok(()), "{name}");
@@ -92,7 +93,7 @@ fn a_node_selector_has_no_label_of_mooring() {
     ] {
         let words = [key, "Mooring's own", "leave spec.nodeSelector out"];
         let denial = refused(label(key, ""), Invalid, &words);
-        assert!(!denial.is_hearsay(), "the request alone decides");
+        assert!(!denial.is_from_cache(), "the request alone decides");
     }
 }
 
@@ -115,6 +116,6 @@ fn take_from_names_a_network_interface() {
     ] {
         let quoted = format!("ip.wgtwo.com/take-from of IP \"partner\" is \"{given}\"");
         let denial = refused(check(given), Invalid, &[&quoted, "such as eni-"]);
-        assert!(!denial.is_hearsay(), "the request alone decides");
+        assert!(!denial.is_from_cache(), "the request alone decides");
     }
 }

@@ -1,6 +1,7 @@
 //! Whose right to use an IP counts.
+//! Rule: R8.20.
 
-use mooring_plan::admission::Because::Forbidden;
+use mooring_plan::admission::DenyReason::Forbidden;
 use mooring_plan::admission::usage::{Requester, ServiceAccount, Subject, TrustedControllers, Use};
 use mooring_plan::names::IpName;
 
@@ -115,6 +116,6 @@ fn a_refusal_names_pod_ip_and_user_and_what_to_bind_where() {
             "verb \"use\" on ips.ip.wgtwo.com \"partner\"",
         ],
     );
-    assert!(!denial.is_hearsay(), "no cache of ours is behind it");
+    assert!(!denial.is_from_cache(), "no cache of ours is behind it");
     assert_eq!(usage.namespace(), "shop");
 }

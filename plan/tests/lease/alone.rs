@@ -1,7 +1,9 @@
 //! What one replica does with its inputs.
 
-use mooring_plan::lease::{Answer, Election, Identity, Step, Timings};
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
+use mooring_plan::lease::{Election, Identity, LeaseAnswer, LeaseStep, Timings};
+use mooring_plan::time::Instant;
 
 use super::{Server, TIMINGS};
 
@@ -10,10 +12,10 @@ fn leading(timings: Timings) -> (Election, Server) {
     let mut election = Election::new(Identity::from("a"), timings);
     let mut server = Server::default();
     for _ in 0..2 {
-        let answer = server.carry_out(&election.step(Millis(0)));
-        election.apply(answer, Millis(0), Millis(0));
+        let answer = server.carry_out(&election.step(Instant::START));
+        election.apply(answer, Instant::START, Instant::START);
     }
-    assert!(election.leads(Millis(0)));
+    assert!(election.leads(Instant::START));
     (election, server)
 }
 
@@ -27,9 +29,9 @@ fn an_identity_survives_a_round_trip() {
 #[test]
 fn a_leader_leads_until_just_before_its_deadline() {
     let (election, _) = leading(TIMINGS);
-    assert_eq!(election.leads_until(), Some(Millis(10_000)));
-    assert!(election.leads(Millis(9_999)));
-    assert!(!election.leads(Millis(10_000)));
+    assert_eq!(election.leads_until(), Some(Instant::from_millis(10_000)));
+    assert!(election.leads(Instant::from_millis(9_999)));
+    assert!(!election.leads(Instant::from_millis(10_000)));
     let follower = Election::new(Identity::from("b"), TIMINGS);
     assert_eq!(follower.leads_until(), None);
 }
@@ -38,39 +40,45 @@ fn a_leader_leads_until_just_before_its_deadline() {
 fn a_short_lease_has_a_margin_of_a_third() {
     let calls_until = |duration, renew_deadline| {
         let timings = Timings {
-            duration: Millis::seconds(duration),
-            renew_deadline: Millis::seconds(renew_deadline),
+            duration: Duration::from_secs(duration),
+            renew_deadline: Duration::from_secs(renew_deadline),
             ..TIMINGS
         };
         leading(timings).0.calls_until()
     };
-    assert_eq!(calls_until(6, 5), Some(Millis(4_000)));
-    assert_eq!(calls_until(60, 58), Some(Millis(55_000)));
+    assert_eq!(calls_until(6, 5), Some(Instant::from_millis(4_000)));
+    assert_eq!(calls_until(60, 58), Some(Instant::from_millis(55_000)));
 }
 
 #[test]
 fn a_failed_renewal_is_repeated_and_ends_nothing_before_the_deadline() {
     let (mut election, _) = leading(TIMINGS);
-    let now = Millis(2_000);
-    election.apply(Answer::Failed, now, now);
-    assert_eq!(election.step(now), Step::Wait(Millis(4_000)));
-    assert!(election.leads(Millis(9_999)));
+    let now = Instant::from_millis(2_000);
+    election.apply(LeaseAnswer::Failed, now, now);
+    assert_eq!(
+        election.step(now),
+        LeaseStep::Wait(Instant::from_millis(4_000))
+    );
+    assert!(election.leads(Instant::from_millis(9_999)));
     assert!(election.calls_until().is_some());
 }
 
 #[test]
 fn a_leader_continues_only_if_the_lease_is_still_its_own() {
     let (mut election, mut server) = leading(TIMINGS);
-    let now = Millis(2_000);
-    election.apply(Answer::Conflict, now, now);
-    assert_eq!(election.step(now), Step::Read);
+    let now = Instant::from_millis(2_000);
+    election.apply(LeaseAnswer::Conflict, now, now);
+    assert_eq!(election.step(now), LeaseStep::Read);
     let mut other = election.clone();
-    election.apply(server.carry_out(&Step::Read), now, now);
+    election.apply(server.carry_out(&LeaseStep::Read), now, now);
     assert!(election.leads(now));
-    assert!(matches!(election.step(now), Step::Update(..)), "and renews");
+    assert!(
+        matches!(election.step(now), LeaseStep::Update(..)),
+        "and renews"
+    );
     let mut taken = server.lease.take().unwrap();
     taken.holder = Some(Identity::from("b"));
-    other.apply(Answer::Read(Some(taken)), now, now);
+    other.apply(LeaseAnswer::Read(Some(taken)), now, now);
     assert!(!other.leads(now));
     assert_eq!(other.calls_until(), None);
 }
@@ -79,8 +87,18 @@ fn a_leader_continues_only_if_the_lease_is_still_its_own() {
 fn a_follower_polls_the_lease_and_takes_it_when_it_has_expired() {
     let (_, mut server) = leading(TIMINGS);
     let mut other = Election::new(Identity::from("b"), TIMINGS);
-    other.apply(server.carry_out(&Step::Read), Millis(0), Millis(0));
-    assert_eq!(other.step(Millis(0)), Step::Wait(Millis(2_000)));
-    assert_eq!(other.step(Millis(14_999)), Step::Read);
-    assert!(matches!(other.step(Millis(15_000)), Step::Update(..)));
+    other.apply(
+        server.carry_out(&LeaseStep::Read),
+        Instant::START,
+        Instant::START,
+    );
+    assert_eq!(
+        other.step(Instant::START),
+        LeaseStep::Wait(Instant::from_millis(2_000))
+    );
+    assert_eq!(other.step(Instant::from_millis(14_999)), LeaseStep::Read);
+    assert!(matches!(
+        other.step(Instant::from_millis(15_000)),
+        LeaseStep::Update(..)
+    ));
 }

@@ -1,17 +1,21 @@
 //! At most one replica leads, whatever their clocks show and however long one of them sleeps.
+//! Rules: R5.1, R6.1, R6.2.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod alone;
 mod watched;
 
-use mooring_plan::lease::{Answer, Election, Identity, Record, Spec, Step, Timings};
-use mooring_plan::names::{Millis, ResourceVersion};
+use std::time::Duration;
+
+use mooring_plan::lease::{Election, Identity, LeaseAnswer, LeaseStep, Record, Spec, Timings};
+use mooring_plan::names::ResourceVersion;
+use mooring_plan::time::Instant;
 use proptest::prelude::*;
 
 const TIMINGS: Timings = Timings {
-    duration: Millis::seconds(15),
-    renew_deadline: Millis::seconds(10),
-    retry_period: Millis::seconds(2),
+    duration: Duration::from_secs(15),
+    renew_deadline: Duration::from_secs(10),
+    retry_period: Duration::from_secs(2),
 };
 
 /// The one `Lease`, with the API server's compare-and-swap.
@@ -25,34 +29,34 @@ struct Server {
 }
 
 impl Server {
-    fn carry_out(&mut self, step: &Step) -> Answer {
+    fn carry_out(&mut self, step: &LeaseStep) -> LeaseAnswer {
         match step {
-            Step::Read => Answer::Read(self.lease.clone()),
-            Step::Create(spec) if self.lease.is_none() => self.write(spec),
-            Step::Update(version, spec)
+            LeaseStep::Read => LeaseAnswer::Read(self.lease.clone()),
+            LeaseStep::Create(spec) if self.lease.is_none() => self.write(spec),
+            LeaseStep::Update(version, spec)
                 if self.lease.as_ref().map(|lease| lease.version) == Some(*version) =>
             {
                 self.write(spec)
             }
-            Step::Create(_) | Step::Update(..) => Answer::Conflict,
-            Step::Wait(_) => panic!("waiting is no request"),
+            LeaseStep::Create(_) | LeaseStep::Update(..) => LeaseAnswer::Conflict,
+            LeaseStep::Wait(_) => panic!("waiting is no request"),
         }
     }
 
-    fn write(&mut self, spec: &Spec) -> Answer {
+    fn write(&mut self, spec: &Spec) -> LeaseAnswer {
         self.version += 1;
         self.writes += 1;
         let record = Record {
             version: ResourceVersion(self.version),
             holder: spec.holder.clone(),
-            duration: Some(Millis::seconds(spec.seconds)),
+            duration: Some(Duration::from_secs(spec.seconds)),
             // A stopped wall clock: it may only make writes differ.
             renewed: self.version.to_string(),
             transitions: spec.transitions,
         };
         self.lease = Some(record.clone());
         self.history.push(record.clone());
-        Answer::Wrote(record)
+        LeaseAnswer::Wrote(record)
     }
 }
 
@@ -72,15 +76,15 @@ impl Replica {
         }
     }
 
-    fn clock(&self, real: u64) -> Millis {
-        Millis(real + self.began)
+    fn clock(&self, real: u64) -> Instant {
+        Instant::from_millis(real + self.began)
     }
 
     /// One step that takes no time.
     fn turn(&mut self, server: &mut Server, real: u64) {
         let now = self.clock(real);
         let step = self.election.step(now);
-        if !matches!(step, Step::Wait(_)) {
+        if !matches!(step, LeaseStep::Wait(_)) {
             let answer = server.carry_out(&step);
             self.election.apply(answer, now, now);
         }
@@ -159,19 +163,19 @@ fn a_leader_that_resumes_after_its_deadline_does_not_lead_before_any_read() {
 fn a_leader_that_cannot_write_stops_at_its_deadline() {
     let mut election = Election::new(Identity::from("a"), TIMINGS);
     let mut server = Server::default();
-    let answer = server.carry_out(&election.step(Millis(0)));
-    election.apply(answer, Millis(0), Millis(0));
-    let answer = server.carry_out(&election.step(Millis(0)));
-    election.apply(answer, Millis(0), Millis(400));
-    assert!(election.leads(Millis(9_999)));
+    let answer = server.carry_out(&election.step(Instant::START));
+    election.apply(answer, Instant::START, Instant::START);
+    let answer = server.carry_out(&election.step(Instant::START));
+    election.apply(answer, Instant::START, Instant::from_millis(400));
+    assert!(election.leads(Instant::from_millis(9_999)));
     for second in 2..=12 {
-        let now = Millis::seconds(second);
-        if !matches!(election.step(now), Step::Wait(_)) {
-            election.apply(Answer::Failed, now, now);
+        let now = Instant::from_secs(second);
+        if !matches!(election.step(now), LeaseStep::Wait(_)) {
+            election.apply(LeaseAnswer::Failed, now, now);
         }
     }
     assert!(
-        !election.leads(Millis::seconds(10)),
+        !election.leads(Instant::from_secs(10)),
         "counted from when the renewal was begun, not answered"
     );
 }
@@ -179,17 +183,17 @@ fn a_leader_that_cannot_write_stops_at_its_deadline() {
 #[test]
 fn no_call_starts_in_the_last_five_seconds_of_the_lease() {
     let long = Timings {
-        renew_deadline: Millis::seconds(14),
+        renew_deadline: Duration::from_secs(14),
         ..TIMINGS
     };
     for (timings, last) in [(TIMINGS, 10_000), (long, 10_000)] {
         let mut election = Election::new(Identity::from("a"), timings);
         let mut server = Server::default();
         for _ in 0..2 {
-            let answer = server.carry_out(&election.step(Millis(0)));
-            election.apply(answer, Millis(0), Millis(0));
+            let answer = server.carry_out(&election.step(Instant::START));
+            election.apply(answer, Instant::START, Instant::START);
         }
-        assert_eq!(election.calls_until(), Some(Millis(last)));
+        assert_eq!(election.calls_until(), Some(Instant::from_millis(last)));
     }
 }
 
@@ -199,7 +203,7 @@ fn a_released_lease_is_taken_at_the_next_poll() {
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
     run(&mut replicas, &mut server, 0, 20_000);
     let release = replicas[0].election.release().unwrap();
-    assert!(matches!(server.carry_out(&release), Answer::Wrote(_)));
+    assert!(matches!(server.carry_out(&release), LeaseAnswer::Wrote(_)));
     replicas[0].asleep_until = u64::MAX;
     // Its own election is not told: the process is ending. From here on only the other counts.
     let (_, rest) = replicas.split_at_mut(1);
@@ -263,11 +267,11 @@ proptest! {
                         replica.election.observe(shown.clone(), now);
                     }
                     let step = replica.election.step(now);
-                    if matches!(step, Step::Wait(_)) {
+                    if matches!(step, LeaseStep::Wait(_)) {
                         continue;
                     }
                     let answer = server.carry_out(&step);
-                    let answer = if lossy[index] > real { Answer::Failed } else { answer };
+                    let answer = if lossy[index] > real { LeaseAnswer::Failed } else { answer };
                     replica.election.apply(answer, now, now);
                     if replicas[index].may_call(real) {
                         calling_until[index] = real + 5_000;

@@ -1,7 +1,8 @@
 //! What a watch of the `Lease` adds to reading it.
+//! Rule: R6.14.
 
-use mooring_plan::lease::{Answer, Step};
-use mooring_plan::names::Millis;
+use mooring_plan::lease::{LeaseAnswer, LeaseStep};
+use mooring_plan::time::Instant;
 
 use super::{Replica, Server, run};
 
@@ -25,11 +26,11 @@ fn show(server: &Server, replica: &mut Replica, real: u64) -> bool {
 fn a_release_is_noticed_immediately() {
     let (mut server, leader, mut standby) = led();
     let release = leader.election.release().unwrap();
-    assert!(matches!(server.carry_out(&release), Answer::Wrote(_)));
+    assert!(matches!(server.carry_out(&release), LeaseAnswer::Wrote(_)));
     // Between two looks.
     assert!(matches!(
-        standby.election.step(Millis(20_100)),
-        Step::Wait(_)
+        standby.election.step(Instant::from_millis(20_100)),
+        LeaseStep::Wait(_)
     ));
     assert!(show(&server, &mut standby, 20_100));
     standby.turn(&mut server, 20_100);
@@ -65,7 +66,7 @@ fn while_the_watch_shows_renewals_nothing_is_read() {
         }
         if real > 23_000 {
             let step = standby.election.step(standby.clock(real));
-            assert!(matches!(step, Step::Wait(_)), "{step:?} at {real}");
+            assert!(matches!(step, LeaseStep::Wait(_)), "{step:?} at {real}");
         }
     }
 }
@@ -78,7 +79,7 @@ fn a_late_watch_event_reverts_nothing() {
     server.carry_out(&release);
     show(&server, &mut standby, 20_100);
     standby.turn(&mut server, 20_100);
-    assert!(!standby.election.observe(old, Millis(20_100)));
+    assert!(!standby.election.observe(old, Instant::from_millis(20_100)));
     assert!(standby.leads(20_100));
     // The leader from before learns of it without a read.
     assert!(show(&server, &mut leader, 20_100));

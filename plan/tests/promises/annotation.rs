@@ -1,7 +1,9 @@
 //! The annotation's removal gives the address up, and lets the pod be ready without it.
+//! Rules: R1.20, R4.5, R8.12.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::Millis;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 
 use crate::sim::{Sim, key};
@@ -64,7 +66,7 @@ fn label_is_back_as_a_read_has_it() -> Sim {
     sim.change_pod("a", |pod| pod.label = None);
     sim.step_until(|step| matches!(step, Step::Read(Read::Pod(_))));
     sim.controllers[0].stuck.insert(Kind::Pod);
-    sim.step_until(|step| matches!(step, Step::Write(Write::Label(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Label { .. })));
     sim.step_until(|step| matches!(step, Step::Read(Read::Pod(_))));
     sim.controllers[0].stuck.clear();
     sim
@@ -95,14 +97,17 @@ fn a_holder_that_ends_during_a_read_releases_the_address() {
     let (asked, then) = (sim.now, sim.the_pod("a").clone());
     sim.change_pod("a", |pod| pod.ended = true);
     sim.tell(0);
-    let now = asked.plus(Millis(1));
+    let now = asked.plus(Duration::from_millis(1));
     let read = Fact::PodRead(key("a"), Some(then));
     sim.controllers[0].receive(read, None, asked, now);
     let next = sim.in_hand(0);
     let detach = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Detach, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Detach,
+                ..
+            })
         )
     };
     assert!(

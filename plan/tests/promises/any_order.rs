@@ -1,9 +1,11 @@
 //! Whatever happens, in whatever order: the rules of safety hold at every step; and once faults stop,
 //! the state matches the specs, and there are no more writes or calls.
 
+use std::time::Duration;
+
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
-use mooring_plan::names::{InstanceId, Millis};
+use mooring_plan::names::InstanceId;
 use mooring_plan::objects::{DesiredIp, Namespaces};
 use mooring_plan::outcome::Outcome;
 use proptest::prelude::*;
@@ -213,13 +215,13 @@ fn happen(sim: &mut Sim, event: &Event) {
         Event::ReadsFail(so) => sim.reads_fail = so,
         Event::WritesFail(so) => sim.refuses = if so { |_| true } else { |_| false },
         Event::DescribeFails(so) => sim.describe_fails = so.then_some(Outcome::Unknown),
-        Event::DescribeLags(seconds) => sim.ec2.lag = Millis::seconds(seconds),
+        Event::DescribeLags(seconds) => sim.ec2.lag = Duration::from_secs(seconds),
         Event::Steps(c, count) => {
             for _ in 0..count {
                 let _ = sim.step(c % sim.controllers.len());
             }
         }
-        Event::Wait(millis) => sim.wait(Millis(millis)),
+        Event::Wait(millis) => sim.wait(Duration::from_millis(millis)),
     }
 }
 
@@ -234,7 +236,7 @@ fn world(controllers: usize) -> Sim {
     }
     sim.ip("partner", "203.0.113.10");
     sim.ip("other", "203.0.113.20");
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim
 }
 
@@ -247,7 +249,7 @@ fn cases() -> u32 {
 fn faults_stop(sim: &mut Sim) {
     sim.note("faults stop");
     sim.ec2.faults.clear();
-    sim.ec2.lag = Millis(0);
+    sim.ec2.lag = Duration::ZERO;
     sim.describe_fails = None;
     sim.reads_fail = false;
     sim.refuses = |_| false;

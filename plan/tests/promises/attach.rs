@@ -1,4 +1,5 @@
 //! A pod gets its address with one call, two writes of the status and one of the pod.
+//! Rules: R3.1, R3.16, R4.1, R4.31.
 
 use mooring_plan::objects::Namespaces;
 use mooring_plan::reason::Reason;

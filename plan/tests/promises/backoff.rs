@@ -1,9 +1,13 @@
 //! What fails is repeated: each address for itself, with a growing wait of thirty seconds at most,
 //! and sooner when something has changed.
+//! Rules: R5.14 to R5.17.
 
-use mooring_plan::names::{IpName, Millis};
+use std::time::Duration;
+
+use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim};
 
@@ -39,12 +43,12 @@ fn is_pod_read(step: &Step) -> bool {
 }
 
 /// When such steps were taken for an IP, from that moment on.
-fn times(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Millis) -> Vec<u64> {
+fn times(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Instant) -> Vec<u64> {
     let ip = IpName::from(ip);
     sim.taken
         .iter()
         .filter(|(at, name, step)| *at >= from && *name == ip && of(step))
-        .map(|(at, ..)| at.0)
+        .map(|(at, ..)| at.as_millis())
         .collect()
 }
 
@@ -52,7 +56,7 @@ fn gaps(times: &[u64]) -> Vec<u64> {
     times.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-fn expect_doubling(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Millis) {
+fn expect_doubling(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Instant) {
     let gaps = gaps(&times(sim, ip, of, from));
     assert!(gaps.len() > 12, "{gaps:?}\n{}", sim.story());
     for (nth, gap) in gaps.iter().enumerate() {
@@ -67,7 +71,7 @@ fn expect_doubling(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Millis) {
 }
 
 /// Two whose first attempts failed in one moment do not come back in one.
-fn expect_apart(sim: &Sim, of: fn(&Step) -> bool, from: Millis) {
+fn expect_apart(sim: &Sim, of: fn(&Step) -> bool, from: Instant) {
     let [one, other] = ["partner", "other"].map(|ip| times(sim, ip, of, from));
     assert!(one[0].abs_diff(other[0]) < 100, "{one:?} {other:?}");
     let apart = one.iter().zip(&other).skip(3);
@@ -86,18 +90,23 @@ fn calls_back_off_up_to_thirty_seconds_with_jitter() {
     });
     sim.pod("a").on("n1");
     sim.pod("b").on("n2").asks("other");
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.pod("c").on("n3").asks("third");
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("third", "c");
     let from = sim.taken.iter().rev().find_map(|(at, name, step)| {
         (is_call(step) && *name == IpName::from("third")).then_some(*at)
     });
     let from = from.unwrap();
-    sim.wait(Millis::seconds(600));
-    expect_doubling(&sim, "partner", is_call, from.plus(Millis(1)));
-    expect_doubling(&sim, "other", is_call, from.plus(Millis(1)));
-    expect_apart(&sim, is_call, from.plus(Millis(1)));
+    sim.wait(Duration::from_mins(10));
+    expect_doubling(
+        &sim,
+        "partner",
+        is_call,
+        from.plus(Duration::from_millis(1)),
+    );
+    expect_doubling(&sim, "other", is_call, from.plus(Duration::from_millis(1)));
+    expect_apart(&sim, is_call, from.plus(Duration::from_millis(1)));
 }
 
 #[test]
@@ -107,7 +116,7 @@ fn writes_back_off_up_to_thirty_seconds_with_jitter() {
     let from = sim.now;
     sim.pod("a").on("n1");
     sim.pod("b").on("n2").asks("other");
-    sim.wait(Millis::seconds(600));
+    sim.wait(Duration::from_mins(10));
     expect_doubling(&sim, "partner", is_write, from);
     expect_doubling(&sim, "other", is_write, from);
     expect_apart(&sim, is_write, from);
@@ -127,7 +136,7 @@ fn reads_back_off_up_to_thirty_seconds_with_jitter() {
     sim.remove_pod("a");
     sim.remove_pod("b");
     let from = sim.now;
-    sim.wait(Millis::seconds(600));
+    sim.wait(Duration::from_mins(10));
     expect_doubling(&sim, "partner", is_pod_read, from);
     expect_doubling(&sim, "other", is_pod_read, from);
     expect_apart(&sim, is_pod_read, from);
@@ -143,11 +152,11 @@ fn a_failing_address_delays_no_other() {
     let mut sim = world();
     calls_fail(&mut sim);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(150));
+    sim.wait(Duration::from_secs(150));
     sim.step_until(is_call);
     sim.ec2.faults.clear();
     sim.pod("b").on("n2").asks("other");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("other", "b");
     sim.expect_attached("partner", "a");
 }
@@ -157,12 +166,12 @@ fn a_waiting_call_is_replaced_at_once_without_the_claim() {
     let mut sim = world();
     calls_fail(&mut sim);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(200));
+    sim.wait(Duration::from_secs(200));
     sim.ec2.faults.clear();
     sim.delete_ip("partner");
     let from = sim.now;
-    sim.wait(Millis::seconds(1));
-    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    sim.wait(Duration::from_secs(1));
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign { .. }));
     assert_eq!(
         times(&sim, "partner", off, from).len(),
         1,
@@ -176,10 +185,10 @@ fn a_waiting_call_is_made_at_once_when_the_spec_changes() {
     let mut sim = world();
     calls_fail(&mut sim);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(200));
+    sim.wait(Duration::from_secs(200));
     sim.ec2.faults.clear();
     sim.allow_reassignment("partner");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "a");
 }
 
@@ -188,10 +197,10 @@ fn a_waiting_write_is_made_at_once_when_a_pod_of_the_ip_changes() {
     let mut sim = world();
     sim.refuses = |_| true;
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(200));
+    sim.wait(Duration::from_secs(200));
     sim.refuses = |_| false;
     sim.containers_ready("a");
-    sim.wait(Millis(100));
+    sim.wait(Duration::from_millis(100));
     sim.expect_attached("partner", "a");
 }
 
@@ -204,15 +213,23 @@ fn a_rejected_write_delays_no_other_write_and_no_timer() {
         sim.pod("b").on("n2").of_replica_set("rs1", 1, "dep");
         sim.pod("c").on("n2").of_replica_set("rs1", 1, "dep");
         sim.delete_pod("a");
-        sim.refuses = |write| matches!(write, Write::Label(..));
+        sim.refuses = |write| matches!(write, Write::Label { .. });
         sim.remove_annotation("c");
-        sim.wait(Millis::seconds(seconds));
+        sim.wait(Duration::from_secs(seconds));
         sim.change_node("n1", |node| node.ready = false);
-        let due = sim.now.plus(Millis::seconds(30));
-        sim.wait(Millis::seconds(40));
-        let claim = |step: &Step| matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim);
+        let due = sim.now.plus(Duration::from_secs(30));
+        sim.wait(Duration::from_secs(40));
+        let claim = |step: &Step| {
+            matches!(
+                step,
+                Step::Write(Write::Status {
+                    change: StatusWrite::Claim,
+                    ..
+                })
+            )
+        };
         let claims = times(&sim, "partner", claim, due);
-        let at_once = claims.first().is_some_and(|at| at - due.0 < 100);
+        let at_once = claims.first().is_some_and(|at| at - due.as_millis() < 100);
         assert!(at_once, "{due:?} {claims:?}\n{}", sim.story());
     }
 }
@@ -224,10 +241,10 @@ fn a_waiting_read_is_made_at_once_when_a_node_changes() {
     sim.settle();
     sim.reads_fail = true;
     sim.remove_pod("a");
-    sim.wait(Millis::seconds(200));
+    sim.wait(Duration::from_secs(200));
     sim.reads_fail = false;
     sim.change_node("n1", |node| node.ready = false);
-    sim.wait(Millis(100));
+    sim.wait(Duration::from_millis(100));
     sim.expect_free("partner");
 }
 
@@ -235,9 +252,9 @@ fn a_waiting_read_is_made_at_once_when_a_node_changes() {
 fn a_failed_describe_is_repeated_after_one_and_a_half_to_two_seconds() {
     let mut sim = world();
     sim.describe_fails = Some(Outcome::Unknown);
-    sim.wait(Millis::seconds(60));
+    sim.wait(Duration::from_mins(1));
     sim.count_from_here();
-    sim.wait(Millis::seconds(600));
+    sim.wait(Duration::from_mins(10));
     let asked = sim.counts.inventories;
     assert!((300..=400).contains(&asked), "{asked} inventories");
 }

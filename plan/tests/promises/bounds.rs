@@ -1,7 +1,9 @@
 //! EC2 beyond the bounds that the rules count on: it is noticed, and what follows is safe.
+//! Rules: R5.23 to R5.27, R6.6.
+
+use std::time::Duration;
 
 use mooring_plan::facts::Contradiction;
-use mooring_plan::names::Millis;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Step;
 
@@ -25,16 +27,16 @@ fn assigned_unseen(lag: u64) -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.step_until(|step| matches!(step, Step::Call(_)));
-    sim.ec2.lag = Millis::seconds(lag);
+    sim.ec2.lag = Duration::from_secs(lag);
     sim
 }
 
 #[test]
 fn a_describe_lag_of_more_than_ten_seconds_is_reported() {
     let mut sim = assigned_unseen(30);
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     assert_eq!(contradictions(&sim), [], "{}", sim.story());
-    sim.now = sim.now.plus(Millis(500));
+    sim.now = sim.now.plus(Duration::from_millis(500));
     let expected = [Contradiction {
         address: address(ADDRESS),
         answered: Some(interface_of("n1")),
@@ -47,7 +49,7 @@ fn a_describe_lag_of_more_than_ten_seconds_is_reported() {
 fn a_shorter_describe_lag_is_not_reported() {
     let mut sim = assigned_unseen(9);
     for _ in 0..30 {
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
         assert_eq!(contradictions(&sim), [], "{}", sim.story());
     }
 }
@@ -64,9 +66,9 @@ fn a_much_later_foreign_move_contradicts_nothing() {
 #[test]
 fn a_holder_waits_during_an_excessive_describe_lag() {
     let mut sim = assigned_unseen(45);
-    sim.wait(Millis::seconds(120));
+    sim.wait(Duration::from_mins(2));
     sim.expect_on(ADDRESS, Some("eni-n1"));
-    sim.ec2.lag = Millis(0);
+    sim.ec2.lag = Duration::ZERO;
     sim.settle();
     sim.expect_attached("partner", "a");
 }

@@ -1,8 +1,11 @@
 //! When many pods vanish and their deletion was not seen, it is more likely that the API server lost its
 //! memory: nothing is released.
+//! Rules: R7.1 to R7.5.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Affected, Fact, Kind};
-use mooring_plan::names::{BlockName, Millis, ResourceVersion};
+use mooring_plan::names::{BlockName, ResourceVersion};
 use mooring_plan::objects::Pod;
 use mooring_plan::step::Write;
 
@@ -31,7 +34,7 @@ fn pods_that_vanish_at_once_keep_their_addresses() {
     let pods = sim.kube.pods.clone();
     sim.kube.pods.clear();
     sim.relist(0);
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
     // They are seen again.
     sim.kube.pods = pods;
@@ -46,7 +49,7 @@ fn a_restart_does_not_release_them_either() {
     let mut sim = ten();
     sim.kube.pods.clear();
     sim.restart(0);
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
 }
 
@@ -55,7 +58,7 @@ fn a_person_can_confirm_that_they_are_gone() {
     let mut sim = ten();
     sim.kube.pods.clear();
     sim.relist(0);
-    sim.wait(Millis::seconds(600));
+    sim.wait(Duration::from_mins(10));
     sim.change_block("block", |block| block.release_brake = true);
     sim.settle();
     for n in 0..10 {
@@ -73,7 +76,7 @@ fn pods_with_a_seen_deletion_do_not_engage_the_brake() {
     for n in 0..10 {
         sim.remove_pod(&format!("p{n}"));
     }
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     for n in 0..10 {
         sim.expect_free(&format!("ip{n}"));
     }
@@ -85,7 +88,7 @@ fn two_vanished_pods_are_accepted_after_a_minute_and_a_second_read() {
     sim.remove_pod("p0");
     sim.remove_pod("p1");
     sim.relist(0);
-    sim.wait(Millis::seconds(50));
+    sim.wait(Duration::from_secs(50));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
     sim.settle();
     sim.expect_free("ip0");
@@ -99,7 +102,7 @@ fn a_move_to_a_successor_does_not_wait_for_it() {
     sim.kube.pods.clear();
     sim.pod("next").on("n2").asks("ip0");
     sim.relist(0);
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_attached("ip0", "next");
     assert_eq!(sim.counts.calls(), 2, "{}", sim.story());
 }
@@ -122,12 +125,12 @@ fn a_restored_api_server_without_pods_releases_none() {
     sim.change_node("n1", |node| node.ready = true);
     // Each list's version is asked for now and then.
     sim.relist(0);
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.count_from_here();
     sim.kube = backup;
     let pods = std::mem::take(&mut sim.kube.pods);
     sim.relist(0);
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     assert!(engaged(&sim), "{}", sim.story());
     sim.expect_cost(0, 0, 0);
     sim.expect_on("203.0.113.10", Some("eni-n1"));
@@ -158,7 +161,7 @@ fn vanish(sim: &mut Sim, count: u8) {
         sim.remove_pod(&format!("p{n}"));
     }
     sim.relist(0);
-    sim.wait(Millis::seconds(600));
+    sim.wait(Duration::from_mins(10));
 }
 
 #[test]
@@ -222,11 +225,11 @@ fn an_edit_does_not_change_the_length_of_an_absence() {
     held(&mut sim, 4);
     sim.remove_pod("p0");
     sim.relist(0);
-    sim.wait(Millis::seconds(40));
+    sim.wait(Duration::from_secs(40));
     sim.allow_reassignment("ip0");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     sim.expect_free("ip0");
 }
 
@@ -244,7 +247,7 @@ fn a_pod_that_was_seen_terminating_does_not_count_as_missing() {
         sim.tell(0);
         sim.remove_pod("p0");
         sim.relist(0);
-        sim.wait(Millis::seconds(30));
+        sim.wait(Duration::from_secs(30));
         sim.expect_free("ip0");
     }
 }
@@ -258,10 +261,10 @@ fn a_released_or_succeeded_holder_does_not_count_as_missing() {
     sim.remove_pod("p0");
     sim.remove_pod("p1");
     sim.relist(0);
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert_eq!(missed(&sim), 2, "{}", sim.story());
     sim.pod("next").on("n2").asks("ip0");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert_eq!(missed(&sim), 1, "{}", sim.story());
     sim.settle();
     sim.expect_attached("ip0", "next");
@@ -274,10 +277,10 @@ fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     // A foreign client removed its label, and it cannot be restored.
-    sim.refuses = |write| matches!(write, Write::Label(..));
+    sim.refuses = |write| matches!(write, Write::Label { .. });
     sim.change_pod("p0", |pod| pod.label = None);
     sim.relist(0);
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     let missed = sim.controllers[0]
         .facts()
         .brake_pending(&BlockName::from("block"));

@@ -3,23 +3,25 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use mooring_plan::cloud::{Interface, Subnet};
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{
-    ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid,
-    ResourceVersion, SubnetId,
+    ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion,
+    SubnetId,
 };
 use mooring_plan::objects::{Block, Claim, ClaimPhase, Gate, Ip, IpStatus, Node, Pod, Target};
 use mooring_plan::step::{Step, Write};
+use mooring_plan::time::Instant;
 use mooring_world::objects::{self, SUBNET, instance_of, interface_of, key};
 
-const INTERVAL: Millis = Millis::seconds(60);
+const INTERVAL: Duration = Duration::from_mins(1);
 
 /// The facts, and what they were told of.
 pub struct Crowd {
     pub facts: Facts,
-    pub now: Millis,
+    pub now: Instant,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     pub nodes: BTreeMap<NodeName, Node>,
 }
@@ -63,7 +65,7 @@ impl Crowd {
         };
         let mut crowd = Self {
             facts: Facts::new(settings),
-            now: Millis::seconds(1000),
+            now: Instant::from_secs(1000),
             interfaces: BTreeMap::new(),
             nodes: BTreeMap::new(),
         };
@@ -110,7 +112,10 @@ impl Crowd {
             .collect();
         let count = steps.len();
         for (name, step) in steps {
-            let Step::Write(Write::Status(_, version, _, status)) = step else {
+            let Step::Write(Write::Status {
+                version, status, ..
+            }) = step
+            else {
                 panic!("{name} is not at rest: {step:?}");
             };
             let version = ResourceVersion(version.0 + 1);

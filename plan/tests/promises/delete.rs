@@ -1,6 +1,8 @@
 //! An IP that is deleted leaves nothing behind.
+//! Rules: R4.7, R5.20.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::step::{StatusWrite, Step, Write};
 
 use crate::sim::Sim;
@@ -105,7 +107,10 @@ fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
     sim.step_until(|step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
         )
     });
     let late = loop {
@@ -114,7 +119,7 @@ fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
             _ => drop(sim.step(1)),
         }
     };
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "a");
     sim.remove_pod("a");
     sim.delete_ip("partner");
@@ -126,22 +131,22 @@ fn a_recently_recorded_ip_waits_no_longer_than_necessary() {
     let mut sim = Sim::attached(&["n1"]);
     sim.remove_pod("a");
     sim.pod("b").on("n1");
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_attached("partner", "b");
     sim.remove_pod("b");
     sim.delete_ip("partner");
-    sim.wait(Millis::seconds(9));
+    sim.wait(Duration::from_secs(9));
     assert!(sim.has_ip("partner"), "{}", sim.story());
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_gone("partner");
 }
 
 #[test]
 fn an_ip_recorded_long_ago_is_deleted_at_once() {
     let mut sim = Sim::attached(&["n1"]);
-    sim.wait(Millis::seconds(11));
+    sim.wait(Duration::from_secs(11));
     sim.remove_pod("a");
     sim.delete_ip("partner");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_gone("partner");
 }

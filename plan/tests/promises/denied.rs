@@ -1,10 +1,14 @@
 //! EC2 does not permit it: said, tried again about once a second for all addresses together, and nothing is
 //! lost.
+//! Rules: R5.8, R5.9, R5.11.
 
-use mooring_plan::names::{IpName, Millis};
+use std::time::Duration;
+
+use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim};
 
@@ -25,7 +29,7 @@ fn attached() -> Sim {
 /// Every permission is withdrawn; half an hour goes by.
 fn half_an_hour_without_permissions(sim: &mut Sim) {
     sim.ec2.default_fault = Some(|_| Fault::Denied);
-    sim.wait(Millis::seconds(60 * MINUTES));
+    sim.wait(Duration::from_secs(60 * MINUTES));
 }
 
 fn permissions_return(sim: &mut Sim) {
@@ -35,21 +39,23 @@ fn permissions_return(sim: &mut Sim) {
 }
 
 /// Never two calls for the IP within a second, and at least `least` in all.
-fn expect_one_a_second_at_most(sim: &Sim, ip: &str, from: Millis, least: usize) {
+fn expect_one_a_second_at_most(sim: &Sim, ip: &str, from: Instant, least: usize) {
     let ip = IpName::from(ip);
-    let calls: Vec<u64> = sim
+    let calls: Vec<Instant> = sim
         .taken
         .iter()
         .filter(|(at, name, step)| *at >= from && *name == ip && matches!(step, Step::Call(_)))
-        .map(|(at, ..)| at.0)
+        .map(|(at, ..)| *at)
         .collect();
-    let crowded = calls.windows(2).find(|two| two[1] - two[0] < 1000);
+    let crowded = calls
+        .windows(2)
+        .find(|two| two[1].since(two[0]) < Duration::from_secs(1));
     assert!(crowded.is_none(), "{crowded:?}: {calls:?}\n{}", sim.story());
     assert!(calls.len() >= least, "{calls:?}\n{}", sim.story());
 }
 
 /// How often the gate of a pod was set to `False`.
-fn count_denials(sim: &Sim, pod: &str, from: Millis) -> usize {
+fn count_denials(sim: &Sim, pod: &str, from: Instant) -> usize {
     sim.taken
         .iter()
         .filter(|(at, _, step)| {
@@ -111,7 +117,7 @@ fn a_denied_rollout_keeps_the_holder_and_backs_off() {
         sim.remove_pod("b");
         sim.pod("c").on("n2").of_replica_set("rs2", 2, "dep");
         sim.containers_ready("c");
-        sim.wait(Millis::seconds(40));
+        sim.wait(Duration::from_secs(40));
         sim.expect_attached("partner", "c");
     }
 }
@@ -142,7 +148,7 @@ fn at_most_one_call_per_second_whatever_changes() {
             2 => sim.edit("partner", "203.0.113.10"),
             _ => sim.remove_pod("b"),
         }
-        sim.wait(Millis::seconds(7));
+        sim.wait(Duration::from_secs(7));
     }
     expect_one_a_second_at_most(&sim, "partner", from, 2);
     permissions_return(&mut sim);
@@ -158,9 +164,9 @@ fn a_denied_address_delays_no_other() {
         _ => Fault::None,
     });
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.pod("b").on("n2").asks("other");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("other", "b");
     sim.expect_reason("partner", Reason::AccessDenied);
     let told = sim.rules.reported("IP other", Reason::AccessDenied);
@@ -172,12 +178,12 @@ fn denied_describes_are_repeated_within_two_seconds_and_holders_stay() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
     // What was seen last is good for two intervals.
-    sim.wait(Millis::seconds(130));
+    sim.wait(Duration::from_secs(130));
     sim.count_from_here();
     sim.delete_pod("a");
     sim.pod("b").on("n2").of_replica_set("rs1", 1, "dep");
     sim.change_node("n1", |node| node.ready = false);
-    sim.wait(Millis::seconds(60 * MINUTES));
+    sim.wait(Duration::from_secs(60 * MINUTES));
     let asked = (sim.counts.inventories, sim.counts.describes);
     let most = u32::try_from(MINUTES * 40 + 2).unwrap();
     assert!(asked.0 <= most && asked.1 <= most, "{asked:?}");
@@ -193,7 +199,7 @@ fn a_denied_describe_of_a_subnet_is_repeated_within_two_seconds() {
     let mut sim = Sim::new();
     sim.describe_fails = Some(Outcome::Denied);
     sim.ip("partner", "203.0.113.10");
-    sim.wait(Millis::seconds(60 * MINUTES));
+    sim.wait(Duration::from_secs(60 * MINUTES));
     let asked = (sim.counts.inventories, sim.counts.describes);
     let most = u32::try_from(MINUTES * 40 + 2).unwrap();
     assert!(asked.0 <= most && asked.1 <= most, "{asked:?}");
@@ -212,7 +218,7 @@ fn a_move_with_a_denied_assign_returns_the_address() {
         }
         sim.next_revision("b", "n2", 2);
         sim.ec2.faults.push_back(Fault::Denied);
-        sim.wait(Millis::seconds(20));
+        sim.wait(Duration::from_secs(20));
         sim.expect_attached("partner", "a");
         sim.settle();
         // Permissions are back.
@@ -226,7 +232,7 @@ fn a_move_that_is_denied_after_the_unassign_waits() {
     sim.next_revision("b", "n2", 2);
     sim.ec2.faults.push_back(Fault::None);
     sim.ec2.default_fault = Some(|_| Fault::Denied);
-    sim.wait(Millis::seconds(200));
+    sim.wait(Duration::from_secs(200));
     sim.expect_reason("partner", Reason::AccessDenied);
     assert_eq!(
         sim.the_ip("partner")
@@ -247,14 +253,14 @@ fn a_move_that_is_denied_after_the_unassign_waits() {
 fn without_an_inventory_an_attach_and_a_deletion_wait_with_a_reason() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
-    sim.wait(Millis::seconds(130));
+    sim.wait(Duration::from_secs(130));
     // One that is attached is no worse for it.
     sim.expect_attached("partner", "a");
     sim.ip("other", "203.0.113.20");
     sim.pod("b").on("n2").asks("other");
     sim.delete_ip("partner");
     sim.count_from_here();
-    sim.wait(Millis::seconds(600));
+    sim.wait(Duration::from_mins(10));
     for ip in ["partner", "other"] {
         sim.expect_reason(ip, Reason::AccessDenied);
         sim.expect_event(&format!("IP {ip}"), Reason::AccessDenied);
@@ -274,21 +280,27 @@ fn a_change_of_the_ip_does_not_prolong_a_refusal() {
     let returned = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Revert, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Revert,
+                ..
+            })
         )
     };
     sim.step_until(returned);
     sim.taken.clear();
     // A minute, and then the next look at it.
     for _ in 0..6 {
-        sim.wait(Millis::seconds(25));
+        sim.wait(Duration::from_secs(25));
         let name = IpName::from("partner");
         sim.kube.change_ip(&name, None, |ip| ip.generation += 1);
     }
     let claims = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
         )
     };
     let again = sim.taken.iter().any(|(_, _, step)| claims(step));

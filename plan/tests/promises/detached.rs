@@ -1,6 +1,8 @@
 //! The network interface that has the address is detached from its instance, and none is attached instead.
+//! Rules: R3.23, R4.29.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
@@ -21,7 +23,7 @@ fn attach(sim: &mut Sim, node: &str, attached: bool) {
 fn the_holder_of_a_detached_interface_is_denied_once() {
     let mut sim = Sim::attached(&["n1"]);
     attach(&mut sim, "n1", false);
-    sim.wait(Millis(INTERVAL.0 * 2));
+    sim.wait(INTERVAL * 2);
     let expect_denied = |sim: &Sim| {
         let gate = sim.the_pod("a").gate.clone().unwrap();
         assert!(!gate.status, "{gate:?}\n{}", sim.story());
@@ -30,11 +32,11 @@ fn the_holder_of_a_detached_interface_is_denied_once() {
     };
     expect_denied(&sim);
     sim.count_from_here();
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     sim.expect_cost(0, 0, 0);
     expect_denied(&sim);
     attach(&mut sim, "n1", true);
-    sim.wait(INTERVAL.plus(Millis::seconds(3)));
+    sim.wait(INTERVAL + Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -44,7 +46,7 @@ fn the_holder_of_a_detached_interface_is_denied_once() {
 fn a_rollout_continues_although_the_holder_lost_its_interface() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     attach(&mut sim, "n1", false);
-    sim.wait(Millis(INTERVAL.0 * 2));
+    sim.wait(INTERVAL * 2);
     sim.expect_reason("partner", Reason::NoEligibleNode);
     sim.next_revision("b", "n2", 2);
     sim.settle();
@@ -59,7 +61,13 @@ fn an_address_is_not_unassigned_for_a_target_that_is_gone() {
     sim.expect_attached("partner", "a");
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| {
-        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        )
     });
     attach(&mut sim, "n2", false);
     let from = sim.now;
@@ -67,7 +75,7 @@ fn an_address_is_not_unassigned_for_a_target_that_is_gone() {
     sim.taken.clear();
     sim.settle();
     sim.expect_attached("partner", "a");
-    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign(..)));
+    let off = |step: &Step| matches!(step, Step::Call(Call::Unassign { .. }));
     let taken_off = sim.taken.iter().any(|(_, _, step)| off(step));
     assert!(!taken_off, "{}", sim.story());
 }

@@ -1,10 +1,11 @@
 //! A block of 256 addresses whose pods all move at once, and then are all lost with the API server's memory.
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::Kind;
-use mooring_plan::names::{BlockName, IpName, Millis};
+use mooring_plan::names::{BlockName, IpName};
 
 use crate::sim::{Sim, address};
 
@@ -53,7 +54,7 @@ fn all_take_their_steps(sim: &mut Sim) {
 /// Runs this number of seconds, with a check at every tenth.
 fn pass(sim: &mut Sim, seconds: u64) {
     for _ in 0..seconds / 10 {
-        sim.now = sim.now.plus(Millis::seconds(10));
+        sim.now = sim.now.plus(Duration::from_secs(10));
         all_take_their_steps(sim);
     }
 }

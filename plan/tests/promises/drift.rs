@@ -1,6 +1,8 @@
 //! An address that is not where it should be: restored if it is free, never stolen.
+//! Rules: R1.15, R1.18, R4.8, R4.20, R4.23, R4.26, R4.27.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
@@ -25,9 +27,9 @@ fn a_manually_unassigned_address_is_assigned_again() {
 fn one_inventory_without_the_address_moves_nothing() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", None);
-    let due = sim.now.plus(Millis::seconds(60));
+    let due = sim.now.plus(Duration::from_mins(1));
     while sim.now < due && sim.counts.inventories == 0 {
-        sim.wait(Millis(100));
+        sim.wait(Duration::from_millis(100));
     }
     sim.found_on("203.0.113.10", Some("eni-n1"));
     sim.settle();
@@ -66,7 +68,7 @@ fn one_inventory_with_the_address_on_a_foreign_interface_is_enough_to_leave_it()
     sim.found_on("203.0.113.10", Some("eni-n3"));
     let seen = sim.counts.inventories;
     while sim.counts.inventories == seen {
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
     }
     // It moves before the second look, while our own write still says where it is.
     sim.pod("b").on("n2");
@@ -97,7 +99,7 @@ fn an_address_on_a_recent_place_is_taken_from_there() {
         let _ = sim.step(0);
         sim.remove_pod("a");
         sim.pod("b").on("n2");
-        sim.wait(Millis::seconds(2));
+        sim.wait(Duration::from_secs(2));
         sim.expect_attached("partner", "b");
         sim.found_on("203.0.113.10", Some("eni-n1"));
         sim.settle();
@@ -227,7 +229,7 @@ fn with_eight_possible_places_there_is_no_claim_until_one_is_empty() {
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
         sim.remove_pod(&format!("p{}", n - 1));
-        sim.wait(Millis(200));
+        sim.wait(Duration::from_millis(200));
     }
     sim.expect_event("IP partner", Reason::PreviousFull);
     assert_eq!(

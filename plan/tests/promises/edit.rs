@@ -1,6 +1,9 @@
 //! An address is changed: the new one is reserved first, and only then the old one is released.
+//! Rule: R4.6.
 
-use mooring_plan::names::{BlockName, Millis};
+use std::time::Duration;
+
+use mooring_plan::names::BlockName;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
 
@@ -130,7 +133,7 @@ fn the_holder_is_deleted_during_an_edit() {
     for steps in 0..20 {
         let mut sim = Sim::edited_while_attached(steps);
         sim.delete_pod("a");
-        sim.wait(Millis(1));
+        sim.wait(Duration::from_millis(1));
         sim.remove_pod("a");
         sim.settle();
         sim.expect_free("partner");
@@ -184,10 +187,10 @@ fn without_a_holder_another_block_gives_an_address_of_that_block() {
 fn the_old_address_is_released_after_two_inventories_without_it() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_attached("partner", "a");
     assert_eq!(sim.kube.reservations.len(), 2, "{}", sim.story());
-    sim.wait(Millis(INTERVAL.0 * 3));
+    sim.wait(INTERVAL * 3);
     sim.expect_attached("partner", "a");
     sim.expect_reserved_only("203.0.113.20");
 }
@@ -271,7 +274,7 @@ fn a_new_address_that_is_primary_changes_nothing() {
 fn a_new_address_that_became_primary_after_its_reservation_changes_nothing() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
-    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.new_interface("eni-new", "203.0.113.20");
     sim.now = sim.now.plus(crate::sim::INTERVAL);
     sim.settle();
@@ -298,7 +301,7 @@ fn a_new_address_that_was_assigned_since_the_inventory_changes_nothing() {
     sim.found_on("203.0.113.20", Some("eni-n2"));
     sim.edit("partner", "203.0.113.20");
     let edited = sim.counts;
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     unchanged(&sim);
     assert!(said(&sim).contains("eni-n2"), "{}", sim.story());
     assert_eq!(sim.counts.inventories, edited.inventories + 1);

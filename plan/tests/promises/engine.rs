@@ -1,20 +1,23 @@
 //! The engine begins what is to be done: in time, once, and only while this process leads.
+//! Rules: R1.3, R5.1, R6.2, R6.12.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Reconciled, Work};
 use mooring_plan::facts::{Fact, Kind, Settings};
 use mooring_plan::lease::Leadership;
-use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::Ip;
 use mooring_plan::step::{Read, Step};
+use mooring_plan::time::Instant;
 
 use crate::sim::{INTERVAL, Sim};
 
 /// An engine, and the present.
 pub struct Driven {
     pub engine: Engine,
-    pub now: Millis,
+    pub now: Instant,
 }
 
 pub fn name(number: usize) -> IpName {
@@ -38,7 +41,7 @@ impl Driven {
         };
         let mut driven = Self {
             engine: Engine::new(settings, Pacing::On),
-            now: Millis::seconds(1000),
+            now: Instant::from_secs(1000),
         };
         let mut sim = Sim::new();
         for number in 0..ips {
@@ -74,7 +77,7 @@ impl Driven {
     pub fn begun(&mut self) -> Vec<IpName> {
         let mut begun = Vec::new();
         while let Some(effect) = self.engine.poll(self.now) {
-            if let Effect::Read(ip, _) | Effect::Write(ip, ..) = effect {
+            if let Effect::Read(ip, _) | Effect::Write { ip, .. } = effect {
                 begun.push(ip);
             }
         }
@@ -83,7 +86,11 @@ impl Driven {
 
     /// Every IP is read first; the read fails.
     pub fn read_fails(&mut self, ip: &IpName) {
-        let failed = Fact::ReadFailed(ip.clone(), Read::Ip(ip.clone()), None);
+        let failed = Fact::ReadFailed {
+            ip: ip.clone(),
+            read: Read::Ip(ip.clone()),
+            outcome: None,
+        };
         self.completed(ip, failed);
     }
 
@@ -109,7 +116,7 @@ fn nothing_starts_without_the_lease_or_after_its_end() {
     let mut driven = Driven::knowing(1);
     driven.synced();
     assert_eq!(driven.begun(), []);
-    let until = driven.now.plus(Millis::seconds(10));
+    let until = driven.now.plus(Duration::from_secs(10));
     let leadership = Leadership {
         until: Some(until),
         calls_until: Some(until),
@@ -129,12 +136,12 @@ fn no_call_starts_if_the_lease_can_end_before_it() {
         match sim.in_hand(0) {
             Some((ip, Step::Call(call))) => break (ip, call),
             Some((ip, step)) => sim.carry_out(0, &ip, &step),
-            None => sim.wait(Millis(1)),
+            None => sim.wait(Duration::from_millis(1)),
         }
     };
     let engine = &mut sim.controllers[0].engine;
     let short = Leadership {
-        until: Some(Millis(u64::MAX)),
+        until: Some(Instant::NEVER),
         calls_until: Some(sim.now),
     };
     engine.handle(Event::Leadership(short), sim.now);
@@ -159,10 +166,10 @@ fn each_ip_has_at_most_one_step_in_flight() {
         version: newer,
         ..known
     }));
-    driven.now = driven.now.plus(Millis::seconds(60));
+    driven.now = driven.now.plus(Duration::from_mins(1));
     assert_eq!(driven.begun(), []);
     driven.read_fails(&name(0));
-    driven.now = driven.now.plus(Millis::seconds(60));
+    driven.now = driven.now.plus(Duration::from_mins(1));
     assert_eq!(driven.begun(), [name(0)]);
 }
 
@@ -172,7 +179,7 @@ fn a_failed_step_is_repeated_when_its_timer_fires() {
     assert_eq!(driven.begun(), [name(0)]);
     driven.read_fails(&name(0));
     assert_eq!(driven.begun(), []);
-    let latest = driven.now.plus(Millis::seconds(10));
+    let latest = driven.now.plus(Duration::from_secs(10));
     let mut begun = Vec::new();
     while begun.is_empty() {
         let wake = driven.engine.wake_at(driven.now);
@@ -204,7 +211,7 @@ fn an_answer_after_the_deletion_of_an_ip_does_not_restore_it() {
     driven.fact(Fact::IpGone(ip.name.clone(), ip.uid.clone()));
     driven.completed(&name(0), Fact::IpRead(name(0), Some(ip)));
     assert!(!driven.engine.facts().knows(&name(0)));
-    driven.now = driven.now.plus(Millis::seconds(60));
+    driven.now = driven.now.plus(Duration::from_mins(1));
     assert_eq!(driven.begun(), []);
 }
 
@@ -226,14 +233,14 @@ fn at_most_64_ips_have_a_step_in_flight_and_all_make_progress() {
 fn a_step_that_repeats_immediately_is_delayed() {
     let mut driven = Driven::leading(1);
     let (begin, mut steps) = (driven.now, 0);
-    while driven.now < begin.plus(Millis::seconds(60)) {
+    while driven.now < begin.plus(Duration::from_mins(1)) {
         for name in driven.begun() {
             steps += 1;
-            driven.now = driven.now.plus(Millis(1));
+            driven.now = driven.now.plus(Duration::from_millis(1));
             // It changes nothing, so that the same step follows.
             driven.completed(&name, Fact::NodeGone("nowhere".into()));
         }
-        driven.now = driven.now.plus(Millis(1));
+        driven.now = driven.now.plus(Duration::from_millis(1));
     }
     assert!((60..=90).contains(&steps), "{steps} in a minute");
 }

@@ -1,7 +1,10 @@
 //! A failed node releases the address; a slow one does not.
+//! Rules: R1.19, R3.19 to R3.22, R3.26.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::InstanceState;
-use mooring_plan::names::{InstanceId, Millis};
+use mooring_plan::names::InstanceId;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Write;
 
@@ -23,7 +26,7 @@ fn draining() -> Sim {
 #[test]
 fn a_slowly_terminating_pod_on_a_healthy_node_keeps_its_address() {
     let mut sim = draining();
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
     sim.remove_pod("a");
@@ -83,7 +86,7 @@ fn a_node_without_an_instance_proves_nothing() {
 fn a_short_outage_of_a_kubelet_moves_nothing() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.ready = false);
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     sim.change_node("n1", |node| node.ready = true);
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -94,9 +97,9 @@ fn a_short_outage_of_a_kubelet_moves_nothing() {
 fn a_long_outage_of_a_node_releases_after_failover_after_and_grace_period() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.ready = false);
-    sim.wait(Millis::seconds(25));
+    sim.wait(Duration::from_secs(25));
     sim.expect_attached("partner", "a");
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     sim.settle();
     sim.expect_attached("partner", "b");
 }
@@ -105,12 +108,12 @@ fn a_long_outage_of_a_node_releases_after_failover_after_and_grace_period() {
 fn the_grace_period_counts_from_when_the_deletion_was_seen() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.change_node("n1", |node| node.ready = false);
-    sim.wait(Millis::seconds(300));
+    sim.wait(Duration::from_mins(5));
     sim.pod("b").on("n2");
     sim.change_pod("a", |pod| pod.deleting = Some(120));
-    sim.wait(Millis::seconds(110));
+    sim.wait(Duration::from_secs(110));
     sim.expect_attached("partner", "a");
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     sim.settle();
     sim.expect_attached("partner", "b");
 }
@@ -120,7 +123,7 @@ fn an_unready_node_with_a_stopped_instance_releases_at_once() {
     let mut sim = draining();
     sim.instance("n1", InstanceState::Stopped);
     sim.change_node("n1", |node| node.ready = false);
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_attached("partner", "b");
     sim.expect_cost(2, 2, 2);
 }
@@ -172,7 +175,7 @@ fn a_pod_created_again_under_its_name_is_another_claim() {
     sim.settle();
     sim.count_from_here();
     sim.delete_pod("db-0");
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.remove_pod("db-0");
     sim.pod("db-0").on("n2");
     sim.settle();
@@ -208,12 +211,12 @@ fn expect_released_despite(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) 
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.refuses = refused;
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     needs_it(&mut sim);
-    sim.wait(Millis::seconds(120));
+    sim.wait(Duration::from_mins(2));
     sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
     sim.node_dies_under("a", "n1");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     let claim = sim.the_ip("partner").status.claim.as_ref();
     let claim = claim.map(|claim| claim.pod.name.as_str());
     assert_eq!(claim, Some("b"), "{}", sim.story());
@@ -231,7 +234,7 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
     );
     // References of its `IPAddress` are not put back.
     expect_released_despite(
-        |write| matches!(write, Write::MendReservation(..)),
+        |write| matches!(write, Write::RepairReservation { .. }),
         |sim| {
             let version = sim.kube.bump();
             let held = sim.kube.reservations.get_mut(&address("203.0.113.10"));
@@ -242,7 +245,7 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
     );
     // An address that it is to change to is not reserved.
     expect_released_despite(
-        |write| matches!(write, Write::Reserve(_, _, _, new) if *new == address("203.0.113.20")),
+        |write| matches!(write, Write::Reserve { address: new, .. } if *new == address("203.0.113.20")),
         |sim| sim.edit("partner", "203.0.113.20"),
     );
 }

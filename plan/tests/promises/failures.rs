@@ -1,6 +1,8 @@
 //! A call that fails: what is known by it, what is tried again, and when the claim goes back.
+//! Rules: R3.9, R4.3, R5.2, R5.3, R5.7, R5.10.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
@@ -46,7 +48,7 @@ fn an_unknown_outcome_waits_for_an_inventory() {
     sim.ec2.faults.push_back(Fault::RequestLost);
     sim.pod("a").on("n1");
     sim.describe_fails = Some(Outcome::Unknown);
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
     sim.describe_fails = None;
     sim.settle();
@@ -82,7 +84,7 @@ fn a_throttled_attach_backs_off_and_completes() {
     let mut sim = world();
     sim.ec2.faults.extend([Fault::Throttled; 5]);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     assert!(sim.counts.calls() <= 3, "{}", sim.story());
     sim.expect_event("IP partner", Reason::Throttled);
     sim.settle();
@@ -105,7 +107,7 @@ fn a_target_that_is_unexpectedly_full_returns_the_claim() {
             .faults
             .extend(if reassign { vec![] } else { vec![Fault::None] });
         sim.ec2.faults.push_back(Fault::NoRoom);
-        sim.wait(Millis::seconds(5));
+        sim.wait(Duration::from_secs(5));
         assert_eq!(
             sim.the_ip("partner")
                 .status
@@ -130,7 +132,7 @@ fn without_a_former_holder_a_refused_target_frees_the_address() {
     let mut sim = world();
     sim.ec2.faults.push_back(Fault::NoRoom);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     assert!(
         sim.the_ip("partner").status.refused.is_some(),
         "{}",
@@ -198,7 +200,7 @@ fn a_replaced_machine_returns_the_claim() {
             sim.settle();
         }
         sim.next_revision("b", "n2", 2);
-        sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+        sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
         sim.change_node("n2", |node| node.instance = Some("i-other".into()));
         sim.count_from_here();
         sim.settle();
@@ -211,10 +213,10 @@ fn a_replaced_machine_returns_the_claim() {
 fn holders_stay_while_describes_fail() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Unknown);
-    sim.wait(Millis::seconds(300));
+    sim.wait(Duration::from_mins(5));
     sim.next_revision("b", "n2", 2);
     sim.count_from_here();
-    sim.wait(Millis::seconds(600));
+    sim.wait(Duration::from_mins(10));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
     sim.describe_fails = None;
@@ -246,7 +248,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
     sim.settle();
     ec2_is_away(&mut sim, true);
     sim.count_from_here();
-    sim.wait(Millis::seconds(130));
+    sim.wait(Duration::from_secs(130));
     // A node fails, and a user deletes one IP, while no location is known.
     sim.remove_node("n1");
     for n in 0..IPS {
@@ -255,7 +257,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
     }
     sim.delete_ip("ip0");
     let before = sim.kube.ips.clone();
-    sim.wait(Millis::seconds(1800));
+    sim.wait(Duration::from_mins(30));
     for (name, ip) in &sim.kube.ips {
         let held = |ip: &mooring_plan::objects::Ip| {
             ip.status.claim.as_ref().map(|claim| claim.uid.clone())
@@ -267,7 +269,7 @@ fn half_an_hour_without_ec2_changes_nothing_and_then_everything_comes_at_once() 
     assert!(asked < 1300, "{asked} inventories");
     ec2_is_away(&mut sim, false);
     sim.count_from_here();
-    sim.wait(Millis::seconds(16));
+    sim.wait(Duration::from_secs(16));
     for n in 1..IPS {
         sim.expect_attached(&format!("ip{n}"), &format!("new{n}"));
     }
@@ -282,17 +284,17 @@ fn few_calls_are_made_while_ec2_is_unreachable() {
     sim.step_until(|step| matches!(step, Step::Call(_)));
     ec2_is_away(&mut sim, true);
     sim.count_from_here();
-    sim.wait(Millis::seconds(1800));
+    sim.wait(Duration::from_mins(30));
     assert!(sim.counts.calls() <= 10, "{:?}", sim.counts);
     ec2_is_away(&mut sim, false);
-    sim.wait(Millis::seconds(45));
+    sim.wait(Duration::from_secs(45));
     sim.expect_attached("partner", "b");
 }
 
 #[test]
 fn a_lagging_describe_costs_no_second_call() {
     let mut sim = attached();
-    sim.ec2.lag = Millis::seconds(9);
+    sim.ec2.lag = Duration::from_secs(9);
     sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
@@ -325,7 +327,7 @@ fn an_unrecorded_claim_is_released_after_its_late_assign_can_land() {
     sim.delete_pod("a");
     let _ = sim.step(0);
     sim.remove_pod("a");
-    sim.wait(Millis::seconds(8));
+    sim.wait(Duration::from_secs(8));
     assert!(
         sim.the_ip("partner").status.claim.is_some(),
         "{}",

@@ -1,9 +1,12 @@
-//! Fast failover: a node is taken out of service by the positive word of EC2 alone, and put back by it; and only a node
+//! Fast failover: a node is taken out of service by a positive answer of EC2 alone, and put back by it; and only a node
 //! with an address of a block that asks for that.
+//! Rules: R3.34 to R3.40.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::{InstanceState, Lost};
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::{Millis, NodeName};
+use mooring_plan::names::NodeName;
 use mooring_plan::objects::{DataPath, NodeReport};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -12,8 +15,8 @@ use mooring_world::engine::leadership;
 
 use crate::sim::{Sim, instance_of};
 
-pub const MOMENT: Millis = Millis::seconds(1);
-pub const HOUR: Millis = Millis::seconds(3600);
+pub const MOMENT: Duration = Duration::from_secs(1);
+pub const HOUR: Duration = Duration::from_hours(1);
 
 /// Pod "a" on the first node has the address, of a block with fast failover.
 pub fn fast(nodes: &[&str]) -> Sim {
@@ -121,7 +124,7 @@ fn the_silence_of_ec2_takes_no_node_out_of_service() {
         not_ready(&mut sim, "n1");
         expect_no_taint_is_written(&mut sim);
         sim.describe_fails = None;
-        sim.wait(Millis::seconds(31));
+        sim.wait(Duration::from_secs(31));
         expect_taint(&sim, "n1", true);
     }
 }
@@ -131,7 +134,7 @@ fn an_answer_to_a_question_from_before_the_node_was_away_does_not_count() {
     let mut sim = fast(&["n1", "n2"]);
     let begun = sim.now;
     let stopped = Fact::InstanceRead(instance_of("n1"), Some(InstanceState::Stopped));
-    sim.now = begun.plus(Millis(1));
+    sim.now = begun.plus(Duration::from_millis(1));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(stopped, begun, now);
     sim.describe_fails = Some(Outcome::Unknown);
@@ -155,7 +158,7 @@ fn an_answer_that_is_older_than_ten_seconds_does_not_count() {
     // The instance runs again, and EC2 is silent.
     sim.instance("n1", InstanceState::Running);
     sim.describe_fails = Some(Outcome::Unknown);
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.node_taken.clear();
     sim.controllers[0].stuck.clear();
     sim.wait(HOUR);
@@ -170,7 +173,7 @@ fn a_node_that_has_come_back_unseen_is_not_taken_out_of_service() {
     sim.tell(0);
     sim.controllers[0].stuck.insert(Kind::Node);
     ready(&mut sim, "n1");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert!(!sim.taints_written().is_empty(), "{}", sim.story());
     expect_taint(&sim, "n1", false);
 }
@@ -183,7 +186,7 @@ fn a_node_that_others_write_all_the_time_is_taken_out_of_service_nevertheless() 
     // Only its version changes.
     sim.change_node("n1", |_| {});
     sim.instance("n1", InstanceState::Stopped);
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     expect_taint(&sim, "n1", true);
 }
 
@@ -265,7 +268,7 @@ fn a_node_is_put_back_when_it_is_ready_and_ec2_says_that_its_instance_runs() {
     sim.instance("n1", InstanceState::Running);
     expect_no_taint_is_written(&mut sim);
     sim.describe_fails = None;
-    sim.wait(Millis::seconds(31));
+    sim.wait(Duration::from_secs(31));
     expect_taint(&sim, "n1", false);
     sim.expect_event("node n1", Reason::BackInService);
     sim.node_taken.clear();
@@ -289,7 +292,7 @@ fn that_an_instance_ran_before_its_node_was_back_puts_no_node_back() {
     sim.now = sim.now.plus(MOMENT);
     let begun = sim.now;
     let running = Fact::InstanceRead(instance_of("n1"), Some(InstanceState::Running));
-    sim.now = begun.plus(Millis(1));
+    sim.now = begun.plus(Duration::from_millis(1));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(running, begun, now);
     sim.describe_fails = Some(Outcome::Unknown);
@@ -305,13 +308,16 @@ fn questions_come_every_two_seconds_at_first_and_then_less_often_and_none_at_res
     assert_eq!(sim.node_taken, [], "a node that is ready costs nothing");
     not_ready(&mut sim, "n1");
     let begun = sim.now;
-    sim.wait(Millis::seconds(29));
+    sim.wait(Duration::from_secs(29));
     let asked = sim.questions();
     assert_eq!(asked.len(), 15, "{asked:?}");
-    assert!(asked[0] <= begun.plus(Millis(2)), "the first comes at once");
+    assert!(
+        asked[0] <= begun.plus(Duration::from_millis(2)),
+        "the first comes at once"
+    );
     for both in asked.windows(2) {
         let between = both[1].since(both[0]);
-        assert!(between >= Millis::seconds(2) && between < Millis(2100));
+        assert!(between >= Duration::from_secs(2) && between < Duration::from_millis(2100));
     }
     sim.wait(HOUR);
     let after = sim.questions().len() - asked.len();
@@ -349,9 +355,9 @@ fn a_node_part_that_stops_reporting_leads_to_a_question() {
     });
     reports(&mut sim, "n1", 2);
     sim.node_taken.clear();
-    sim.wait(Millis::seconds(14));
+    sim.wait(Duration::from_secs(14));
     assert_eq!(sim.node_taken, [], "a heartbeat comes every 10 s");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     expect_taint(&sim, "n1", true);
 }
 
@@ -367,6 +373,6 @@ fn a_node_part_that_stops_on_an_instance_that_runs_takes_no_node_out_of_service(
     // Each heartbeat ends the questions.
     reports(&mut sim, "n1", 2);
     sim.node_taken.clear();
-    sim.wait(Millis::seconds(14));
+    sim.wait(Duration::from_secs(14));
     assert_eq!(sim.node_taken, []);
 }

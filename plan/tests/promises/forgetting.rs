@@ -1,8 +1,11 @@
 //! Facts that no decision needs are not kept: a process runs for months.
 
+use std::time::Duration;
+
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, Millis, NodeName, ResourceVersion};
+use mooring_plan::names::{IpName, NodeName, ResourceVersion};
 use mooring_plan::step::Write;
+use mooring_plan::time::Instant;
 
 use crate::sim::Sim;
 
@@ -17,13 +20,13 @@ fn an_answer_to_a_read_is_kept_for_ten_seconds() {
     let asked = sim.now;
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::NodeRead(gone.clone(), None), asked, asked);
-    let answered = |sim: &mut Sim, now: Millis| {
+    let answered = |sim: &mut Sim, now: Instant| {
         let fact = Fact::NodeRead(NodeName::from("another"), None);
         sim.controllers[0].facts_mut().apply(fact, now, now);
     };
-    answered(&mut sim, asked.plus(Millis::seconds(10)));
+    answered(&mut sim, asked.plus(Duration::from_secs(10)));
     assert!(knows(&sim, gone.as_str()));
-    answered(&mut sim, asked.plus(Millis(10_001)));
+    answered(&mut sim, asked.plus(Duration::from_millis(10_001)));
     assert!(!knows(&sim, gone.as_str()));
 }
 
@@ -31,7 +34,7 @@ fn an_answer_to_a_read_is_kept_for_ten_seconds() {
 fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs-of-old", 1, "dep");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.delete_pod("a");
     sim.tell(0);
     sim.remove_pod("a");
@@ -42,12 +45,12 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
             .on("n2")
             .replica_set(&set, 1, &set)
             .asks("other");
-        sim.wait(Millis::seconds(10));
+        sim.wait(Duration::from_secs(10));
     };
     another(&mut sim, 1);
     assert!(knows(&sim, "rs-of-old"));
     sim.remove_pod("b1");
-    sim.wait(Millis::seconds(580));
+    sim.wait(Duration::from_secs(580));
     another(&mut sim, 2);
     assert!(!knows(&sim, "rs-of-old"));
     assert!(knows(&sim, "rs-of-b2"));
@@ -57,31 +60,42 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
 fn stale_reads_are_dropped_for_the_model() {
     let mut sim = Sim::reserved(&["n1"]);
     let gone = NodeName::from("node-of-old");
-    let asked = sim.now.plus(Millis::seconds(1));
+    let asked = sim.now.plus(Duration::from_secs(1));
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::NodeRead(gone.clone(), None), asked, asked);
-    facts.forget_stale_reads(asked.plus(Millis::seconds(5)));
+    facts.forget_stale_reads(asked.plus(Duration::from_secs(5)));
     assert!(knows(&sim, gone.as_str()));
     let facts = sim.controllers[0].facts_mut();
-    facts.forget_stale_reads(asked.plus(Millis(5_001)));
+    facts.forget_stale_reads(asked.plus(Duration::from_millis(5_001)));
     assert!(!knows(&sim, gone.as_str()));
 }
 
 #[test]
 fn two_writes_differ_for_the_model_only_with_a_read_in_between() {
     let sim = Sim::reserved(&["n1"]);
-    let begun = sim.now.plus(Millis::seconds(1));
+    let begun = sim.now.plus(Duration::from_secs(1));
     let facts = sim.controllers[0].facts();
-    let written_at = |at: Millis| {
+    let written_at = |at: Instant| {
         let mut facts = facts.clone();
         let name = IpName::from("partner");
-        let write = Write::DropTakeFrom(name.clone(), ResourceVersion(1));
-        facts.apply(Fact::Wrote(name, write, WriteOutcome::Done(None)), at, at);
+        let write = Write::DropTakeFrom {
+            ip: name.clone(),
+            version: ResourceVersion(1),
+        };
+        facts.apply(
+            Fact::Wrote {
+                ip: name,
+                write,
+                outcome: WriteOutcome::Done(None),
+            },
+            at,
+            at,
+        );
         facts.apply(Fact::NodeRead("another".into(), None), begun, begun);
         facts.forget_stale_reads(begun);
         facts
     };
-    let before = |by: u64| Millis(begun.0 - by);
+    let before = |by: u64| Instant::from_millis(begun.as_millis() - by);
     assert_eq!(written_at(before(1)), written_at(before(2)));
     assert_eq!(written_at(begun), written_at(before(2)), "no earlier");
 }
@@ -95,7 +109,7 @@ fn a_deleted_holder_is_forgotten_when_no_place_names_it() {
     sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
     sim.remove_pod("a");
     sim.relist(0);
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_attached("partner", "b");
     assert!(knows(&sim, gone.as_str()));
     sim.next_revision("c", "n1", 2);

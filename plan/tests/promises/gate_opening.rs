@@ -1,7 +1,10 @@
 //! When the gate of a pod becomes true, and how a refusal of EC2 is quoted.
+//! Rule: R4.15.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{CallError, Fact, Kind};
-use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::{Claim, Ip};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -10,7 +13,7 @@ use mooring_plan::step::{Read, StatusWrite, Step, Write};
 use crate::sim::{Sim, key};
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 fn partner() -> IpName {
@@ -20,7 +23,7 @@ fn partner() -> IpName {
 /// The claim is recorded, and its holder not told yet. A kubelet has written the pod since.
 fn recorded() -> Sim {
     let mut sim = just_recorded();
-    sim.now = sim.now.plus(Millis(1));
+    sim.now = sim.now.plus(Duration::from_millis(1));
     sim.kube.change_pod(&key("a"), |_| {});
     sim.tell(0);
     sim
@@ -40,7 +43,7 @@ fn just_recorded() -> Sim {
 }
 
 fn told(sim: &mut Sim, fact: Fact) {
-    sim.now = sim.now.plus(Millis(1));
+    sim.now = sim.now.plus(Duration::from_millis(1));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(fact, now, now);
 }
@@ -80,7 +83,7 @@ fn an_old_record_opens_no_gate_without_a_read() {
     let changed = recorded();
     assert_eq!(next(&changed), Some(Step::Read(Read::Pod(key("a")))));
     let mut late = just_recorded();
-    late.now = late.now.plus(Millis(5_001));
+    late.now = late.now.plus(Duration::from_millis(5_001));
     assert_eq!(next(&late), Some(Step::Read(Read::Pod(key("a")))));
     // Another process wrote the IP since.
     let mut written = just_recorded();
@@ -149,7 +152,14 @@ fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
             code: "InvalidParameterValue".to_owned(),
             message: "it will not do".to_owned(),
         };
-        told(&mut sim, Fact::Called(partner(), call, Err(error)));
+        told(
+            &mut sim,
+            Fact::Called {
+                ip: partner(),
+                call,
+                result: Err(error),
+            },
+        );
         sim.step_until(status_write(StatusWrite::Conditions));
         let said = sim.the_ip("partner").status.conditions.attached.clone();
         let said = said.unwrap();

@@ -1,8 +1,11 @@
 //! What happens to an address that could not be assigned to its target, and how it is reported.
+//! Rules: R2.4, R2.5, R2.8, R5.3 to R5.5.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::objects::Pod;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -17,7 +20,7 @@ fn attached() -> Sim {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn a_drift_is_reported_as_a_drift() {
     sim.expect_event("IP partner", Reason::DriftRepaired);
     let mut sim = attached();
     sim.found_on("203.0.113.10", Some("eni-n3"));
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     sim.expect_event("IP partner", Reason::AddressInUse);
     assert!(!sim.rules.reported("IP partner", Reason::DriftRepaired));
 }
@@ -69,7 +72,7 @@ fn a_drift_is_reported_as_a_drift() {
 fn an_address_on_a_recent_place_is_not_foreign() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     sim.found_on("203.0.113.10", Some("eni-n1"));
     sim.settle();
@@ -111,7 +114,7 @@ fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
             told.apply((*fact).clone(), now, now);
         }
         let step = told.decide(&IpName::from("partner"), now).step;
-        matches!(step, Some(Step::Write(Write::Reserve(..))))
+        matches!(step, Some(Step::Write(Write::Reserve { .. })))
     };
     assert!(!reserves(&[&known]), "no inventory");
     assert!(!reserves(&[&listed]), "no range");
@@ -132,10 +135,10 @@ fn a_reservation_without_label_or_owner_is_repaired_at_once() {
         }
         held.version = version;
         sim.taken.clear();
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
         let first = sim.taken.first().map(|(_, _, step)| step);
         assert!(
-            matches!(first, Some(Step::Write(Write::MendReservation(..)))),
+            matches!(first, Some(Step::Write(Write::RepairReservation { .. }))),
             "{first:?}"
         );
     }
@@ -145,7 +148,7 @@ fn a_reservation_without_label_or_owner_is_repaired_at_once() {
 fn previous_places_stay_listed_when_a_claim_returns() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.next_revision("c", "n3", 3);
@@ -188,7 +191,15 @@ fn an_address_that_a_late_call_put_on_a_refused_target_is_unassigned() {
     };
     let facts = sim.controllers[0].facts_mut();
     facts.apply(shown, now, now);
-    facts.apply(Fact::Called(name, call, Err(refused)), now, now);
+    facts.apply(
+        Fact::Called {
+            ip: name,
+            call,
+            result: Err(refused),
+        },
+        now,
+        now,
+    );
     sim.settle();
     sim.expect_attached("partner", "a");
 }

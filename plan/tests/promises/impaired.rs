@@ -1,8 +1,10 @@
 //! Status checks that fail for good are as good as an end of the instance; and nothing less is.
+//! Rule: R3.41.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::{InstanceState, Lost};
 use mooring_plan::facts::Kind;
-use mooring_plan::names::Millis;
 use mooring_plan::objects::DataPath;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -26,15 +28,15 @@ fn impaired() -> Sim {
 #[test]
 fn a_node_whose_status_checks_fail_for_good_is_taken_out_of_service() {
     let mut sim = impaired();
-    sim.wait(Millis::seconds(29));
+    sim.wait(Duration::from_secs(29));
     assert_eq!(
         sim.checks_asked(),
         0,
         "the state of the instance comes first"
     );
-    sim.wait(Millis::seconds(290));
+    sim.wait(Duration::from_secs(290));
     assert_eq!(sim.taints_written(), [], "{}", sim.story());
-    sim.wait(Millis::seconds(60));
+    sim.wait(Duration::from_mins(1));
     expect_taint(&sim, "n1", true);
     let writes = sim.taints_written();
     assert!(matches!(
@@ -51,25 +53,25 @@ fn a_node_whose_status_checks_fail_for_good_is_taken_out_of_service() {
 fn status_checks_that_pass_in_between_are_no_failure_for_good() {
     let mut sim = impaired();
     for _ in 0..10 {
-        sim.wait(Millis::seconds(200));
+        sim.wait(Duration::from_secs(200));
         sim.ec2.impair(&instance_of("n1"), None);
-        sim.wait(Millis::seconds(60));
+        sim.wait(Duration::from_mins(1));
         sim.ec2.impair(&instance_of("n1"), SINCE);
     }
     assert_eq!(sim.taints_written(), [], "{}", sim.story());
     // Nor is a failure that is another one each time.
     for since in ["a", "b", "c", "d", "e", "f"] {
         sim.ec2.impair(&instance_of("n1"), Some(since));
-        sim.wait(Millis::seconds(200));
+        sim.wait(Duration::from_secs(200));
     }
     assert_eq!(sim.taints_written(), [], "{}", sim.story());
 }
 
 #[test]
-fn a_node_that_was_ready_in_between_begins_anew() {
+fn a_node_that_was_ready_in_between_restarts_the_five_minutes() {
     let mut sim = impaired();
     for _ in 0..5 {
-        sim.wait(Millis::seconds(280));
+        sim.wait(Duration::from_secs(280));
         ready(&mut sim, "n1");
         sim.wait(MOMENT);
         not_ready(&mut sim, "n1");
@@ -97,7 +99,7 @@ fn status_checks_that_are_not_answered_prove_nothing() {
         expect_no_taint_is_written(&mut sim);
         // The last answer that said so is of long ago.
         let mut sim = impaired();
-        sim.wait(Millis::seconds(250));
+        sim.wait(Duration::from_secs(250));
         sim.checks_fail = Some(outcome);
         expect_no_taint_is_written(&mut sim);
     }
@@ -106,16 +108,16 @@ fn status_checks_that_are_not_answered_prove_nothing() {
 #[test]
 fn a_failure_for_good_that_was_last_seen_long_ago_does_not_count() {
     let mut sim = impaired();
-    sim.wait(Millis::seconds(200));
+    sim.wait(Duration::from_secs(200));
     // The Node is another version by now, and the watch does not show it: each write meets a conflict.
     sim.tell(0);
     sim.controllers[0].stuck.insert(Kind::Node);
     sim.change_node("n1", |node| node.created += 1);
-    sim.wait(Millis::seconds(200));
+    sim.wait(Duration::from_secs(200));
     assert!(!sim.taints_written().is_empty(), "{}", sim.story());
     expect_taint(&sim, "n1", false);
     sim.checks_fail = Some(Outcome::Unknown);
-    sim.wait(Millis::seconds(11));
+    sim.wait(Duration::from_secs(11));
     sim.controllers[0].stuck.clear();
     expect_no_taint_is_written(&mut sim);
 }
@@ -130,6 +132,6 @@ fn without_the_permission_for_status_checks_the_state_of_the_instance_decides() 
     assert!((5..=7).contains(&asked), "once in ten minutes: {asked}");
     sim.expect_event("node n1", Reason::AccessDenied);
     sim.instance("n1", InstanceState::Stopped);
-    sim.wait(Millis::seconds(31));
+    sim.wait(Duration::from_secs(31));
     expect_taint(&sim, "n1", true);
 }

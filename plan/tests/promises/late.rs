@@ -1,7 +1,10 @@
 //! An answer may come late, or be lost, and a watch may lag behind it: what is newer counts.
+//! Rules: R1.23, R1.24, R3.23.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::objects::{Ip, Pod};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{GateWrite, Read, Step, Write};
@@ -16,7 +19,7 @@ fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
     sim.tell(0);
     sim.remove_pod("a");
     sim.tell(0);
-    let now = asked.plus(Millis(1));
+    let now = asked.plus(Duration::from_millis(1));
     sim.controllers[0].receive(answer(then), None, asked, now);
     sim.settle();
     sim.expect_free("partner");
@@ -40,7 +43,11 @@ fn a_write_before_the_deletion_of_a_pod_does_not_restore_it() {
             denied_at: None,
         };
         let outcome = WriteOutcome::Done(Some(Written::Pod(pod)));
-        Fact::Wrote(IpName::from("partner"), Write::Gate(gate), outcome)
+        Fact::Wrote {
+            ip: IpName::from("partner"),
+            write: Write::Gate(gate),
+            outcome,
+        }
     });
 }
 
@@ -61,7 +68,7 @@ fn a_successor_whose_last_event_is_ready() -> Sim {
 fn a_successor_that_a_read_shows_unready_takes_nothing_over() {
     let mut sim = a_successor_whose_last_event_is_ready();
     sim.change_pod("b", |pod| pod.containers_ready = false);
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
 }
@@ -79,7 +86,7 @@ fn a_deleted_successor_in_a_late_watch_takes_nothing_over() {
     sim.controllers[0]
         .facts_mut()
         .apply(Fact::Pod(shown), now, now);
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
 }
@@ -100,7 +107,7 @@ fn shown_once_more_after(read: impl FnOnce(&mut Sim) -> Option<Ip>) {
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::IpRead(name, read), now, now);
     facts.apply(Fact::Ip(detaching), now, now);
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
 }
 

@@ -1,9 +1,13 @@
 //! One leads, another leads, and the first leads again: what it knew of EC2 and of claims is of before.
+//! Rules: R6.8, R6.10, R6.11.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Fact, Kind, WriteOutcome};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, SUBNET, Sim, address, interface_of};
 
@@ -25,26 +29,26 @@ fn steps_until(sim: &mut Sim, who: usize, done: impl Fn(&Step) -> bool) -> Step 
         match sim.step(who) {
             Ok(step) if done(&step) => return step,
             Ok(_) => {}
-            Err(_) => sim.now = sim.now.plus(Millis(10)),
+            Err(_) => sim.now = sim.now.plus(Duration::from_millis(10)),
         }
     }
     panic!("it was never done\n{}", sim.story());
 }
 
 fn is_status(step: &Step, wanted: StatusWrite) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == wanted)
+    matches!(step, Step::Write(Write::Status { change, .. }) if *change == wanted)
 }
 
 /// The time until this is so, and no longer than two minutes.
-fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Millis {
+fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Duration {
     let from = sim.now;
     while !so(sim) {
         assert!(
-            sim.now.since(from) < Millis::seconds(120),
+            sim.now.since(from) < Duration::from_mins(2),
             "{}",
             sim.story()
         );
-        sim.wait(Millis(10));
+        sim.wait(Duration::from_millis(10));
     }
     sim.now.since(from)
 }
@@ -53,12 +57,12 @@ fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Millis {
 fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     let mut sim = two();
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.lead(1);
     sim.remove_pod("a");
     sim.pod("b").on("n2");
-    sim.wait(Millis::seconds(12));
+    sim.wait(Duration::from_secs(12));
     sim.expect_attached("partner", "b");
     sim.remove_pod("b");
     sim.pod("c").on("n1");
@@ -67,7 +71,7 @@ fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     let told = |sim: &Sim| sim.the_pod("c").says_attached();
     let took = time_until(&mut sim, told);
     sim.expect_on("203.0.113.10", Some("eni-n1"));
-    assert!(took < Millis::seconds(1), "{took:?}\n{}", sim.story());
+    assert!(took < Duration::from_secs(1), "{took:?}\n{}", sim.story());
 }
 
 #[test]
@@ -80,7 +84,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     time_until(&mut sim, |sim| sim.counts.inventories > looked);
     sim.remove_pod("a");
     steps_until(&mut sim, 0, |step| {
-        matches!(step, Step::Call(Call::Unassign(..)))
+        matches!(step, Step::Call(Call::Unassign { .. }))
     });
     sim.lead(1);
     // The watches of the one that led lag from here on, and catch up when it leads again.
@@ -89,7 +93,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     // What is not certain for the new leader is so after ten seconds and two looks.
     let served = |sim: &Sim| sim.the_pod("c").says_attached();
     let took = time_until(&mut sim, served);
-    assert!(took <= Millis::seconds(14), "{took:?}\n{}", sim.story());
+    assert!(took <= Duration::from_secs(14), "{took:?}\n{}", sim.story());
     sim.remove_pod("c");
     sim.delete_ip("partner");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Detach));
@@ -112,7 +116,7 @@ fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
     let Step::Call(late) = steps_until(&mut sim, 0, |step| matches!(step, Step::Call(_))) else {
         unreachable!("a call was waited for");
     };
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.lead(1);
     (sim, late)
@@ -122,7 +126,7 @@ fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
 fn an_ip_is_not_deleted_while_an_assign_of_the_former_leader_can_land() {
     for shown in [true, false] {
         let (mut sim, late) = a_change_of_leader_during_an_assign(shown);
-        sim.wait(Millis(20));
+        sim.wait(Duration::from_millis(20));
         sim.controllers[1].stuck.clear();
         sim.remove_pod("a");
         sim.delete_ip("partner");
@@ -139,7 +143,7 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     let before = sim.the_ip("partner").clone();
     let asked = sim.now;
     let list = sim.ec2.describe(asked);
-    let later = asked.plus(Millis::seconds(1));
+    let later = asked.plus(Duration::from_secs(1));
     let facts = sim.controllers[0].facts_mut();
     facts.lead_begins(later);
     let again = |facts: &mooring_plan::facts::Facts| facts.decide(&name, later).step;
@@ -150,23 +154,46 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
         later,
     );
     assert_eq!(again(facts), first, "a read");
-    let write = Write::DropTakeFrom(name.clone(), before.version);
+    let write = Write::DropTakeFrom {
+        ip: name.clone(),
+        version: before.version,
+    };
     let done = WriteOutcome::Done(None);
-    facts.apply(Fact::Wrote(name.clone(), write, done), asked, later);
+    facts.apply(
+        Fact::Wrote {
+            ip: name.clone(),
+            write,
+            outcome: done,
+        },
+        asked,
+        later,
+    );
     assert_eq!(again(facts), first, "a write");
     facts.apply(Fact::InventoryDone(SUBNET.into(), list), asked, later);
-    assert_eq!(facts.inventory_due(&SUBNET.into()), Millis(0), "a list");
+    assert_eq!(
+        facts.inventory_due(&SUBNET.into()),
+        Instant::START,
+        "a list"
+    );
     let same = Fact::IpRead(name.clone(), Some(before));
     facts.apply(same.clone(), later, later);
     assert_ne!(again(facts), first, "a read of now");
 
     // An Assign that was answered recently can have been undone since, and one Describe can lag.
-    let call = Call::Assign(
-        interface_of("n2"),
-        address("203.0.113.10"),
-        Reassign::Refuse,
+    let call = Call::Assign {
+        interface: interface_of("n2"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Refuse,
+    };
+    facts.apply(
+        Fact::Called {
+            ip: name.clone(),
+            call,
+            result: Ok(()),
+        },
+        asked,
+        later,
     );
-    facts.apply(Fact::Called(name.clone(), call, Ok(())), asked, later);
     sim.now = later;
     sim.settle();
     sim.expect_attached("partner", "a");

@@ -1,21 +1,25 @@
 //! A process that runs for a year keeps no more facts than one that has just started: where every name is used once,
 //! what was known of them goes with them.
 
-use mooring_plan::cloud::Subnet;
+use std::time::Duration;
+
+use mooring_plan::cloud::{Reassign, Subnet};
 use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome};
-use mooring_plan::names::{BlockName, IpName, Millis, SubnetId};
+use mooring_plan::names::{BlockName, IpName, SubnetId};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Write};
+use mooring_plan::time::Instant;
 
+use crate::paced::{Paced, ip};
 use crate::sim::{Fault, Sim, address, instance_of, interface_of};
 
 /// Long enough for all that is remembered for a while.
-const LONG: Millis = Millis::seconds(1500);
+const LONG: Duration = Duration::from_mins(25);
 
 /// What is known, whenever it was learnt.
 fn known(sim: &Sim) -> Facts {
     let mut facts = sim.controllers[0].facts().clone();
-    facts.each_moment(&mut |moment| *moment = Millis(0));
+    facts.each_moment(&mut |moment| *moment = Instant::START);
     facts
 }
 
@@ -51,20 +55,20 @@ fn a_life(sim: &mut Sim, number: u32) {
     sim.settle();
     let (old, new, of) = (named("rs-old"), named("rs-new"), named("dep"));
     sim.pod(&first).on(&one).replica_set(&old, 1, &of).asks(&ip);
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_attached(&ip, &first);
     sim.pod(&second)
         .on(&other)
         .replica_set(&new, 2, &of)
         .asks(&ip);
     sim.containers_ready(&second);
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_attached(&ip, &second);
     sim.remove_pod(&first);
     sim.pod(&third).on(&one).replica_set(&new, 2, &of).asks(&ip);
     sim.change_node(&other, |node| node.ready = false);
     sim.delete_pod(&second);
-    sim.wait(Millis::seconds(70));
+    sim.wait(Duration::from_secs(70));
     sim.expect_attached(&ip, &third);
     for pod in [second, third] {
         sim.remove_pod(&pod);
@@ -112,15 +116,41 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
         code: "Timeout".to_owned(),
         message: String::new(),
     };
-    let call = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
-    let write = Write::RemoveFinalizer(name.clone(), version);
+    let call = Call::Unassign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+    };
+    let write = Write::RemoveFinalizer {
+        ip: name.clone(),
+        version,
+    };
     let answers = [
         Fact::IpRead(name.clone(), None),
-        Fact::ReadFailed(name.clone(), Read::Ip(name.clone()), None),
-        Fact::Called(name.clone(), call.clone(), Ok(())),
-        Fact::Called(name.clone(), call, Err(lost)),
-        Fact::Wrote(name.clone(), write.clone(), WriteOutcome::Conflict),
-        Fact::Wrote(name, write, WriteOutcome::NotFound),
+        Fact::ReadFailed {
+            ip: name.clone(),
+            read: Read::Ip(name.clone()),
+            outcome: None,
+        },
+        Fact::Called {
+            ip: name.clone(),
+            call: call.clone(),
+            result: Ok(()),
+        },
+        Fact::Called {
+            ip: name.clone(),
+            call,
+            result: Err(lost),
+        },
+        Fact::Wrote {
+            ip: name.clone(),
+            write: write.clone(),
+            outcome: WriteOutcome::Conflict,
+        },
+        Fact::Wrote {
+            ip: name,
+            write,
+            outcome: WriteOutcome::NotFound,
+        },
     ];
     for answer in answers {
         let now = sim.now;
@@ -151,6 +181,56 @@ fn an_answer_about_an_unused_subnet_leaves_nothing() {
 }
 
 #[test]
+fn status_checks_that_are_answered_after_the_last_node_of_an_instance_is_gone_leave_nothing() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.node("n2");
+    sim.settle();
+    sim.remove_node("n2");
+    sim.settle();
+    sim.wait(LONG);
+    let before = known(&sim);
+    let answer = |sim: &mut Sim, node: &str, since: Option<&str>| {
+        let checks = Fact::ChecksRead(instance_of(node), since.map(str::to_owned));
+        let now = sim.now;
+        sim.controllers[0].facts_mut().apply(checks, now, now);
+    };
+    answer(&mut sim, "n2", Some("2026-01-01T00:00:00Z"));
+    assert_eq!(known(&sim), before);
+    // One that comes in time is kept until they pass.
+    answer(&mut sim, "n1", Some("2026-01-01T00:00:00Z"));
+    assert_ne!(known(&sim), before);
+    answer(&mut sim, "n1", None);
+    assert_eq!(known(&sim), before);
+}
+
+#[test]
+fn an_ip_that_is_deleted_during_its_failover_leaves_nothing_in_the_engine() {
+    let mut world = Paced::new(2, 2, Reassign::Refuse);
+    world.change_blocks(|spec| spec.fast_failover = true);
+    world.pod("db", 0, 0);
+    world.run(Duration::from_secs(20));
+    assert_eq!(world.attached(1), 1);
+    world.is_stopped(0);
+    world.run(Duration::from_secs(1));
+    let held = format!("{:?}", world.engine);
+    assert!(held.contains("FailoverTimer {"), "{held}");
+    // No pod comes for it.
+    world.is_deleted("db");
+    world.ends("db");
+    let deleted = ip(0);
+    world
+        .kube
+        .change_ip(&deleted, None, |ip| ip.deleting = true);
+    world.run(Duration::from_mins(2));
+    assert!(!world.kube.ips.contains_key(&deleted));
+    world.run(LONG);
+    let left = format!("{:?}", world.engine);
+    assert!(left.contains(ip(1).as_str()), "{left}");
+    assert!(!left.contains(deleted.as_str()), "{left}");
+}
+
+#[test]
 fn an_ip_with_many_moves_remembers_only_places_of_its_status() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     let round = |sim: &mut Sim, from: u32| {
@@ -158,7 +238,7 @@ fn an_ip_with_many_moves_remembers_only_places_of_its_status() {
             let holder = sim.the_ip("partner").status.claim.clone().unwrap();
             let node = format!("node-{number}");
             sim.node(&node);
-            sim.wait(Millis::seconds(70));
+            sim.wait(Duration::from_secs(70));
             sim.pod(&format!("pod-{number}")).on(&node);
             sim.remove_pod(&holder.pod.name);
             sim.settle();
@@ -187,7 +267,7 @@ fn an_outage_without_waiting_calls_is_forgotten() {
     sim.ip("partner", "203.0.113.10");
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     sim.remove_pod("a");
     sim.delete_ip("partner");
     // Its address was never put anywhere, so that no call tells of the outage's end.

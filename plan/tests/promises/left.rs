@@ -1,6 +1,8 @@
 //! A place that the address has left for good is like any other: what is there later is foreign.
+//! Rules: R4.18 to R4.22, R4.33.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 
@@ -15,7 +17,7 @@ fn places(sim: &Sim) -> Vec<&str> {
 }
 
 fn is_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, of, _)) if *of == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 /// Pod "a" had the address on n1, and "b" has it on n2.
@@ -24,7 +26,7 @@ fn moved() -> Sim {
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     sim
 }
@@ -35,7 +37,7 @@ fn detached() -> Sim {
     sim.delete_pod("a");
     sim.tell(0);
     sim.remove_pod("a");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_free("partner");
     sim
 }
@@ -45,7 +47,7 @@ fn a_previous_place_is_listed_until_two_inventories_show_it_empty() {
     for (mut sim, then) in [(moved(), Reason::Attached), (detached(), Reason::Unclaimed)] {
         assert_eq!(places(&sim), ["eni-n1"]);
         sim.count_from_here();
-        sim.wait(Millis::seconds(9));
+        sim.wait(Duration::from_secs(9));
         assert_eq!(places(&sim), ["eni-n1"], "a call may still land");
         sim.settle();
         assert!(places(&sim).is_empty(), "{}", sim.story());
@@ -68,13 +70,13 @@ fn an_address_put_on_a_previous_place_is_unassigned() {
 fn an_address_put_there_hours_later_stays_and_is_not_reused() {
     for restarted in [false, true] {
         let mut sim = detached();
-        sim.wait(Millis::seconds(7200));
+        sim.wait(Duration::from_hours(2));
         sim.found_on(ADDRESS, Some("eni-n1"));
         sim.count_from_here();
         if restarted {
             sim.restart(0);
         }
-        sim.wait(Millis::seconds(3600));
+        sim.wait(Duration::from_hours(1));
         sim.expect_on(ADDRESS, Some("eni-n1"));
         assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
         sim.expect_reason("partner", Reason::AddressInUse);
@@ -93,7 +95,7 @@ fn an_address_put_there_hours_later_stays_and_is_not_reused() {
 #[test]
 fn an_address_put_there_hours_later_is_not_taken_for_its_holder() {
     let mut sim = moved();
-    sim.wait(Millis::seconds(7200));
+    sim.wait(Duration::from_hours(2));
     sim.found_on(ADDRESS, Some("eni-n1"));
     sim.count_from_here();
     sim.settle();
@@ -106,7 +108,7 @@ fn an_address_put_there_hours_later_is_not_taken_for_its_holder() {
 #[test]
 fn an_address_put_there_hours_later_stays_when_the_ip_is_deleted() {
     let mut sim = detached();
-    sim.wait(Millis::seconds(7200));
+    sim.wait(Duration::from_hours(2));
     sim.found_on(ADDRESS, Some("eni-n1"));
     sim.count_from_here();
     sim.delete_ip("partner");
@@ -138,7 +140,7 @@ fn an_unrecorded_claim_keeps_its_previous_places() {
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.next_revision("c", "n1", 3);
-    sim.wait(Millis(INTERVAL.0 * 10));
+    sim.wait(INTERVAL * 10);
     assert_eq!(places(&sim), ["eni-n2"], "{}", sim.story());
     sim.ec2.default_fault = None;
     sim.settle();
@@ -149,9 +151,9 @@ fn an_unrecorded_claim_keeps_its_previous_places() {
 #[test]
 fn inventories_during_a_possible_late_call_prove_nothing() {
     let mut sim = moved();
-    sim.wait(Millis::seconds(9));
+    sim.wait(Duration::from_secs(9));
     sim.restart(0);
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     assert_eq!(places(&sim), ["eni-n1"], "{}", sim.story());
     sim.settle();
     assert!(places(&sim).is_empty(), "{}", sim.story());
@@ -161,7 +163,7 @@ fn inventories_during_a_possible_late_call_prove_nothing() {
 fn an_old_address_that_another_ip_has_is_not_listed() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.ip("other", ADDRESS);
     sim.pod("b").asks("other").on("n1");
     sim.settle();

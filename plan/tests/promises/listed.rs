@@ -1,9 +1,12 @@
 //! A process that begins to lead reads all IPs in one list, and on their own only those that the list lacks.
+//! Rules: R6.9, R6.11.
+
+use std::time::Duration;
 
 use mooring_plan::engine::{Effect, Event};
 use mooring_plan::facts::Fact;
 use mooring_plan::lease::Leadership;
-use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::Ip;
 use mooring_plan::step::Read;
 
@@ -39,7 +42,7 @@ fn waiting(ips: usize) -> Driven {
 }
 
 fn later(driven: &mut Driven) {
-    driven.now = driven.now.plus(Millis::seconds(1));
+    driven.now = driven.now.plus(Duration::from_secs(1));
 }
 
 #[test]
@@ -124,10 +127,13 @@ fn no_step_wakes_during_the_list() {
     driven.lead(Leadership::default());
     driven.lead(Leadership::ALWAYS);
     assert_eq!(begun(&mut driven).0, 1);
-    driven.now = driven.now.plus(Millis::seconds(30));
+    driven.now = driven.now.plus(Duration::from_secs(30));
     begun(&mut driven);
     let wake = driven.engine.wake_at(driven.now);
-    assert!(wake > driven.now.plus(Millis(20)), "{wake:?}");
+    assert!(
+        wake > driven.now.plus(Duration::from_millis(20)),
+        "{wake:?}"
+    );
 }
 
 #[test]

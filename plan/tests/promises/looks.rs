@@ -1,7 +1,10 @@
 //! When the next inventory is taken, and which of two contradicting facts counts.
+//! Rules: R1.9, R1.12, R1.14, R1.16, R1.17.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::objects::Reservation;
 use mooring_plan::step::{Call, Read, Step};
 use mooring_world::objects::reservation_of_others;
@@ -13,7 +16,7 @@ fn world() -> Sim {
 }
 
 /// An inventory of what is now; how long until the next is due.
-fn look(sim: &mut Sim) -> Millis {
+fn look(sim: &mut Sim) -> Duration {
     let (list, begun) = (sim.ec2.describe(sim.now), sim.now);
     let subnet = SubnetId::from(SUBNET);
     let facts = sim.controllers[0].facts_mut();
@@ -22,7 +25,7 @@ fn look(sim: &mut Sim) -> Millis {
     facts.inventory_due(&subnet).since(begun)
 }
 
-fn passes(sim: &mut Sim, length: Millis) {
+fn passes(sim: &mut Sim, length: Duration) {
     sim.now = sim.now.plus(length);
 }
 
@@ -32,21 +35,25 @@ fn answered(sim: &mut Sim, call: Call, really: bool) {
     if really {
         sim.ec2.execute(&call, now).unwrap();
     }
-    let fact = Fact::Called(IpName::from("partner"), call, Ok(()));
+    let fact = Fact::Called {
+        ip: IpName::from("partner"),
+        call,
+        result: Ok(()),
+    };
     sim.controllers[0].facts_mut().apply(fact, now, now);
-    passes(sim, Millis(1));
+    passes(sim, Duration::from_millis(1));
 }
 
 fn assign(node: &str) -> Call {
     let address = address("203.0.113.10");
-    Call::Assign(
-        interface_of(node),
+    Call::Assign {
+        interface: interface_of(node),
         address,
-        mooring_plan::cloud::Reassign::Allow,
-    )
+        reassign: mooring_plan::cloud::Reassign::Allow,
+    }
 }
 
-const SECOND: Millis = Millis::seconds(2);
+const SECOND: Duration = Duration::from_secs(2);
 
 #[test]
 fn the_first_inventory_is_followed_by_a_second_and_then_one_per_interval() {
@@ -59,7 +66,7 @@ fn the_first_inventory_is_followed_by_a_second_and_then_one_per_interval() {
 }
 
 /// Puts an address there by hand; how long until the next look after the regular one.
-fn look_after(sim: &mut Sim, text: &str, on: Option<&str>) -> Millis {
+fn look_after(sim: &mut Sim, text: &str, on: Option<&str>) -> Duration {
     sim.found_on(text, on);
     passes(sim, INTERVAL);
     look(sim)
@@ -108,7 +115,10 @@ fn only_an_interface_that_an_ip_names_gets_a_second_inventory() {
     assert_eq!(look(&mut sim), INTERVAL, "nothing of ours is there");
     sim.ec2.detach(&interface_of("n1"));
     // The address is off it already, by our own word.
-    let off = Call::Unassign(interface_of("n1"), address("203.0.113.10"));
+    let off = Call::Unassign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+    };
     answered(&mut sim, off, true);
     passes(&mut sim, INTERVAL);
     assert_eq!(look(&mut sim), SECOND, "the status names it");
@@ -117,7 +127,7 @@ fn only_an_interface_that_an_ip_names_gets_a_second_inventory() {
 #[test]
 fn foreign_changes_in_the_subnet_cost_no_inventory() {
     let mut sim = Sim::attached(&["n1", "n2"]);
-    let until = sim.now.plus(Millis::seconds(600));
+    let until = sim.now.plus(Duration::from_mins(10));
     let others = |number: u32| format!("203.0.113.{}", 100 + number % 7);
     // A pod of the CNI's comes and another goes, each second.
     for second in 1.. {
@@ -126,7 +136,7 @@ fn foreign_changes_in_the_subnet_cost_no_inventory() {
         }
         sim.found_on(&others(second - 1), None);
         sim.found_on(&others(second), Some("eni-n2"));
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
     }
     let looks = sim.counts.inventories;
     assert!((9..=11).contains(&looks), "{looks} in ten minutes");
@@ -143,7 +153,7 @@ fn a_seen_own_write_needs_no_second_inventory() {
 fn an_unseen_own_write_gets_an_inventory_after_the_lag() {
     let mut sim = world();
     answered(&mut sim, assign("n1"), false);
-    let until = Millis(10_000);
+    let until = Duration::from_secs(10);
     assert_eq!(look(&mut sim), until);
     passes(&mut sim, until);
     assert_eq!(look(&mut sim), SECOND, "that is one; it takes two");
@@ -210,23 +220,27 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
                 _ => {}
             }
             if sim.step(0).is_err() {
-                sim.now = sim.now.plus(Millis(100));
+                sim.now = sim.now.plus(Duration::from_millis(100));
             }
         }
         panic!("it is never read\n{}", sim.story());
     };
-    let mut wait = Millis(0);
+    let mut wait = Duration::ZERO;
     for times in [5, 1] {
         for _ in 0..times {
             let read = wanted(sim);
             let now = sim.now;
-            let failed = Fact::ReadFailed(name.clone(), read, None);
+            let failed = Fact::ReadFailed {
+                ip: name.clone(),
+                read,
+                outcome: None,
+            };
             let facts = sim.controllers[0].facts_mut();
             facts.apply(failed, now, now);
             wait = facts.decide(&name, now).again.unwrap().since(now);
         }
         if times == 5 {
-            assert!(wait > Millis::seconds(8), "{wait:?} after five");
+            assert!(wait > Duration::from_secs(8), "{wait:?} after five");
             wanted(sim);
             sim.step(0).unwrap();
             break;
@@ -236,9 +250,17 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
     let read = wanted(sim);
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::ReadFailed(name.clone(), read, None), now, now);
+    facts.apply(
+        Fact::ReadFailed {
+            ip: name.clone(),
+            read,
+            outcome: None,
+        },
+        now,
+        now,
+    );
     wait = facts.decide(&name, now).again.unwrap().since(now);
-    assert!(wait <= Millis::seconds(1), "{wait:?}\n{}", sim.story());
+    assert!(wait <= Duration::from_secs(1), "{wait:?}\n{}", sim.story());
 }
 
 #[test]
@@ -266,7 +288,7 @@ fn a_read_of_an_instance_that_is_answered_ends_its_waits() {
     let mut sim = world();
     sim.change_block("block", |block| {
         if let Ok(spec) = &mut block.spec {
-            spec.failover_after = Millis::seconds(3600);
+            spec.failover_after = Duration::from_hours(1);
         }
     });
     sim.pod("a").on("n1");

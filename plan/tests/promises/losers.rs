@@ -1,6 +1,9 @@
 //! A pod that can still have a true gate for the address is listed until it was denied, and denied once.
+//! Rules: R4.8, R4.9, R4.12 to R4.14, R4.17.
 
-use mooring_plan::names::{InterfaceId, Millis, PodUid};
+use std::time::Duration;
+
+use mooring_plan::names::{InterfaceId, PodUid};
 use mooring_plan::objects::Claim;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
@@ -18,10 +21,16 @@ fn attached() -> Sim {
 }
 
 fn is_claim(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+    matches!(
+        step,
+        Step::Write(Write::Status {
+            change: StatusWrite::Claim,
+            ..
+        })
+    )
 }
 
-/// The places that `status.previous` names, and for whom.
+/// The places that `status.previous` names, each with its pod.
 fn named(sim: &Sim) -> Vec<(InterfaceId, Option<PodUid>)> {
     let previous = &sim.the_ip("partner").status.previous;
     let holder =
@@ -57,7 +66,7 @@ fn a_holder_is_denied_before_each_repair_even_if_its_gate_is_false() {
         sim.found_on("203.0.113.10", None);
         sim.step_until(|step| matches!(step, Step::Call(_)));
         sim.expect_denied("a", Reason::Drifted);
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
         let claim = sim.the_ip("partner").status.claim.as_ref();
         assert!(claim.is_some_and(Claim::recorded), "{time}");
     }
@@ -96,7 +105,7 @@ fn a_rollback_denies_the_holder_nothing_even_after_a_restart() {
 fn a_denied_loser_is_not_denied_again_by_the_next_move() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_cost(2, 2, 2);
     sim.next_revision("c", "n1", 3);
     sim.step_until(is_claim);
@@ -110,7 +119,7 @@ fn a_denied_loser_is_not_denied_again_by_the_next_move() {
 fn a_deleted_pod_does_not_block_the_denial_of_others() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign { .. })));
     // It goes unseen before it has the address; the next one is there already.
     sim.next_revision("c", "n3", 2);
     sim.remove_pod("b");
@@ -132,7 +141,7 @@ fn a_change_of_the_ip_during_a_move_repeats_no_denial() {
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.faults.extend([Fault::Throttled; 4]);
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_denied("a", Reason::MovedTo);
     sim.taken.clear();
     sim.allow_reassignment("partner");
@@ -167,7 +176,7 @@ fn a_deleted_loser_is_denied_once_and_not_at_every_move() {
     for ((revision, pod), node) in (1..).zip(["a", "b", "c", "d", "e", "f"]).zip(nodes) {
         sim.next_revision(pod, node, revision);
         sim.count_from_here();
-        sim.wait(Millis::seconds(5));
+        sim.wait(Duration::from_secs(5));
         sim.expect_attached("partner", pod);
         // The loser, the one that has gone since it lost it to that one, and the winner.
         let gates = sim.counts.gate_writes;

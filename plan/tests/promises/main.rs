@@ -11,6 +11,7 @@
     missing_docs
 )]
 
+mod allocation;
 mod annotation;
 mod any_order;
 mod attach;
@@ -62,6 +63,7 @@ mod same_instance;
 mod sim;
 mod stale;
 mod swap;
+mod take_from;
 mod taken;
 mod together;
 mod touched;

@@ -1,10 +1,14 @@
 //! The memory of failures belongs to one claim: a success ends the failures before it, and no change
 //! of a condition in between restarts a wait.
+//! Rules: R5.5, R5.14.
+
+use std::time::Duration;
 
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{IpName, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::Claim;
 use mooring_plan::step::{Call, Read, Step};
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim, key};
 
@@ -18,13 +22,13 @@ fn attached() -> Sim {
     sim
 }
 
-fn when(sim: &Sim, what: impl Fn(&Step) -> bool) -> Vec<Millis> {
+fn when(sim: &Sim, what: impl Fn(&Step) -> bool) -> Vec<Instant> {
     let taken = sim.taken.iter().filter(|(_, _, step)| what(step));
     taken.map(|(at, _, _)| *at).collect()
 }
 
 /// The wait between the first two attempts.
-fn first_wait(sim: &Sim, what: impl Fn(&Step) -> bool) -> Millis {
+fn first_wait(sim: &Sim, what: impl Fn(&Step) -> bool) -> Duration {
     let at = when(sim, what);
     at[1].since(at[0])
 }
@@ -38,8 +42,12 @@ fn a_successful_call_resets_the_backoff() {
     sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
-    let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign(..))));
-    assert!(wait <= Millis(1_260), "{wait:?}\n{}", sim.story());
+    let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign { .. })));
+    assert!(
+        wait <= Duration::from_millis(1_260),
+        "{wait:?}\n{}",
+        sim.story()
+    );
 }
 
 #[test]
@@ -48,16 +56,20 @@ fn a_successful_write_resets_the_backoff() {
     let is_write = |step: &Step| matches!(step, Step::Write(_));
     sim.refuses = |_| true;
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(40));
+    sim.wait(Duration::from_secs(40));
     sim.refuses = |_| false;
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.refuses = |_| true;
     sim.taken.clear();
     sim.edit("partner", "203.0.113.20");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     let wait = first_wait(&sim, is_write);
-    assert!(wait <= Millis(1_010), "{wait:?}\n{}", sim.story());
+    assert!(
+        wait <= Duration::from_millis(1_010),
+        "{wait:?}\n{}",
+        sim.story()
+    );
 }
 
 #[test]
@@ -68,9 +80,13 @@ fn an_answered_read_resets_the_backoff() {
         sim.taken.clear();
         sim.reads_fail = true;
         sim.change_pod("a", |pod| pod.label = None);
-        sim.wait(Millis::seconds(40));
+        sim.wait(Duration::from_secs(40));
         let wait = first_wait(&sim, is_read);
-        assert!(wait <= Millis(1_010), "{first} {wait:?}\n{}", sim.story());
+        assert!(
+            wait <= Duration::from_millis(1_010),
+            "{first} {wait:?}\n{}",
+            sim.story()
+        );
         sim.reads_fail = false;
         sim.settle();
         sim.expect_attached("partner", "a");
@@ -80,7 +96,7 @@ fn an_answered_read_resets_the_backoff() {
 #[test]
 fn a_read_of_an_earlier_pod_does_not_apply_to_its_successor() {
     let mut sim = attached();
-    sim.now = sim.now.plus(Millis::seconds(1));
+    sim.now = sim.now.plus(Duration::from_secs(1));
     let now = sim.now;
     let mut ip = sim.the_ip("partner").clone();
     ip.version = ResourceVersion(1_000);
@@ -90,7 +106,7 @@ fn a_read_of_an_earlier_pod_does_not_apply_to_its_successor() {
     });
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::PodRead(key("a"), None), now, now);
-    let now = now.plus(Millis(1));
+    let now = now.plus(Duration::from_millis(1));
     facts.apply(Fact::Ip(ip), now, now);
     let step = facts.decide(&IpName::from("partner"), now).step;
     assert_eq!(step, Some(Step::Read(Read::Pod(key("a")))));
@@ -102,10 +118,10 @@ fn a_change_of_the_ip_does_not_prolong_the_wait_of_a_pod() {
     sim.replica_set("rs1", 1, "dep", 1);
     sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
     let begun = sim.now;
-    sim.wait(Millis::seconds(40));
+    sim.wait(Duration::from_secs(40));
     assert!(sim.the_ip("partner").status.claim.is_none(), "not ready");
     sim.allow_reassignment("partner");
-    sim.run_until(begun.plus(Millis::seconds(65)));
+    sim.run_until(begun.plus(Duration::from_secs(65)));
     sim.expect_attached("partner", "b");
 }
 
@@ -115,7 +131,7 @@ fn a_denied_call_repeats_no_completed_call() {
     sim.ec2.faults.extend([Fault::None]);
     sim.ec2.faults.extend([Fault::Denied; 6]);
     sim.edit("partner", "203.0.113.20");
-    sim.wait(Millis::seconds(170));
+    sim.wait(Duration::from_secs(170));
     assert_eq!(sim.counts.unassigns, 1, "{}", sim.story());
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -127,7 +143,7 @@ fn two_refusing_interfaces_do_not_alternate() {
     let mut sim = attached();
     sim.ec2.faults.extend([Fault::NoRoom; 200]);
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(9));
+    sim.wait(Duration::from_secs(9));
     assert!(sim.counts.assigns <= 2, "{}", sim.story());
     sim.ec2.faults.clear();
     sim.settle();
@@ -145,7 +161,7 @@ fn a_throttled_or_lost_call_does_not_refuse_the_target() {
         sim.tell(0);
         sim.remove_pod("a");
         sim.pod("b").on("n1");
-        sim.wait(Millis::seconds(3));
+        sim.wait(Duration::from_secs(3));
         sim.expect_attached("partner", "b");
     }
 }

@@ -1,15 +1,18 @@
 //! Only lengths of time matter: a process whose clock began at another moment decides the same.
 
+use std::time::Duration;
+
 use mooring_plan::facts::{Fact, Facts};
-use mooring_plan::names::{InstanceType, Millis};
+use mooring_plan::names::InstanceType;
 use mooring_plan::outcome::Outcome;
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim};
 
-const LATER: Millis = Millis::seconds(1_000_000);
+const LATER: Duration = Duration::from_secs(1_000_000);
 
 /// What the controller would do now, and when it would look again, counted from now.
-fn decisions(facts: &Facts, now: Millis) -> String {
+fn decisions(facts: &Facts, now: Instant) -> String {
     let mut all = String::new();
     for name in facts.ip_names() {
         let decision = facts.decide(name, now);
@@ -24,7 +27,10 @@ fn decisions(facts: &Facts, now: Millis) -> String {
     }
     for subnet in facts.subnets_wanted() {
         let due = facts.inventory_due(&subnet);
-        all.push_str(&format!("{subnet}: {:?}\n", due.0.checked_sub(now.0)));
+        all.push_str(&format!(
+            "{subnet}: {:?}\n",
+            due.as_millis().checked_sub(now.as_millis())
+        ));
     }
     all
 }
@@ -48,12 +54,12 @@ fn decides_the_same(sim: &mut Sim) {
 
 /// Half a second at a time, looking before each.
 fn pass(sim: &mut Sim, seconds: u64) {
-    let end = sim.now.plus(Millis::seconds(seconds));
+    let end = sim.now.plus(Duration::from_secs(seconds));
     while sim.now < end {
         decides_the_same(sim);
         match sim.step(0) {
             Ok(_) => {}
-            Err(_) => sim.wait(Millis(500)),
+            Err(_) => sim.wait(Duration::from_millis(500)),
         }
     }
 }

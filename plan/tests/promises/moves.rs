@@ -1,6 +1,8 @@
 //! An address goes from one pod to the next.
+//! Rules: R1.11, R4.2, R4.3, R4.31.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::step::{Read, Step, Write};
 
 use crate::sim::{self, Sim};
@@ -60,7 +62,7 @@ fn at_rest_each_period_costs_one_describe_and_no_write() {
     let mut sim = attached();
     sim.settle();
     sim.count_from_here();
-    sim.wait(Millis(sim::INTERVAL.0 * 5));
+    sim.wait(sim::INTERVAL * 5);
     let counts = sim.counts;
     assert_eq!(
         (counts.calls(), counts.writes(), counts.inventories),
@@ -70,20 +72,20 @@ fn at_rest_each_period_costs_one_describe_and_no_write() {
     );
 }
 
-/// The milliseconds until the gate of the pod is true.
-fn until_gate_true(sim: &mut Sim, pod: &str) -> u64 {
+/// The time until the gate of the pod is true.
+fn until_gate_true(sim: &mut Sim, pod: &str) -> Duration {
     let from = sim.now;
-    let late = from.plus(Millis::seconds(10));
+    let late = from.plus(Duration::from_secs(10));
     while !sim.the_pod(pod).says_attached() {
-        sim.wait(Millis(1));
+        sim.wait(Duration::from_millis(1));
         assert!(sim.now < late, "never\n{}", sim.story());
     }
-    sim.now.since(from).0
+    sim.now.since(from)
 }
 
 /// What a move to the next of two nodes took: the steps, the time until the gate is true, and all writes and
 /// calls until it is at rest.
-fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
+fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, Duration, sim::Counts) {
     let (before, after) = (format!("p{turn}"), format!("p{}", turn + 1));
     sim.count_from_here();
     sim.taken.clear();
@@ -102,7 +104,7 @@ fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, u64, sim::Counts) {
     let kind = |step: &Step| match step {
         Step::Read(Read::Pod(_)) => "read pod".to_owned(),
         Step::Read(_) => "read".to_owned(),
-        Step::Write(Write::Status(_, _, what, _)) => format!("{what:?}"),
+        Step::Write(Write::Status { change, .. }) => format!("{change:?}"),
         Step::Write(Write::Gate(gate)) => format!("gate {}", gate.status),
         Step::Write(_) => "write".to_owned(),
         Step::Call(call) => call.action().to_string(),
@@ -143,7 +145,7 @@ fn a_second_move_in_a_row_is_as_fast_after_many_interfaces() {
         if n <= 11 {
             sim.settle();
         } else {
-            sim.wait(Millis::seconds(3));
+            sim.wait(Duration::from_secs(3));
         }
     }
     let slowest = took.iter().max();

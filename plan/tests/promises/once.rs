@@ -1,7 +1,10 @@
 //! Nothing is done twice, nothing on an old word, and nothing that is wrong is left standing.
+//! Rules: R1.11, R3.23, R4.5, R4.10.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind, WriteOutcome};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::objects::{Gate, Reservation};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
@@ -20,7 +23,7 @@ fn attached() -> Sim {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 #[test]
@@ -40,8 +43,8 @@ fn a_label_is_removed_once_whatever_the_watch_shows() {
     sim.tell(0);
     sim.controllers[0].stuck.insert(Kind::Pod);
     sim.taken.clear();
-    sim.wait(Millis::seconds(20));
-    let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));
+    sim.wait(Duration::from_secs(20));
+    let label = |step: &Step| matches!(step, Step::Write(Write::Label { .. }));
     let labels = sim.taken.iter().filter(|(_, _, step)| label(step)).count();
     assert_eq!(labels, 1, "{}", sim.story());
 }
@@ -56,8 +59,8 @@ fn a_label_of_a_deleted_pod_is_removed_once() {
     sim.controllers[0].stuck.insert(Kind::Pod);
     sim.remove_pod("b");
     sim.taken.clear();
-    sim.wait(Millis::seconds(20));
-    let label = |step: &Step| matches!(step, Step::Write(Write::Label(..)));
+    sim.wait(Duration::from_secs(20));
+    let label = |step: &Step| matches!(step, Step::Write(Write::Label { .. }));
     let labels = sim.taken.iter().filter(|(_, _, step)| label(step)).count();
     assert_eq!(labels, 1, "{}", sim.story());
 }
@@ -73,7 +76,11 @@ fn an_ip_that_a_write_did_not_find_is_read_first() {
     let Some(Step::Write(write)) = facts.decide(&name, now).step else {
         panic!("{:?}", facts.decide(&name, now));
     };
-    let fact = Fact::Wrote(name.clone(), write, WriteOutcome::NotFound);
+    let fact = Fact::Wrote {
+        ip: name.clone(),
+        write,
+        outcome: WriteOutcome::NotFound,
+    };
     facts.apply(fact, now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name))));
@@ -83,9 +90,9 @@ fn an_ip_that_a_write_did_not_find_is_read_first() {
 fn without_a_recent_inventory_no_pod_gets_a_free_address() {
     let mut sim = world();
     sim.describe_fails = Some(Outcome::Unknown);
-    sim.wait(Millis(INTERVAL.0 * 3));
+    sim.wait(INTERVAL * 3);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     assert!(sim.the_ip("partner").status.claim.is_none());
     sim.describe_fails = None;
     sim.settle();
@@ -194,11 +201,11 @@ fn a_missing_replica_set_causes_no_handover() {
     let mut sim = world();
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     // It was known a moment ago.
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_attached("partner", "a");
     sim.kube.replica_sets.remove("rs1");
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     sim.expect_attached("partner", "a");
     sim.expect_event("b", Reason::ClaimedByOther);
 }

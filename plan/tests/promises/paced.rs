@@ -1,15 +1,19 @@
 //! A world for an engine that keeps the time between requests: requests take time, and many are in flight at once.
+//! Rules: R5.28, R5.29.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::ops::Range;
+use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, FailoverPart, Pacing, Report, Work};
 use mooring_plan::facts::{CallError, Fact, Settings, WriteOutcome};
-use mooring_plan::names::{InterfaceId, IpName, Millis, NodeName};
+use mooring_plan::names::{InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, BlockSpec, DesiredIp};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{CallGroup, NodeStep, Notice};
+use mooring_plan::step::{CallGroup, NodeStep, Notice, Write};
+use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::{answer, leadership};
 use mooring_world::kube::Kube;
@@ -17,14 +21,14 @@ use mooring_world::objects::{self, instance_of, interface_of};
 
 /// The subnet, and the block in it.
 const RANGE: &str = "203.0.112.0/20";
-const READ: Millis = Millis(2);
-const WRITE: Millis = Millis(7);
-const EC2: Millis = Millis(20);
+const READ: Duration = Duration::from_millis(2);
+const WRITE: Duration = Duration::from_millis(7);
+const EC2: Duration = Duration::from_millis(20);
 
 /// A request to EC2 for addresses, as it was sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    pub at: Millis,
+    pub at: Instant,
     pub group: CallGroup,
     pub addresses: Vec<Ipv4Addr>,
     pub refused: Option<Outcome>,
@@ -35,19 +39,25 @@ pub struct Paced {
     pub engine: Engine,
     pub kube: Kube,
     pub cloud: Cloud,
-    pub now: Millis,
+    pub now: Instant,
     pub sent: Vec<Sent>,
     /// The parts of failovers that have ended.
-    pub failovers: Vec<(FailoverPart, Millis)>,
+    pub failovers: Vec<(FailoverPart, Duration)>,
     /// The Events.
     pub notices: Vec<Notice>,
     /// What is in flight, by when it ends.
-    in_flight: BTreeMap<(Millis, u64), Ends>,
+    in_flight: BTreeMap<(Instant, u64), Ends>,
     begun: u64,
     /// What the watches have shown.
     shown: Kube,
     /// How the next requests to EC2 fail, instead of being carried out.
     pub fail: Vec<CallError>,
+    /// How a write fails, instead of being carried out.
+    pub refuses: fn(&Write) -> Option<WriteOutcome>,
+    /// How long the create of a reservation takes.
+    pub create_takes: Duration,
+    /// The writes for IPs, and how each ended.
+    pub written: Vec<(IpName, Write, WriteOutcome)>,
 }
 
 /// What is carried out when a request ends.
@@ -58,7 +68,7 @@ enum Ends {
 
 fn engine() -> Engine {
     let settings = Settings {
-        inventory_interval: Millis::seconds(60),
+        inventory_interval: Duration::from_mins(1),
     };
     Engine::new(settings, Pacing::On)
 }
@@ -83,7 +93,7 @@ impl Paced {
             engine: engine(),
             kube: Kube::with_one_counter(),
             cloud: Cloud::with_limit(50),
-            now: Millis::seconds(1000),
+            now: Instant::from_secs(1000),
             sent: Vec::new(),
             failovers: Vec::new(),
             notices: Vec::new(),
@@ -91,6 +101,9 @@ impl Paced {
             begun: 0,
             shown: Kube::default(),
             fail: Vec::new(),
+            refuses: |_| None,
+            create_takes: WRITE,
+            written: Vec::new(),
         };
         let block = Block {
             version: world.kube.bump(),
@@ -123,6 +136,23 @@ impl Paced {
         }
         world.begins();
         world
+    }
+
+    /// These IPs are created at once. Each asks for any address of the block.
+    pub fn ips_of_block(&mut self, numbers: Range<usize>) {
+        for number in numbers {
+            let desired = DesiredIp {
+                address: None,
+                block: Some("block".into()),
+                ..objects::desired(address(number))
+            };
+            let name = ip(number);
+            let uid = self.kube.new_uid("ip");
+            let mut ip = objects::ip(name.as_str(), uid, desired);
+            ip.version = self.kube.bump();
+            self.kube.ips.insert(name, ip);
+        }
+        self.watches_show();
     }
 
     /// A new process: it lists everything, and leads.
@@ -183,6 +213,14 @@ impl Paced {
         self.watches_show();
     }
 
+    /// The address may be taken from this interface.
+    pub fn take_from(&mut self, number: usize, interface: &InterfaceId) {
+        self.kube.change_ip(&ip(number), None, |ip| {
+            ip.take_from = Some(interface.clone());
+        });
+        self.watches_show();
+    }
+
     /// Every block asks for fast failover, or for what else this sets.
     pub fn change_blocks(&mut self, change: impl Fn(&mut BlockSpec)) {
         for block in self.kube.blocks.values_mut() {
@@ -200,7 +238,7 @@ impl Paced {
     }
 
     /// Everything that follows within this time.
-    pub fn run(&mut self, length: Millis) {
+    pub fn run(&mut self, length: Duration) {
         let until = self.now.plus(length);
         loop {
             while let Some(effect) = self.engine.poll(self.now) {
@@ -236,7 +274,11 @@ impl Paced {
                 return;
             }
             Effect::Read(..) | Effect::ListIps => READ,
-            Effect::Write(..) => WRITE,
+            Effect::Write {
+                write: Write::Reserve { .. },
+                ..
+            } => self.create_takes,
+            Effect::Write { .. } => WRITE,
             Effect::Calls(..)
             | Effect::Inventory(_)
             | Effect::BlockSteps(..)
@@ -289,9 +331,16 @@ impl Paced {
                 let fact = self.kube.read(&ip, &read);
                 (Work::Ip(ip), fact.into())
             }
-            Effect::Write(ip, write, _) => {
-                let outcome = self.kube.write(&write);
-                let fact = Fact::Wrote(ip.clone(), write, outcome);
+            Effect::Write { ip, write, .. } => {
+                let refused = (self.refuses)(&write);
+                let outcome = refused.unwrap_or_else(|| self.kube.write(&write));
+                self.written
+                    .push((ip.clone(), write.clone(), outcome.clone()));
+                let fact = Fact::Wrote {
+                    ip: ip.clone(),
+                    write,
+                    outcome,
+                };
                 (Work::Ip(ip), fact.into())
             }
             Effect::ListIps => {

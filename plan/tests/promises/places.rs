@@ -1,18 +1,32 @@
 //! The places that `status.previous` names: each as long as it may have the address, and not longer.
+//! Rules: R4.16, R4.18, R4.19.
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
-use mooring_plan::names::{InterfaceId, Millis};
+use mooring_plan::names::InterfaceId;
 use mooring_plan::step::{StatusWrite, Step, Write};
 
 use crate::sim::{Fault, INTERVAL, Sim, address, interface_of};
 
 fn is_claim(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+    matches!(
+        step,
+        Step::Write(Write::Status {
+            change: StatusWrite::Claim,
+            ..
+        })
+    )
 }
 
 fn is_record(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Record)
+    matches!(
+        step,
+        Step::Write(Write::Status {
+            change: StatusWrite::Record,
+            ..
+        })
+    )
 }
 
 /// Pod "a" of n1 is about to lose 203.0.113.10, since its IP was edited to 203.0.113.20.
@@ -44,7 +58,7 @@ fn an_old_address_is_forgotten_after_two_inventories_without_it() {
 
     let mut sim = edited();
     sim.step_until(is_record);
-    sim.wait(Millis(INTERVAL.0 * 3));
+    sim.wait(INTERVAL * 3);
     let named = old_places_in_a_move(&mut sim);
     assert!(named.is_empty(), "{}", sim.story());
 }
@@ -54,7 +68,7 @@ fn an_old_address_is_remembered_where_a_foreign_client_put_it() {
     let mut sim = edited();
     sim.step_until(is_record);
     sim.found_on("203.0.113.10", Some("eni-n1"));
-    sim.wait(Millis(INTERVAL.0 * 3));
+    sim.wait(INTERVAL * 3);
     let named = old_places_in_a_move(&mut sim);
     assert_eq!(named, [interface_of("n1")], "{}", sim.story());
 }
@@ -63,7 +77,7 @@ fn an_old_address_is_remembered_where_a_foreign_client_put_it() {
 fn an_old_address_is_forgotten_even_while_it_is_reserved() {
     let mut sim = edited();
     sim.refuses = |write| matches!(write, Write::Release(_));
-    sim.wait(Millis(INTERVAL.0 * 3));
+    sim.wait(INTERVAL * 3);
     let named = old_places_in_a_move(&mut sim);
     assert!(named.is_empty(), "{}", sim.story());
     sim.refuses = |_| false;
@@ -77,14 +91,17 @@ fn an_old_address_is_remembered_where_the_new_one_was_refused() {
     let mut sim = edited();
     sim.step_until(is_record);
     old_places_in_a_move(&mut sim);
-    sim.wait(Millis(100));
+    sim.wait(Duration::from_millis(100));
     sim.expect_attached("partner", "b");
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
     sim.next_revision("c", "n1", 3);
     let back = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Revert, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Revert,
+                ..
+            })
         )
     };
     sim.step_until(back);
@@ -113,7 +130,7 @@ fn of_nine_places_the_one_with_the_address_is_not_forgotten() {
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
         sim.remove_pod(&format!("p{}", n - 1));
-        sim.wait(Millis(INTERVAL.0 * 2));
+        sim.wait(INTERVAL * 2);
     }
     let previous = &sim.the_ip("partner").status.previous;
     assert_eq!(previous.len(), 8, "{}", sim.story());

@@ -1,4 +1,5 @@
 //! A prefix that is delegated to an interface is the interface's as a whole: no address of it is ours.
+//! Rules: R2.13, R4.24, R4.25.
 
 use mooring_plan::names::InterfaceId;
 use mooring_plan::reason::Reason;

@@ -1,6 +1,9 @@
 //! An interface's primary address is never ours: EC2 neither moves it nor takes it off.
+//! Rules: R4.24, R4.25.
 
-use mooring_plan::names::{ClaimId, InterfaceId, Millis};
+use std::time::Duration;
+
+use mooring_plan::names::{ClaimId, InterfaceId};
 use mooring_plan::objects::{Claim, ClaimPhase, Previous};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Step;
@@ -144,7 +147,7 @@ fn an_ip_of_an_earlier_version_with_its_interface_can_be_deleted() {
         let mut sim = becomes_a_primary_address_unclaimed();
         names_its_interface(&mut sim, phase);
         sim.delete_ip("partner");
-        sim.wait(Millis(INTERVAL.0 * 4));
+        sim.wait(INTERVAL * 4);
         sim.expect_gone("partner");
         assert_eq!(calls_to(&sim, "eni-new"), 0, "{}", sim.story());
         sim.expect_on(TAKEN, Some("eni-new"));
@@ -198,11 +201,11 @@ fn the_primary_address_of_the_target_itself_is_not_recorded() {
 fn a_refused_unassign_is_not_repeated() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_attached("partner", "a");
     sim.found_on(TAKEN, None);
     make_it_primary(&mut sim);
-    sim.ec2.lag = Millis::seconds(8);
+    sim.ec2.lag = Duration::from_secs(8);
     names_its_interface(&mut sim, ClaimPhase::Detaching);
     sim.count_from_here();
     sim.delete_ip("partner");

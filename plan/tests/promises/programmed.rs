@@ -1,7 +1,10 @@
 //! Where a block asks for the node part, a pod is ready only when its node passes packets for this very claim; and a
 //! pod that works stays ready.
+//! Rules: R4.31, R4.34 to R4.40.
 
-use mooring_plan::names::{ClaimId, IpName, MacAddress, Millis, NodeName, PodUid};
+use std::time::Duration;
+
+use mooring_plan::names::{ClaimId, IpName, MacAddress, NodeName, PodUid};
 use mooring_plan::objects::{AddressReport, AddressState, Condition, DataPath};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
@@ -112,8 +115,8 @@ fn without_the_node_part_the_pod_waits_and_its_reason_names_the_node() {
 fn a_pod_that_waits_for_less_than_two_seconds_costs_no_additional_write() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
-    sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
-    sim.wait(Millis(500));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
+    sim.wait(Duration::from_millis(500));
     start(&mut sim, "n1");
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -240,13 +243,13 @@ fn a_clock_step_on_a_node_does_not_report_it_away() {
         sim.kube.bump();
         let report = sim.kube.node_reports.get_mut(&node).unwrap();
         report.heartbeat = heartbeat;
-        sim.wait(Millis::seconds(20));
+        sim.wait(Duration::from_secs(20));
         expect_not_programmed(&sim, "a");
         let said = ready(&sim).message;
         assert!(!said.contains("does not report any more"), "{said}");
     }
     // The same heartbeat for longer than three of them.
-    sim.wait(Millis::seconds(40));
+    sim.wait(Duration::from_secs(40));
     let said = ready(&sim).message;
     assert!(said.contains("does not report any more"), "{said}");
 }
@@ -257,7 +260,7 @@ fn a_node_part_of_another_version_is_reported_with_its_version() {
     sim.pod("a").on("n1");
     sim.settle();
     say(&mut sim, "n1", |said| said.claim = ClaimId(1));
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert!(
         ready(&sim).message.contains("version 0.0.1"),
         "{:?}",
@@ -330,7 +333,7 @@ fn every_claim_has_a_unique_id_that_its_record_keeps() {
     }
     sim.expect_attached("partner", "a");
     let written = sim.taken.iter().filter_map(|(_, _, step)| match step {
-        Step::Write(Write::Status(_, _, _, status)) => status.claim.as_ref(),
+        Step::Write(Write::Status { status, .. }) => status.claim.as_ref(),
         _ => None,
     });
     let mut ids: Vec<(ClaimId, bool)> = written.map(|claim| (claim.id, claim.recorded())).collect();

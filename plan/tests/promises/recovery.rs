@@ -1,13 +1,17 @@
 //! What EC2 does not serve is tried by one address at a time, about once a second, and its first success
 //! ends the wait of all: recovery follows within two seconds.
+//! Rules: R5.11 to R5.13.
 
-use mooring_plan::names::{IpName, Millis};
+use std::time::Duration;
+
+use mooring_plan::names::IpName;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim};
 
-const WITHIN: Millis = Millis::seconds(2);
+const WITHIN: Duration = Duration::from_secs(2);
 
 /// As many IPs as a /24 has addresses for, reserved.
 fn world(ips: u64) -> Sim {
@@ -34,7 +38,7 @@ fn pods(sim: &mut Sim, ips: u64) {
 }
 
 /// The moments of all calls since then.
-fn calls(sim: &Sim, from: Millis) -> Vec<Millis> {
+fn calls(sim: &Sim, from: Instant) -> Vec<Instant> {
     let calls = sim
         .taken
         .iter()
@@ -43,9 +47,9 @@ fn calls(sim: &Sim, from: Millis) -> Vec<Millis> {
 }
 
 /// One call a second at most from then to now, the one that found out aside, and one within two at least.
-fn expect_one_at_a_time(sim: &Sim, from: Millis) {
+fn expect_one_at_a_time(sim: &Sim, from: Instant) {
     let calls = calls(sim, from);
-    let seconds = usize::try_from(sim.now.since(from).0 / 1000).unwrap();
+    let seconds = usize::try_from(sim.now.since(from).as_secs()).unwrap();
     let count = calls.len();
     assert!(
         count <= seconds + 2 && count >= seconds / 2,
@@ -56,12 +60,12 @@ fn expect_one_at_a_time(sim: &Sim, from: Millis) {
 
 /// From then on each of them makes a call within two seconds, and the thousandths that this world's steps
 /// take.
-fn expect_recovered(sim: &Sim, from: Millis, ips: u64) {
+fn expect_recovered(sim: &Sim, from: Instant, ips: u64) {
     let calls = calls(sim, from);
     let steps = sim.taken.iter().filter(|(at, ..)| *at >= from).count();
     let due = from
         .plus(WITHIN)
-        .plus(Millis(u64::try_from(steps).unwrap()));
+        .plus(Duration::from_millis(u64::try_from(steps).unwrap()));
     let in_time = calls.iter().filter(|at| **at <= due).count();
     assert!(
         u64::try_from(in_time).unwrap() >= ips,
@@ -76,11 +80,11 @@ fn a_minute_of(fault: fn(&Call) -> Fault, ips: u64) {
     sim.ec2.default_fault = Some(fault);
     let from = sim.now;
     pods(&mut sim, ips);
-    sim.wait(Millis::seconds(60));
+    sim.wait(Duration::from_mins(1));
     expect_one_at_a_time(&sim, from);
     sim.ec2.default_fault = None;
     let from = sim.now;
-    sim.wait(Millis::seconds(6));
+    sim.wait(Duration::from_secs(6));
     expect_recovered(&sim, from, ips);
     for n in 0..ips {
         sim.expect_attached(&ip(n), &format!("pod{n:03}"));
@@ -124,7 +128,7 @@ fn four_failed_calls_cost_five_seconds() {
         sim.ec2.faults.extend([fault; 4]);
         let from = sim.now;
         pods(&mut sim, 1);
-        sim.wait(Millis(5_500));
+        sim.wait(Duration::from_millis(5_500));
         assert!(calls(&sim, from).len() <= 5, "{}", sim.story());
         sim.expect_attached("ip000", "pod000");
     }
@@ -142,11 +146,11 @@ fn deletions_continue_when_throttling_ends() {
         sim.remove_pod(&format!("pod{n:03}"));
         sim.delete_ip(&ip(n));
     }
-    sim.wait(Millis::seconds(60));
+    sim.wait(Duration::from_mins(1));
     expect_one_at_a_time(&sim, from);
     sim.ec2.default_fault = None;
     let from = sim.now;
-    sim.wait(Millis::seconds(6));
+    sim.wait(Duration::from_secs(6));
     expect_recovered(&sim, from, IPS);
     for n in 0..IPS {
         sim.expect_gone(&ip(n));
@@ -159,7 +163,7 @@ fn addresses_try_in_turn() {
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     pods(&mut sim, 5);
     let from = sim.now;
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     for n in 0..5 {
         let name = IpName::new(ip(n));
         let tries = sim
@@ -183,7 +187,7 @@ fn a_single_denied_address_delays_no_other() {
     for n in 1..IPS {
         let from = sim.now;
         sim.pod(&format!("pod{n:03}")).on("n1").asks(&ip(n));
-        sim.wait(Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
         // The first success shows that it is one address's matter.
         if n > 2 {
             sim.expect_attached(&ip(n), &format!("pod{n:03}"));
@@ -210,12 +214,12 @@ fn a_denied_rollout_continues_when_another_call_is_permitted() {
         .asks("ip000")
         .replica_set("new0", 2, "dep0")
         .ready();
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     sim.expect_attached("ip000", "a0");
     sim.ec2.default_fault = None;
     sim.remove_pod("a1");
     let from = sim.now;
-    sim.wait(Millis::seconds(8));
+    sim.wait(Duration::from_secs(8));
     sim.expect_free("ip001");
     sim.expect_attached("ip000", "b0");
     let claimed = sim.taken.iter().any(|(at, of, step)| {
@@ -224,7 +228,10 @@ fn a_denied_rollout_continues_when_another_call_is_permitted() {
             && *of == IpName::from("ip000")
             && matches!(
                 step,
-                Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+                Step::Write(Write::Status {
+                    change: StatusWrite::Claim,
+                    ..
+                })
             )
     });
     assert!(claimed, "{}", sim.story());
@@ -251,7 +258,7 @@ fn holders_keep_their_addresses_while_all_moves_are_denied() {
             .replica_set(&format!("new{n}"), 2, &format!("dep{n}"))
             .ready();
     }
-    sim.wait(Millis::seconds(4));
+    sim.wait(Duration::from_secs(4));
     for n in 0..IPS {
         sim.expect_attached(&ip(n), &format!("a{n}"));
     }

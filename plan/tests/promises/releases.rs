@@ -1,9 +1,12 @@
 //! A reservation is released only when the address is proven to be on none of our interfaces, and then
 //! without asking more of EC2 than that.
+//! Rules: R2.21, R5.18, R5.19.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
@@ -27,7 +30,7 @@ fn goes(sim: &mut Sim, pod: &str) {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 fn calls(sim: &Sim) -> Vec<&Call> {
@@ -60,16 +63,16 @@ fn a_late_assign_during_a_detach_is_undone_after_two_inventories() {
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
     goes(&mut sim, "a");
-    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign { .. })));
     let now = sim.now;
-    let late = Call::Assign(
-        interface_of("n1"),
-        address(ADDRESS),
-        mooring_plan::cloud::Reassign::default(),
-    );
+    let late = Call::Assign {
+        interface: interface_of("n1"),
+        address: address(ADDRESS),
+        reassign: mooring_plan::cloud::Reassign::default(),
+    };
     sim.ec2.execute(&late, now).unwrap();
     let looks = sim.counts.inventories;
-    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign(..))));
+    sim.step_until(|step| matches!(step, Step::Call(Call::Unassign { .. })));
     assert!(sim.counts.inventories >= looks + 2, "{}", sim.story());
     sim.settle();
     sim.expect_free("partner");
@@ -86,9 +89,16 @@ fn a_call_is_repeated_while_inventories_show_an_interface_that_ec2_did_not_find(
         code: String::new(),
         message: String::new(),
     };
-    let call = Call::Unassign(interface_of("n1"), address(ADDRESS));
+    let call = Call::Unassign {
+        interface: interface_of("n1"),
+        address: address(ADDRESS),
+    };
     let name = IpName::from("partner");
-    let fact = Fact::Called(name, call, Err(not_found));
+    let fact = Fact::Called {
+        ip: name,
+        call,
+        result: Err(not_found),
+    };
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(fact, now, now);
     sim.step_until(status_write(StatusWrite::Clear));
@@ -104,7 +114,7 @@ fn an_edit_unassigns_the_old_address_before_it_assigns_the_new_one() {
     sim.expect_attached("partner", "a");
     let made = calls(&sim);
     assert!(
-        matches!(made[..], [Call::Unassign(_, old), Call::Assign(_, new, _)]
+        matches!(made[..], [Call::Unassign { address: old, .. }, Call::Assign { address: new, .. }]
             if *old == address(ADDRESS) && *new == address("203.0.113.20")),
         "{made:?}"
     );
@@ -144,17 +154,23 @@ fn a_deletion_without_its_block_waits_with_a_reason() {
 fn a_missing_address_is_unassigned_from_previous_places() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     // A late call of another process, which no inventory shows yet.
     sim.found_on(ADDRESS, Some("eni-n1"));
     sim.delete_ip("partner");
     sim.taken.clear();
-    sim.wait(Millis(500));
+    sim.wait(Duration::from_millis(500));
     let address = address(ADDRESS);
     let asked = [
-        &Call::Unassign(interface_of("n2"), address),
-        &Call::Unassign(interface_of("n1"), address),
+        &Call::Unassign {
+            interface: interface_of("n2"),
+            address,
+        },
+        &Call::Unassign {
+            interface: interface_of("n1"),
+            address,
+        },
     ];
     assert_eq!(calls(&sim), asked, "{}", sim.story());
     sim.settle();
@@ -167,6 +183,6 @@ fn a_deletion_waits_two_inventories_for_a_deleted_interface() {
     let mut sim = attached();
     sim.instance("n1", InstanceState::Terminated);
     sim.delete_ip("partner");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_gone("partner");
 }

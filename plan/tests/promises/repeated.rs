@@ -1,7 +1,10 @@
 //! A repeated refusal of EC2 is reported once, although its message differs each time.
+//! Rule: R5.9.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Regarding, StatusWrite, Step, Write};
@@ -23,10 +26,16 @@ fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
     sim.ec2.faults.extend([Fault::Denied; 4000]);
     sim.pod("a").on("n1");
     sim.step_until(|step| {
-        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim)
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        )
     });
     sim.count_from_here();
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     assert!(sim.counts.assigns > 60, "{}", sim.story());
     assert_eq!(sim.counts.status_writes, 1, "{}", sim.story());
     let said = sim.rules.notices(Reason::AccessDenied);
@@ -44,7 +53,7 @@ fn the_id_of_a_request_is_not_in_the_message() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     let Step::Call(call) = ({
-        sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+        sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
         sim.in_hand(0).unwrap().1
     }) else {
         panic!("no call\n{}", sim.story());
@@ -59,7 +68,11 @@ fn the_id_of_a_request_is_not_in_the_message() {
         };
         let mut facts = sim.controllers[0].facts().clone();
         facts.apply(
-            Fact::Called(name.clone(), call.clone(), Err(error)),
+            Fact::Called {
+                ip: name.clone(),
+                call: call.clone(),
+                result: Err(error),
+            },
             now,
             now,
         );

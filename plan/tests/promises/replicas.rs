@@ -1,8 +1,10 @@
 //! Two processes that both act as the leader do no harm.
+//! Rules: R2.19, R2.20, R4.10, R6.3 to R6.5, R6.7.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::Kind;
-use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
@@ -103,7 +105,7 @@ fn moved() -> Sim {
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_attached("partner", "b");
     sim
 }
@@ -111,9 +113,13 @@ fn moved() -> Sim {
 #[test]
 fn a_late_assign_of_a_paused_process_is_repaired() {
     let mut sim = moved();
-    let late = Call::Assign(interface_of("n1"), address("203.0.113.10"), Reassign::Allow);
+    let late = Call::Assign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Allow,
+    };
     sim.ec2.execute(&late, sim.now).unwrap();
-    sim.wait(Millis::seconds(70));
+    sim.wait(Duration::from_secs(70));
     sim.settle();
     sim.expect_attached("partner", "b");
     sim.expect_on("203.0.113.10", Some("eni-n2"));
@@ -122,7 +128,10 @@ fn a_late_assign_of_a_paused_process_is_repaired() {
 #[test]
 fn a_late_unassign_of_a_paused_process_is_repaired() {
     let mut sim = moved();
-    let late = Call::Unassign(interface_of("n2"), address("203.0.113.10"));
+    let late = Call::Unassign {
+        interface: interface_of("n2"),
+        address: address("203.0.113.10"),
+    };
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.settle();
     sim.expect_attached("partner", "b");
@@ -132,11 +141,11 @@ fn a_late_unassign_of_a_paused_process_is_repaired() {
 #[test]
 fn without_reassignment_a_late_assign_cannot_steal() {
     let mut sim = moved();
-    let late = Call::Assign(
-        interface_of("n1"),
-        address("203.0.113.10"),
-        Reassign::Refuse,
-    );
+    let late = Call::Assign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Refuse,
+    };
     assert!(sim.ec2.execute(&late, sim.now).is_err());
     sim.expect_attached("partner", "b");
 }
@@ -149,13 +158,13 @@ fn a_late_assign_after_the_detach_is_unassigned() {
         let _ = sim.step(0);
         sim.remove_pod(pod);
     }
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.expect_free("partner");
-    let late = Call::Assign(
-        interface_of("n2"),
-        address("203.0.113.10"),
-        Reassign::Refuse,
-    );
+    let late = Call::Assign {
+        interface: interface_of("n2"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Refuse,
+    };
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.settle();
     sim.expect_free("partner");
@@ -195,7 +204,7 @@ fn a_late_step_has_the_same_result() {
                     sim.allow_reassignment("partner");
                 }
                 sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-                sim.wait(Millis(5));
+                sim.wait(Duration::from_millis(5));
                 sim.pod("b").on(node).replica_set("rs2", 2, "dep");
                 sim.containers_ready("b");
                 sim
@@ -241,7 +250,7 @@ fn about_to_release() -> Sim {
 }
 
 fn the_second_adopts(sim: &mut Sim) {
-    let adopts = |step: &Step| matches!(step, Step::Write(Write::MendReservation(..)));
+    let adopts = |step: &Step| matches!(step, Step::Write(Write::RepairReservation { .. }));
     let mut steps = (0..20).map(|_| sim.step(1));
     assert!(steps.any(|step| step.is_ok_and(|step| adopts(&step))));
 }
@@ -296,17 +305,23 @@ fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     sim.ip("partner", "203.0.113.10");
     sim.settle();
     sim.pod("a").on("n1");
-    sim.step_until(
-        |step| matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Claim),
-    );
+    sim.step_until(|step| {
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        )
+    });
     sim.tell(1);
     sim.controllers[1].stuck.insert(Kind::Ip);
     sim.leader = Some(0);
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.leader = None;
     sim.count_from_here();
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     sim.expect_cost(0, 0, 0);
 }
@@ -320,7 +335,7 @@ fn without_the_subnet_a_process_releases_no_address_of_another() {
     sim.second_controller();
     // EC2 answers the first and not the second, which has just begun.
     sim.ip_of_block("partner", "block");
-    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.describe_fails = Some(Outcome::Unknown);
     for _ in 0..20 {
         let _ = sim.step(1);

@@ -1,7 +1,10 @@
 //! The IP that creates the `IPAddress` of an address first has the address.
+//! Rules: R2.2, R2.6 to R2.17, R8.25.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, IpUid, Millis};
+use mooring_plan::names::{IpName, IpUid};
 use mooring_plan::objects::{DesiredIp, Namespaces, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
@@ -223,7 +226,7 @@ fn a_manual_deletion_of_a_reservation_detaches_nothing() {
 fn a_crash_between_reservation_and_status_takes_no_second_address() {
     let mut sim = Sim::new();
     sim.ip_of_block("partner", "block");
-    sim.step_until(|step| format!("{step:?}").contains("Reserve("));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.restart(0);
     sim.settle();
     assert_eq!(sim.kube.reservations.len(), 1, "{}", sim.story());
@@ -301,7 +304,11 @@ fn the_answer_to_a_release_keeps_a_recreated_reservation() {
     facts.apply(Fact::ReservationGone(first.address), now, now);
     facts.apply(Fact::Reservation(again.clone()), now, now);
     let released = Write::Release(first);
-    let answer = Fact::Wrote(name.clone(), released, WriteOutcome::Done(None));
+    let answer = Fact::Wrote {
+        ip: name.clone(),
+        write: released,
+        outcome: WriteOutcome::Done(None),
+    };
     facts.apply(answer, now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name.clone()))));
@@ -325,7 +332,7 @@ fn a_reservation_of_another_leader_is_not_released_for_an_old_watch() {
     };
     let facts = sim.controllers[0].facts_mut();
     // Later than any read that `settle` may have needed.
-    let now = sim.now.plus(Millis::seconds(60));
+    let now = sim.now.plus(Duration::from_mins(1));
     facts.apply(Fact::Reservation(given), now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name.clone()))));
@@ -359,12 +366,16 @@ fn a_release_with_a_conflict_is_repeated_without_a_new_watch_event() {
     let now = sim.now;
     facts.apply(Fact::Reservation(left.clone()), now, now);
     let release = Write::Release(left);
-    let answer = Fact::Wrote(name.clone(), release.clone(), WriteOutcome::Conflict);
+    let answer = Fact::Wrote {
+        ip: name.clone(),
+        write: release.clone(),
+        outcome: WriteOutcome::Conflict,
+    };
     facts.apply(answer, now, now);
     facts.apply(Fact::IpRead(name.clone(), Some(ip)), now, now);
     let waiting = facts.decide(&name, now);
     assert_eq!(waiting.step, None, "not at once: a watch may be on its way");
     let then = waiting.again.unwrap();
-    assert!(then <= now.plus(Millis::seconds(1)));
+    assert!(then <= now.plus(Duration::from_secs(1)));
     assert_eq!(facts.decide(&name, then).step, Some(Step::Write(release)));
 }

@@ -1,7 +1,10 @@
 //! The process may be killed between any two steps: the next one ends where it would have ended.
+//! Rules: R1.24, R6.9, R6.12.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
-use mooring_plan::names::{BlockName, IpName, Millis, ResourceVersion};
+use mooring_plan::names::{BlockName, IpName, ResourceVersion};
 use mooring_plan::objects::Ip;
 use mooring_plan::step::{Read, Step};
 
@@ -223,7 +226,7 @@ fn a_late_deletion_event_does_not_apply_to_a_recreated_ip() {
     let facts = sim.controllers[0].facts_mut();
     let first = facts.ip(&name).unwrap().clone();
     let second = Ip {
-        uid: "made-anew".into(),
+        uid: "recreated".into(),
         version: ResourceVersion(first.version.0 + 10),
         ..first.clone()
     };
@@ -250,15 +253,15 @@ fn an_earlier_not_found_does_not_apply_to_a_recreated_ip() {
     let facts = sim.controllers[0].facts_mut();
     let first = facts.ip(&name).unwrap().clone();
     let begun = sim.now;
-    let seen = begun.plus(Millis(1));
+    let seen = begun.plus(Duration::from_millis(1));
     let second = Ip {
-        uid: "made-anew".into(),
+        uid: "recreated".into(),
         version: ResourceVersion(first.version.0 + 10),
         ..first
     };
     facts.apply(Fact::Ip(second.clone()), seen, seen);
     let missed = Fact::IpRead(name.clone(), None);
-    let answered = seen.plus(Millis(1));
+    let answered = seen.plus(Duration::from_millis(1));
     facts.apply(missed.clone(), begun, answered);
     assert_eq!(facts.ip(&name), Some(&second));
     // One that was begun since is.

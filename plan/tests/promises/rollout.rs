@@ -1,7 +1,9 @@
 //! A rollout with the default strategy completes: the address goes to the new revision's pod once
 //! that is ready for it, and to no other.
+//! Rules: R1.21, R3.17, R3.23 to R3.25, R3.29, R4.32.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::objects::Handover;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
@@ -100,7 +102,7 @@ fn a_broken_new_revision_does_not_get_it_while_the_old_pod_is_replaced() {
     sim.settle();
     sim.delete_pod("old");
     sim.remove_pod("old");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_denied("broken", Reason::HandoverWaiting);
     sim.pod("next").on("n3").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -148,9 +150,9 @@ fn a_third_revision_precedes_the_second() {
 fn recreate_detaches_and_attaches() {
     let mut sim = attached();
     sim.delete_pod("old");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.remove_pod("old");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.replica_set("rs1", 1, "dep", 0);
     sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
     sim.settle();
@@ -183,7 +185,7 @@ fn with_a_gate_that_is_not_true() -> Sim {
 #[test]
 fn a_pod_takes_over_when_its_other_readiness_gates_are_true() {
     let mut sim = with_a_gate_that_is_not_true();
-    sim.wait(Millis::seconds(50));
+    sim.wait(Duration::from_secs(50));
     sim.expect_attached("partner", "old");
     sim.expect_cost(0, 0, 0);
     sim.change_pod("new", |pod| pod.unready_gates.clear());

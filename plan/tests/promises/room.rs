@@ -1,4 +1,5 @@
 //! Which interface of a node carries an address, and when it has room.
+//! Rules: R3.5, R3.6, R3.9.
 
 use mooring_plan::names::IpName;
 use mooring_plan::reason::Reason;
@@ -22,7 +23,10 @@ fn with_limit(limit: u32) -> Sim {
 fn is_claim(step: &Step) -> bool {
     matches!(
         step,
-        Step::Write(Write::Status(_, _, StatusWrite::Claim, _))
+        Step::Write(Write::Status {
+            change: StatusWrite::Claim,
+            ..
+        })
     )
 }
 

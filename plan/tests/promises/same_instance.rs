@@ -1,4 +1,5 @@
 //! Of Nodes that name the same instance one counts, and the others get neither its addresses nor its label.
+//! Rules: R3.2 to R3.4.
 
 use mooring_plan::reason::Reason;
 

@@ -1,7 +1,9 @@
 //! An API server that shows an old world, and a watch that does not show yet what was written.
+//! Rules: R1.7, R1.8.
+
+use std::time::Duration;
 
 use mooring_plan::facts::Kind;
-use mooring_plan::names::Millis;
 
 use crate::sim::Sim;
 
@@ -43,7 +45,7 @@ fn a_move_without_watch_events_costs_no_extra_call_or_write() {
             sim.next_revision("new", "n2", 2);
             sim.tell(0);
             stop(&mut sim, kinds.iter().copied());
-            sim.wait(Millis::seconds(180));
+            sim.wait(Duration::from_mins(3));
             sim.expect_cost(if reassign { 1 } else { 2 }, 3, 2);
             go_on(&mut sim);
             sim.settle();
@@ -65,7 +67,7 @@ fn an_attach_and_a_delete_without_watch_events_are_done_once() {
     sim.tell(0);
     sim.count_from_here();
     stop(&mut sim, Kind::ALL);
-    sim.wait(Millis::seconds(120));
+    sim.wait(Duration::from_mins(2));
     go_on(&mut sim);
     sim.settle();
     sim.expect_gone("partner");
@@ -98,7 +100,7 @@ fn a_list_older_than_the_holder_takes_nothing_from_it() {
         sim.tell(0);
         sim.kube = now;
         stop(&mut sim, Kind::ALL);
-        sim.wait(Millis::seconds(600));
+        sim.wait(Duration::from_mins(10));
         assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
         sim.expect_attached("partner", "holder");
         go_on(&mut sim);
@@ -125,7 +127,7 @@ fn a_successor_in_stale_data_takes_nothing_over() {
         );
         sim.remove_pod("new");
         stop(&mut sim, [Kind::Pod]);
-        sim.wait(Millis::seconds(300));
+        sim.wait(Duration::from_mins(5));
         sim.expect_cost(0, 0, 0);
         sim.expect_attached("partner", "old");
     }

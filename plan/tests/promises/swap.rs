@@ -1,6 +1,8 @@
 //! Deployments that swap their IPs wait for each other forever: their pods get this reason, and the remedy.
+//! Rule: R3.30.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
 
@@ -26,7 +28,7 @@ fn rotated(count: usize) -> Sim {
             .replica_set(&format!("x{n}-bbb"), 2, &format!("uid{n}"))
             .ready();
     }
-    sim.wait(Millis::seconds(60));
+    sim.wait(Duration::from_mins(1));
     sim
 }
 
@@ -48,7 +50,7 @@ fn expect_no_cycle_reported(sim: &mut Sim, ip: &str, x: usize) {
         .on("n1")
         .asks(ip)
         .of_replica_set(&format!("x{x}-bbb"), 2, &format!("uid{x}"));
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     sim.expect_denied("late", Reason::ClaimedByOther);
 }
 
@@ -67,7 +69,7 @@ fn a_swap_of_two_reports_which_waits_for_which() {
         sim.story()
     );
     sim.count_from_here();
-    sim.wait(Millis::seconds(3600));
+    sim.wait(Duration::from_hours(1));
     sim.expect_cost(0, 0, 0);
 }
 
@@ -103,7 +105,7 @@ fn a_longer_cycle_is_reported_in_full() {
 fn a_chain_of_waits_is_no_cycle() {
     let mut sim = rotated(3);
     sim.remove_pod("new2");
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     expect_no_cycle_reported(&mut sim, "ip1", 0);
 }
 
@@ -115,7 +117,7 @@ fn a_pod_outside_of_the_cycle_is_not_reported() {
         .on("n1")
         .asks("ip0")
         .replica_set("x2-aaa", 1, "uid2");
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     sim.expect_denied("outside", Reason::ClaimedByOther);
     sim.expect_denied("new0", Reason::Deadlock);
     sim.expect_denied("new1", Reason::Deadlock);
@@ -131,7 +133,7 @@ fn a_deleted_pod_waits_for_no_address() {
     for leave in left {
         let mut sim = rotated(2);
         sim.change_pod("new0", leave);
-        sim.wait(Millis::seconds(30));
+        sim.wait(Duration::from_secs(30));
         expect_no_cycle_reported(&mut sim, "ip0", 1);
     }
 }
@@ -140,6 +142,6 @@ fn a_deleted_pod_waits_for_no_address() {
 fn a_deleted_holder_ends_a_cycle() {
     let mut sim = rotated(2);
     sim.delete_pod("old1");
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     expect_no_cycle_reported(&mut sim, "ip0", 1);
 }

@@ -1,11 +1,15 @@
 //! How an address is handled that a foreign `IPAddress` can reserve.
+//! Rules: R2.7, R2.14, R2.15.
+
+use std::time::Duration;
 
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::{DesiredIp, Namespaces, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
+use mooring_plan::time::Instant;
 use mooring_world::objects::reservation_of_others;
 
 use crate::sim::{INTERVAL, Sim, address};
@@ -26,7 +30,7 @@ fn put(sim: &mut Sim, held: Reservation) {
     sim.kube.reservations.insert(held.address, held);
 }
 
-fn asked(sim: &Sim) -> Vec<Millis> {
+fn asked(sim: &Sim) -> Vec<Instant> {
     let asks = |step: &Step| matches!(step, Step::Read(Read::Reservation(_)));
     let taken = sim.taken.iter().filter(|(_, _, step)| asks(step));
     taken.map(|(at, _, _)| *at).collect()
@@ -37,12 +41,12 @@ fn the_present_owner_is_read_at_once_and_then_twice_a_minute() {
     let mut sim = Sim::new();
     put(&mut sim, held_by(None));
     sim.ip("partner", "203.0.113.10");
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     assert_eq!(asked(&sim).len(), 1, "{}", sim.story());
     sim.expect_not_reserved("partner", Reason::AddressInUse);
     sim.wait(INTERVAL);
     assert_eq!(asked(&sim).len(), 3, "{}", sim.story());
-    sim.wait(Millis(INTERVAL.0 * 4));
+    sim.wait(INTERVAL * 4);
     assert!(asked(&sim).len() <= 11, "{}", sim.story());
 }
 
@@ -77,15 +81,15 @@ fn an_outdated_ip_takes_nothing_from_its_successor() {
     sim.settle();
     let name = IpName::from("partner");
     let before = sim.the_ip("partner").clone();
-    let mut anew = before.clone();
-    anew.uid = IpUid::from("created-anew");
+    let mut recreated = before.clone();
+    recreated.uid = IpUid::from("recreated");
     let mut stripped = sim.kube.reservations[&address("203.0.113.10")].clone();
     (stripped.label, stripped.owner) = (None, None);
     stripped.version = ResourceVersion(1_000);
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Reservation(stripped), now, now);
-    facts.apply(Fact::IpRead(name.clone(), Some(anew)), now, now);
+    facts.apply(Fact::IpRead(name.clone(), Some(recreated)), now, now);
     facts.apply(Fact::Ip(before), now, now);
     let step = facts.decide(&name, now).step;
     assert_eq!(step, Some(Step::Read(Read::Ip(name))));
@@ -100,12 +104,12 @@ fn after_a_lost_answer_reservations_are_listed_before_the_next_try() {
         .stuck
         .insert(mooring_plan::facts::Kind::Reservation);
     sim.lost_answers.push_back(true);
-    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.taken.clear();
     sim.settle();
     let listed = |step: &Step| matches!(step, Step::Read(Read::Reservations(_)));
     let first = sim.taken.iter().position(|(_, _, step)| listed(step));
-    let reserves = |step: &Step| matches!(step, Step::Write(Write::Reserve(..)));
+    let reserves = |step: &Step| matches!(step, Step::Write(Write::Reserve { .. }));
     let second = sim.taken.iter().position(|(_, _, step)| reserves(step));
     assert!(first.is_some(), "{}", sim.story());
     assert!(
@@ -171,16 +175,25 @@ fn two_of_three() -> Sim {
     }
     sim.settle();
     sim.ip_of_block("c", "block");
-    sim.step_until(|step| matches!(step, Step::Write(Write::AddFinalizer(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::AddFinalizer { .. })));
     let ip = sim.the_ip("c");
     let (name, uid, version) = (ip.name.clone(), ip.uid.clone(), ip.version);
     for lost in ["203.0.113.8", "203.0.113.9"] {
-        let write = Write::Reserve(name.clone(), uid.clone(), version, address(lost));
-        let fact = Fact::Wrote(name.clone(), write, WriteOutcome::AlreadyExists);
+        let write = Write::Reserve {
+            ip: name.clone(),
+            uid: uid.clone(),
+            version,
+            address: address(lost),
+        };
+        let fact = Fact::Wrote {
+            ip: name.clone(),
+            write,
+            outcome: WriteOutcome::AlreadyExists,
+        };
         let (facts, now) = (sim.controllers[0].facts_mut(), sim.now);
         facts.apply(fact, now, now);
     }
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_not_reserved("c", Reason::BlockExhausted);
     sim
 }
@@ -190,7 +203,7 @@ fn a_freed_address_goes_to_an_ip_that_lost_the_race() {
     let mut sim = two_of_three();
     sim.settle();
     sim.delete_ip("a");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert!(!sim.has_ip("a"), "{}", sim.story());
     let given = sim.the_ip("c").status.address;
     assert_eq!(given, Some(address("203.0.113.8")), "{}", sim.story());

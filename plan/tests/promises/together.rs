@@ -1,10 +1,11 @@
 //! Calls to EC2 for one interface that wait at the same time go in one request, and a single one waits for nothing.
+//! Rules: R5.28 to R5.31.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::CallError;
-use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::CallGroup;
 use mooring_world::objects::interface_of;
@@ -24,9 +25,9 @@ fn pods(world: &mut Paced, ips: usize, name: &str, first: usize, nodes: usize) {
 /// 256 IPs are attached to 8 nodes, all of which die at once; 8 others are there.
 fn drained(reassign: Reassign) -> Paced {
     let mut world = Paced::new(2 * OLD, IPS, reassign);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     pods(&mut world, IPS, "old", 0, OLD);
-    world.run(Millis::seconds(300));
+    world.run(Duration::from_mins(5));
     assert_eq!(world.attached(IPS), IPS);
     world.sent.clear();
     world
@@ -35,22 +36,22 @@ fn drained(reassign: Reassign) -> Paced {
 #[test]
 fn a_single_attach_waits_for_nothing() {
     let mut world = Paced::new(1, 1, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     let bound = world.now;
     world.pod("a", 0, 0);
-    world.run(Millis::seconds(10));
+    world.run(Duration::from_secs(10));
     assert_eq!(world.attached(1), 1);
     assert_eq!(world.sent.len(), 1, "{:?}", world.sent);
     // Its claim is one write, which takes 7 ms.
-    assert_eq!(world.sent[0].at, bound.plus(Millis(7)));
+    assert_eq!(world.sent[0].at, bound.plus(Duration::from_millis(7)));
 }
 
 #[test]
 fn concurrent_attaches_share_one_request_for_each_interface() {
     let mut world = Paced::new(5, 50, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     pods(&mut world, 50, "a", 0, 5);
-    world.run(Millis::seconds(10));
+    world.run(Duration::from_secs(10));
     assert_eq!(world.attached(50), 50);
     assert_eq!(world.sent.len(), 5, "{:?}", world.sent);
 }
@@ -64,7 +65,7 @@ fn moves_that_wait_for_a_leader_share_requests() {
         }
         pods(&mut world, IPS, "new", OLD, OLD);
         world.begins();
-        world.run(Millis::seconds(60));
+        world.run(Duration::from_mins(1));
         assert_eq!(world.attached(IPS), IPS);
         let sent = world.sent.len();
         assert!(sent <= most, "{reassign:?}: {sent}: {:?}", world.sent);
@@ -83,9 +84,9 @@ fn moves_in_sequence_need_few_requests() {
     }
     for number in 0..IPS {
         world.pod(&format!("new-{number}"), number, OLD + number % OLD);
-        world.run(Millis(10));
+        world.run(Duration::from_millis(10));
     }
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     assert_eq!(world.attached(IPS), IPS);
     let sent = world.sent.len();
     assert!(sent <= 64, "{sent}");
@@ -94,12 +95,12 @@ fn moves_in_sequence_need_few_requests() {
 #[test]
 fn an_address_that_ec2_refuses_by_name_delays_no_other() {
     let mut world = Paced::new(2, 10, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     // Since the last inventory: it is found by the refusal.
     let elsewhere = interface_of(&node(1));
     world.cloud.put_manually(address(3), Some(&elsewhere));
     pods(&mut world, 10, "a", 0, 1);
-    world.run(Millis(500));
+    world.run(Duration::from_millis(500));
     assert_eq!(world.attached(10), 9);
     let refused = world.sent.iter().filter(|sent| sent.refused.is_some());
     let refused: Vec<_> = refused.map(|sent| sent.addresses.len()).collect();
@@ -110,11 +111,11 @@ fn an_address_that_ec2_refuses_by_name_delays_no_other() {
 #[test]
 fn a_refusal_that_names_no_address_is_bisected() {
     let mut world = Paced::new(1, 12, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     // The interface has fewer slots than its type has: 7 besides its own address.
     world.cloud.limit_addresses(8);
     pods(&mut world, 12, "a", 0, 1);
-    world.run(Millis::seconds(5));
+    world.run(Duration::from_secs(5));
     assert_eq!(world.attached(12), 7, "{:?}", world.sent);
     let alone = |sent: &&Sent| sent.refused.is_some() && sent.addresses.len() == 1;
     assert_eq!(
@@ -129,16 +130,16 @@ fn a_refusal_that_names_no_address_is_bisected() {
 #[test]
 fn a_partial_detach_does_not_confirm_the_other_addresses() {
     let mut world = Paced::new(1, 4, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     pods(&mut world, 4, "a", 0, 1);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     assert_eq!(world.attached(4), 4);
     world.sent.clear();
     world.cloud.put_manually(address(2), None);
     for number in 0..4 {
         world.ends(&format!("a-{number}"));
     }
-    world.run(Millis::seconds(300));
+    world.run(Duration::from_mins(5));
     let free = world
         .kube
         .ips
@@ -152,28 +153,28 @@ fn a_partial_detach_does_not_confirm_the_other_addresses() {
 #[test]
 fn an_unanswered_part_of_a_request_is_repeated() {
     let mut world = Paced::new(1, 8, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     world.fail.push(CallError {
         outcome: Outcome::Unknown,
         code: "Timeout".to_owned(),
         message: "no answer in time".to_owned(),
     });
     pods(&mut world, 8, "a", 0, 1);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     assert_eq!(world.attached(8), 8, "{:?}", world.sent);
 }
 
 #[test]
 fn an_ip_deleted_while_its_call_waits_is_not_in_the_request() {
     let mut world = Paced::new(1, 10, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     pods(&mut world, 10, "a", 0, 1);
     // The claims are written, and the first request is answered.
-    world.run(Millis(40));
+    world.run(Duration::from_millis(40));
     world.sent.clear();
     let name = ip(4);
     world.kube.change_ip(&name, None, |ip| ip.deleting = true);
-    world.run(Millis::seconds(300));
+    world.run(Duration::from_mins(5));
     assert!(!world.kube.ips.contains_key(&name));
     assert_eq!(world.places(10)[4], None);
     let assigned = |sent: &&Sent| {
@@ -185,10 +186,10 @@ fn an_ip_deleted_while_its_call_waits_is_not_in_the_request() {
 #[test]
 fn moves_precede_detaches_when_tokens_are_scarce() {
     let mut world = Paced::new(41, 41, Reassign::Refuse);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     pods(&mut world, 40, "a", 0, 20);
     world.pod("first", 40, 40);
-    world.run(Millis::seconds(60));
+    world.run(Duration::from_mins(1));
     assert_eq!(world.attached(41), 41);
     // EC2 throttles a detach, and carries out the next try: few tokens are there from then on.
     world.fail.push(CallError {
@@ -198,7 +199,7 @@ fn moves_precede_detaches_when_tokens_are_scarce() {
     });
     world.ends("first");
     while world.places(41)[40].is_some() {
-        world.run(Millis(1));
+        world.run(Duration::from_millis(1));
     }
     world.sent.clear();
     // Of the first ten nodes the pods end; those of the next ten move.
@@ -211,7 +212,7 @@ fn moves_precede_detaches_when_tokens_are_scarce() {
     for number in (0..40).filter(|number| number % 20 < 10) {
         world.ends(&format!("a-{number}"));
     }
-    world.run(Millis::seconds(90));
+    world.run(Duration::from_secs(90));
     let moving: BTreeSet<_> = (10..20).map(|number| interface_of(&node(number))).collect();
     let unassigns = world.sent.iter().filter_map(|sent| match &sent.group {
         CallGroup::Unassign(on) => Some(moving.contains(on)),

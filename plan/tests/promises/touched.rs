@@ -1,10 +1,12 @@
 //! Which IPs a fact makes worth another look: too few would be forgotten, too many cost every one of
 //! thousands a look.
+//! Rule: R1.4.
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion, SubnetId};
 use mooring_plan::objects::Reservation;
+use mooring_plan::time::Instant;
 
 use crate::sim::{INTERVAL, SUBNET, Sim, address, key};
 
@@ -153,25 +155,28 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
 #[test]
 fn a_recreated_reservation_is_applied_whatever_its_version() {
     let mut sim = world();
-    let mut anew = sim.kube.reservations[&address("203.0.113.10")].clone();
-    anew.version = ResourceVersion(1);
+    let mut recreated = sim.kube.reservations[&address("203.0.113.10")].clone();
+    recreated.version = ResourceVersion(1);
     assert_eq!(
-        told(&mut sim, Fact::Reservation(anew.clone())),
+        told(&mut sim, Fact::Reservation(recreated.clone())),
         Affected::Nothing,
         "older"
     );
-    anew.uid = "anew".to_owned();
-    assert_eq!(told(&mut sim, Fact::Reservation(anew)), partner());
+    recreated.uid = "recreated".to_owned();
+    assert_eq!(told(&mut sim, Fact::Reservation(recreated)), partner());
 }
 
 #[test]
 fn an_ip_with_another_uid_is_another_ip_whatever_its_version() {
     let mut sim = world();
-    let mut anew = sim.the_ip("partner").clone();
-    anew.version = ResourceVersion(1);
-    assert_eq!(told(&mut sim, Fact::Ip(anew.clone())), Affected::Nothing);
-    anew.uid = "anew".into();
-    assert_eq!(told(&mut sim, Fact::Ip(anew)), partner());
+    let mut recreated = sim.the_ip("partner").clone();
+    recreated.version = ResourceVersion(1);
+    assert_eq!(
+        told(&mut sim, Fact::Ip(recreated.clone())),
+        Affected::Nothing
+    );
+    recreated.uid = "recreated".into();
+    assert_eq!(told(&mut sim, Fact::Ip(recreated)), partner());
 }
 
 #[test]
@@ -179,7 +184,7 @@ fn the_first_list_is_not_a_restore() {
     let mut facts = Facts::new(Settings {
         inventory_interval: INTERVAL,
     });
-    let now = mooring_plan::names::Millis(0);
+    let now = Instant::START;
     let listed = Fact::Listed(Kind::Ip, ResourceVersion(7));
     assert_eq!(facts.apply(listed, now, now), Affected::Nothing);
 }

@@ -1,8 +1,10 @@
 //! Whatever happens to several IPs at once: the world's controllers assert at every fact that an IP whose
 //! decision it changes is touched (`sim/touched.rs`). And in a world of thousands few are.
+//! Rule: R1.4.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Affected, Fact};
-use mooring_plan::names::Millis;
 use mooring_plan::objects::{BlockStatus, Namespaces, Node};
 use proptest::prelude::*;
 
@@ -117,7 +119,7 @@ fn happens(sim: &mut Sim, number: usize, event: Event) {
         }),
         Event::Relist => sim.relist(0),
         Event::Restart => sim.restart(0),
-        Event::Wait(seconds) => sim.wait(Millis::seconds(seconds)),
+        Event::Wait(seconds) => sim.wait(Duration::from_secs(seconds)),
         _ => {}
     }
 }
@@ -145,7 +147,7 @@ proptest! {
                 let _ = sim.step(0);
             }
         }
-        sim.wait(Millis::seconds(300));
+        sim.wait(Duration::from_mins(5));
     }
 }
 
@@ -180,8 +182,8 @@ fn a_node_affects_the_ips_on_it() {
     };
     assert_eq!(touched.len(), 40);
     crowd.node(50);
-    let nobody_waits = crowd.tell(Fact::NodeGone(node_name(50)));
-    assert_eq!(nobody_waits, none());
+    let without_waiting_ips = crowd.tell(Fact::NodeGone(node_name(50)));
+    assert_eq!(without_waiting_ips, none());
 }
 
 #[test]
@@ -236,7 +238,7 @@ fn the_spec_of_a_block_affects_its_ips_and_its_status_none() {
         "they have what they want"
     );
     if let Ok(spec) = &mut known.spec {
-        spec.failover_after = Millis::seconds(60);
+        spec.failover_after = Duration::from_mins(1);
     }
     assert_eq!(crowd.tell(Fact::Block(known)), several(0..2_000));
 }

@@ -1,6 +1,8 @@
 //! An Assign without an answer can land late: as long as it can, nothing that it needs is released.
+//! Rules: R5.4, R5.19, R5.20.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim};
@@ -18,7 +20,13 @@ fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
     }
     sim.edit("partner", "203.0.113.20");
     sim.step_until(|step| {
-        matches!(step, Step::Write(Write::Status(_, _, what, _)) if *what == StatusWrite::Record)
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Record,
+                ..
+            })
+        )
     });
     (sim, late)
 }
@@ -27,7 +35,7 @@ fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
 fn the_old_address_is_released_after_its_late_assign_can_land() {
     for restarted in [false, true] {
         let (mut sim, late) = edited_with_an_assign_on_its_way(restarted);
-        sim.wait(Millis::seconds(5));
+        sim.wait(Duration::from_secs(5));
         assert_eq!(sim.kube.reservations.len(), 2, "{}", sim.story());
         sim.ec2.execute(&late, sim.now).unwrap();
         sim.settle();
@@ -41,7 +49,7 @@ fn the_old_address_is_released_after_its_late_assign_can_land() {
 fn an_ip_deleted_after_an_edit_waits_for_a_late_assign_of_the_old_address() {
     let (mut sim, late) = edited_with_an_assign_on_its_way(false);
     sim.delete_ip("partner");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert!(sim.has_ip("partner"), "{}", sim.story());
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.settle();
@@ -57,7 +65,7 @@ fn recorded_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
     let Step::Call(late) = sim.step_until(|step| matches!(step, Step::Call(_))) else {
         unreachable!("a call was waited for");
     };
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_attached("partner", "a");
     if restarted {
         sim.restart(0);
@@ -78,7 +86,7 @@ fn an_ip_is_not_deleted_while_a_late_assign_can_land() {
 fn a_recorded_old_address_is_not_released_before() {
     let (mut sim, late) = recorded_with_an_assign_on_its_way(false);
     sim.edit("partner", "203.0.113.20");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     sim.expect_attached("partner", "a");
     assert_eq!(sim.kube.reservations.len(), 2, "{}", sim.story());
     sim.ec2.execute(&late, sim.now).unwrap();
@@ -90,9 +98,9 @@ fn a_recorded_old_address_is_not_released_before() {
 #[test]
 fn an_expired_call_delays_nothing() {
     let (mut sim, _) = recorded_with_an_assign_on_its_way(false);
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.delete_ip("partner");
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_gone("partner");
 }
 
@@ -105,11 +113,17 @@ fn a_target_refused_after_a_late_call_is_not_free() {
         unreachable!("a call was waited for");
     };
     sim.step_until(|step| {
-        matches!(step, Step::Write(Write::Status(_, _, what, _)) if matches!(what, StatusWrite::Clear | StatusWrite::Detach))
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Clear | StatusWrite::Detach,
+                ..
+            })
+        )
     });
     sim.remove_pod("a");
     sim.delete_ip("partner");
-    sim.wait(Millis::seconds(5));
+    sim.wait(Duration::from_secs(5));
     assert!(sim.has_ip("partner"), "{}", sim.story());
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.settle();

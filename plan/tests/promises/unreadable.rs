@@ -2,10 +2,11 @@
 //! has repaired it, and then everything continues.
 
 use mooring_plan::facts::{Affected, Fact, Kind};
-use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::{UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Decision, Regarding, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::Sim;
 
@@ -45,11 +46,11 @@ fn decided(sim: &Sim) -> Decision {
 /// What it is to say, and at which version.
 fn sentence(decision: &Decision) -> (ResourceVersion, String) {
     match &decision.step {
-        Some(Step::Write(Write::ReportUnreadable(name, version, message)))
-            if *name == partner() =>
-        {
-            (*version, message.clone())
-        }
+        Some(Step::Write(Write::ReportUnreadable {
+            ip: name,
+            version,
+            message,
+        })) if *name == partner() => (*version, message.clone()),
         other => panic!("{other:?}"),
     }
 }
@@ -109,10 +110,18 @@ fn a_failed_write_of_the_condition_is_repeated() {
         Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing)),
     );
     let (version, message) = sentence(&decided(&sim));
-    let write = Write::ReportUnreadable(partner(), version, message);
+    let write = Write::ReportUnreadable {
+        ip: partner(),
+        version,
+        message,
+    };
     told(
         &mut sim,
-        Fact::Wrote(partner(), write, WriteOutcome::Unknown),
+        Fact::Wrote {
+            ip: partner(),
+            write,
+            outcome: WriteOutcome::Unknown,
+        },
     );
     let waits = decided(&sim);
     assert_eq!(waits.step, None);
@@ -135,14 +144,14 @@ fn a_repaired_ip_continues() {
     });
     assert_eq!(told(&mut sim, older), Affected::Nothing);
     sentence(&decided(&sim));
-    let mended = mooring_plan::objects::Ip {
+    let repaired = mooring_plan::objects::Ip {
         version: ResourceVersion(1_001),
         ..ip.clone()
     };
-    assert_eq!(told(&mut sim, Fact::Ip(mended)), Affected::One(partner()));
+    assert_eq!(told(&mut sim, Fact::Ip(repaired)), Affected::One(partner()));
     assert!(!matches!(
         decided(&sim).step,
-        Some(Step::Write(Write::ReportUnreadable(..)))
+        Some(Step::Write(Write::ReportUnreadable { .. }))
     ));
     // What a watch that lags shows of the time before.
     let late = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);
@@ -189,7 +198,9 @@ fn an_ip_that_was_never_readable_is_known_until_its_deletion() {
     told(&mut sim, Fact::IpGone(never.name.clone(), never.uid));
     assert!(!sim.controllers[0].facts().knows(&never.name));
     assert_eq!(
-        sim.controllers[0].facts().decide(&never.name, Millis(0)),
+        sim.controllers[0]
+            .facts()
+            .decide(&never.name, Instant::START),
         Decision::default()
     );
 }

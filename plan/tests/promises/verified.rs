@@ -1,5 +1,6 @@
 //! Where a block has a probe, the condition `Verified` says what its target sees of this very claim. Nothing waits for
 //! it, and without a probe it costs nothing.
+//! Rules: R4.41 to R4.44.
 
 use mooring_plan::address::Address;
 use mooring_plan::names::{ClaimId, NodeName, PodUid};

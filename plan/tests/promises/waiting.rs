@@ -1,6 +1,8 @@
 //! The reasons that a waiting pod gets, and what is remembered after the wait.
+//! Rules: R3.16 to R3.18.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 
@@ -64,7 +66,7 @@ fn a_scaled_down_revision_delays_no_other() {
     sim.ip("partner", "203.0.113.10");
     sim.replica_set("rs1", 1, "dep", 0);
     sim.pod("b").on("n1").replica_set("rs2", 2, "dep");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_attached("partner", "b");
 }
 
@@ -81,10 +83,10 @@ fn no_read_between_the_binding_of_a_pod_and_its_claim() {
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
     sim.pod("a").replica_set("rs1", 1, "dep");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     assert_eq!(replica_set_reads(&mut sim), 1, "while it waits for a node");
     sim.change_pod("a", |pod| pod.node = Some("n1".into()));
-    sim.step_until(|step| matches!(step, Step::Write(Write::Status(..))));
+    sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
     let steps: Vec<_> = sim.taken.iter().map(|(_, _, step)| step).collect();
     assert_eq!(steps.len(), 1, "{steps:?}");
 }
@@ -96,7 +98,7 @@ fn waiting_pods_of_a_deployment_share_one_read() {
     sim.ip("partner", "203.0.113.10");
     sim.pod("a").replica_set("rs1", 1, "dep");
     sim.pod("b").replica_set("rs2", 2, "dep");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     assert_eq!(replica_set_reads(&mut sim), 1);
 }
 
@@ -109,7 +111,7 @@ fn ended_and_deleted_pods_cause_no_read() {
     sim.change_pod("a", |pod| pod.ended = true);
     sim.pod("b").replica_set("rs2", 1, "two");
     sim.delete_pod("b");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     assert_eq!(replica_set_reads(&mut sim), 0);
 }
 

@@ -1,22 +1,25 @@
 //! A pod that waits longer than a healthy attach takes finds the reason at its readiness gate, written once,
 //! and once more when the reason is another.
+//! Rules: R3.31 to R3.33, R4.40.
+
+use std::time::Duration;
 
 use mooring_plan::facts::Kind;
-use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{GateWrite, StatusWrite, Step, Write};
+use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim, address};
 
-const HOUR: Millis = Millis::seconds(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 fn world() -> Sim {
     Sim::reserved(&["n1", "n2"])
 }
 
 /// The gate writes of a pod, with their times.
-fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
+fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Instant, &'a GateWrite)> {
     let of = sim.taken.iter().filter_map(|(at, _, step)| match step {
         Step::Write(Write::Gate(gate)) if gate.pod.name == pod => Some((*at, gate)),
         _ => None,
@@ -25,12 +28,12 @@ fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Millis, &'a GateWrite)> {
 }
 
 /// The pod got this reason once, after two seconds and before three, with these words; also as an Event.
-fn expect_gate_reason(sim: &Sim, pod: &str, from: Millis, reason: Reason, words: &str) {
+fn expect_gate_reason(sim: &Sim, pod: &str, from: Instant, reason: Reason, words: &str) {
     let told = told(sim, pod);
     let [(at, gate)] = told[..] else {
         panic!("{told:?}\n{}", sim.story());
     };
-    let late = at.since(from).0;
+    let late = at.since(from).as_millis();
     assert!(
         (2000..3000).contains(&late),
         "after {late}\n{}",
@@ -46,7 +49,7 @@ fn expect_gate_reason(sim: &Sim, pod: &str, from: Millis, reason: Reason, words:
 }
 
 /// A pod asks for the address on n1, and an hour goes by.
-fn an_hour_of_waiting(sim: &mut Sim) -> Millis {
+fn an_hour_of_waiting(sim: &mut Sim) -> Instant {
     let from = sim.now;
     sim.pod("a").on("n1");
     sim.wait(HOUR);
@@ -57,7 +60,7 @@ fn an_hour_of_waiting(sim: &mut Sim) -> Millis {
 fn the_address_is_foreign() {
     let mut sim = world();
     sim.found_on("203.0.113.10", Some("eni-n2"));
-    sim.wait(Millis::seconds(130));
+    sim.wait(Duration::from_secs(130));
     let from = an_hour_of_waiting(&mut sim);
     expect_gate_reason(&sim, "a", from, Reason::AddressInUse, "eni-n2");
     sim.found_on("203.0.113.10", None);
@@ -101,7 +104,7 @@ fn another_ip_tests_whether_ec2_serves_again() {
     sim.settle();
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("b").on("n2").asks("other");
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     let from = an_hour_of_waiting(&mut sim);
     expect_gate_reason(&sim, "a", from, Reason::Throttled, "one IP at a time");
 }
@@ -115,7 +118,7 @@ fn the_location_of_the_address_is_unknown() {
     ] {
         let mut sim = world();
         sim.describe_fails = Some(outcome);
-        sim.wait(Millis::seconds(130));
+        sim.wait(Duration::from_secs(130));
         let from = an_hour_of_waiting(&mut sim);
         let words = "ec2:DescribeNetworkInterfaces";
         expect_gate_reason(&sim, "a", from, reason, words);
@@ -189,7 +192,7 @@ fn a_rollout_waits_but_only_after_a_minute() {
     sim.pod("old").on("n2").replica_set("rs1", 1, "dep");
     sim.settle();
     sim.pod("a").on("n1").replica_set("rs2", 2, "dep");
-    sim.wait(Millis::seconds(55));
+    sim.wait(Duration::from_secs(55));
     assert_eq!(told(&sim, "a"), [], "{}", sim.story());
     sim.wait(HOUR);
     assert_eq!(told(&sim, "a").len(), 1, "{}", sim.story());
@@ -202,7 +205,7 @@ fn the_ip_is_being_deleted() {
     sim.pod("first").on("n2");
     sim.settle();
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.delete_ip("partner");
     sim.wait(HOUR);
@@ -254,17 +257,17 @@ fn a_process_with_lagging_watches_does_not_deny_the_holder() {
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.leader = Some(0);
     sim.pod("a").on("n1");
-    sim.wait(Millis(1_500));
+    sim.wait(Duration::from_millis(1_500));
     sim.tell(1);
     sim.controllers[1].stuck = [Kind::Ip, Kind::Pod].into();
     sim.ec2.default_fault = None;
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_attached("partner", "a");
     let version = sim.the_pod("a").version;
     for _ in 0..5 {
-        sim.now = sim.now.plus(Millis::seconds(10));
+        sim.now = sim.now.plus(Duration::from_secs(10));
         sim.leader = Some(1);
-        let until = sim.now.plus(Millis(900));
+        let until = sim.now.plus(Duration::from_millis(900));
         sim.run_until(until);
         sim.expect_attached("partner", "a");
     }
@@ -281,10 +284,10 @@ fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");
     let telling = |step: &Step| matches!(step, Step::Write(Write::Gate(_)));
-    sim.wait(Millis(1_900));
+    sim.wait(Duration::from_millis(1_900));
     let mut hand = None;
     for _ in 0..100 {
-        sim.now = sim.now.plus(Millis(10));
+        sim.now = sim.now.plus(Duration::from_millis(10));
         hand = sim.in_hand(0).filter(|(_, step)| telling(step));
         if hand.is_some() {
             break;
@@ -295,12 +298,15 @@ fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
     sim.containers_ready("a");
     sim.carry_out(0, &name, &step);
     assert!(sim.the_pod("a").gate.is_none(), "{}", sim.story());
-    sim.wait(Millis::seconds(3));
+    sim.wait(Duration::from_secs(3));
     sim.expect_denied("a", Reason::Throttled);
     let recorded = |step: &Step| {
         matches!(
             step,
-            Step::Write(Write::Status(_, _, StatusWrite::Record, _))
+            Step::Write(Write::Status {
+                change: StatusWrite::Record,
+                ..
+            })
         )
     };
     assert!(!sim.taken.iter().any(|(_, _, step)| recorded(step)));
@@ -341,9 +347,9 @@ fn an_ip_names_the_pending_pod_that_asks_for_it() {
     assert!(attached(&sim).starts_with("no pod asks for it"));
     sim.count_from_here();
     sim.pod("pw");
-    sim.wait(Millis(1_900));
+    sim.wait(Duration::from_millis(1_900));
     sim.expect_cost(0, 0, 0);
-    sim.wait(Millis(200));
+    sim.wait(Duration::from_millis(200));
     let words = "pod default/pw asks for it and is not scheduled yet";
     assert_eq!(attached(&sim), words);
     sim.wait(HOUR);
@@ -372,13 +378,13 @@ fn writes_back_off_while_the_watch_shows_an_outdated_pod() {
     sim.tell(0);
     sim.controllers[0].stuck = [Kind::Pod].into();
     sim.containers_ready("a");
-    sim.wait(Millis::seconds(60));
+    sim.wait(Duration::from_mins(1));
     let tries = told(&sim, "a").len();
     assert!((2..=10).contains(&tries), "{tries}\n{}", sim.story());
     assert!(sim.the_pod("a").gate.is_none(), "{}", sim.story());
     sim.controllers[0].stuck.clear();
     sim.relist(0);
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_denied("a", Reason::NoEligibleNode);
 }
 
@@ -415,13 +421,13 @@ fn another_holder_after_another_reason() {
     let mut sim = world();
     sim.node_unreachable("n2");
     sim.pod("b").on("n2");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_denied("b", Reason::NoEligibleNode);
     sim.pod("a").on("n1");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_attached("partner", "a");
     sim.node_is_well("n2");
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_denied("b", Reason::ClaimedByOther);
 }
 

@@ -1,5 +1,6 @@
 //! A pod's gate follows what is written: where a status names no holder any more, no pod says that it has
 //! the address.
+//! Rule: R4.11.
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::IpName;

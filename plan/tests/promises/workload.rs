@@ -1,6 +1,8 @@
 //! A free address goes to the workload that had it last, and to another one only where that has no pod for it.
+//! Rules: R3.12 to R3.16.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::objects::Workload;
 use mooring_plan::reason::Reason;
 
@@ -54,7 +56,7 @@ fn a_successor_without_a_node_precedes_an_older_pod() {
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
     sim.remove_pod("a");
-    sim.wait(Millis::seconds(50));
+    sim.wait(Duration::from_secs(50));
     sim.expect_free("partner");
     sim.expect_event("waits", Reason::HandoverWaiting);
     sim.change_pod("b", |pod| pod.node = Some("n3".into()));
@@ -68,7 +70,7 @@ fn a_successor_without_a_node_for_a_minute_blocks_no_other_pod() {
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
     sim.remove_pod("a");
-    sim.wait(Millis::seconds(90));
+    sim.wait(Duration::from_secs(90));
     sim.expect_attached("partner", "waits");
 }
 
@@ -81,7 +83,7 @@ fn a_successor_that_is_created_after_the_deletion_is_awaited() {
     sim.containers_ready("waits");
     sim.settle();
     ends(&mut sim, "a");
-    sim.wait(Millis::seconds(4));
+    sim.wait(Duration::from_secs(4));
     sim.expect_free("partner");
     sim.pod("b").on("n3").of_controller("set");
     sim.settle();
@@ -92,10 +94,10 @@ fn a_successor_that_is_created_after_the_deletion_is_awaited() {
 fn another_workload_gets_it_after_five_seconds_without_a_successor() {
     let mut sim = with_another_waiting();
     ends(&mut sim, "a");
-    sim.wait(Millis::seconds(4));
+    sim.wait(Duration::from_secs(4));
     sim.expect_free("partner");
     sim.expect_event("waits", Reason::HandoverWaiting);
-    sim.wait(Millis::seconds(10));
+    sim.wait(Duration::from_secs(10));
     sim.expect_attached("partner", "waits");
     let workload = sim.the_ip("partner").status.workload.clone();
     assert_eq!(workload.unwrap().uid.as_str(), "other");
@@ -107,10 +109,10 @@ fn a_much_later_pod_gets_the_address_at_once() {
     sim.pod("a").on("n1").of_controller("set");
     sim.settle();
     ends(&mut sim, "a");
-    sim.wait(Millis::seconds(30));
+    sim.wait(Duration::from_secs(30));
     sim.expect_free("partner");
     sim.pod("b").on("n2").of_controller("another");
-    sim.wait(Millis::seconds(1));
+    sim.wait(Duration::from_secs(1));
     sim.expect_attached("partner", "b");
 }
 
@@ -119,11 +121,11 @@ fn a_later_leader_prefers_the_same_workload() {
     let mut sim = with_another_waiting();
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.remove_pod("a");
-    sim.wait(Millis::seconds(2));
+    sim.wait(Duration::from_secs(2));
     sim.restart(0);
-    sim.wait(Millis::seconds(20));
+    sim.wait(Duration::from_secs(20));
     sim.expect_free("partner");
     sim.change_pod("b", |pod| pod.node = Some("n3".into()));
     sim.settle();
@@ -152,7 +154,7 @@ fn an_owner_of_the_same_uid_in_another_namespace_is_another_workload() {
         .change_ip(&name, None, |ip| ip.status.workload = Some(elsewhere));
     ends(&mut sim, "a");
     sim.pod("b").on("n2").of_controller("set");
-    sim.wait(Millis::seconds(4));
+    sim.wait(Duration::from_secs(4));
     sim.expect_free("partner");
 }
 

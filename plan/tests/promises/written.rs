@@ -12,7 +12,7 @@ fn world() -> Sim {
 }
 
 fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status(_, _, written, _)) if *written == what)
+    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 /// `Reserved`, `Attached` and `Ready`: whether, why, and in which words.

@@ -1,17 +1,18 @@
 //! Whether a pod that asks for an address may be created at all.
+//! Rules: R3.27, R8.24.
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm, Pod};
 use mooring_plan::admission::placement::{
-    Compare, Contradiction, Requirement, Term, contradiction,
+    Compare, ExcludedLabel, Requirement, Term, excluded_label,
 };
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 
 use super::nodes::{is_empty, node_labels, terms};
 use super::resolve::{Resolved, resolve};
 use super::{Called, annotation, bound_to};
-use crate::admission::{NodeSeen, Snapshot};
+use crate::admission::{BoundNode, Snapshot};
 use crate::api::names;
 
 /// Annotation of a pod that mirrors a static one on a node (Kubernetes API, well-known annotations).
@@ -29,7 +30,7 @@ pub fn assess<'a>(
     refuse_per_node(pod, &called)?;
     refuse_unknown_handover(pod, &called)?;
     let resolved = resolve(asked, namespace, snapshot)?;
-    refuse_contradiction(pod, &called, &resolved)?;
+    refuse_excluded_label(pod, &called, &resolved)?;
     refuse_foreign_node(pod, &called, &resolved, snapshot)?;
     Ok(resolved)
 }
@@ -39,7 +40,7 @@ fn refuse_without_spec(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
     match pod.spec {
         Some(_) => Ok(()),
         None => Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("pod {called} has no spec"),
             "give it one, with the containers that are to have the address",
         )),
@@ -61,7 +62,7 @@ fn refuse_per_node(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
         return Ok(());
     };
     Err(Denial::new(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!("pod {called} {what}"),
         "use a Deployment or a StatefulSet with one replica, or take annotation ip.wgtwo.com/ip off",
     ))
@@ -72,7 +73,7 @@ fn refuse_unknown_handover(pod: &Pod, called: &Called<'_>) -> Result<(), Denial>
     match given {
         None | Some(names::HANDOVER_CONTAINERS_READY | names::HANDOVER_RUNNING) => Ok(()),
         Some(other) => Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!("annotation ip.wgtwo.com/handover of pod {called} is \"{other}\""),
             format!(
                 "write \"{}\" or \"{}\"",
@@ -83,7 +84,7 @@ fn refuse_unknown_handover(pod: &Pod, called: &Called<'_>) -> Result<(), Denial>
     }
 }
 
-fn refuse_contradiction(
+fn refuse_excluded_label(
     pod: &Pod,
     called: &Called<'_>,
     resolved: &Resolved<'_>,
@@ -95,12 +96,12 @@ fn refuse_contradiction(
         .filter(|term| !is_empty(term))
         .map(term)
         .collect();
-    let found = contradiction(&node_labels(resolved.block), &selector, &terms);
-    let Some(Contradiction { key, value }) = found else {
+    let found = excluded_label(&node_labels(resolved.block), &selector, &terms);
+    let Some(ExcludedLabel { key, value }) = found else {
         return Ok(());
     };
     Err(Denial::from_others(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!(
             "pod {called} may not run on nodes labelled {key}={value}, and those are the nodes of IPBlock \"{}\", \
              which IP \"{}\" lies in",
@@ -149,9 +150,9 @@ fn refuse_foreign_node(
     };
     let what = match snapshot.node() {
         _ if resolved.block.subnet_cidrs().is_empty() => return Ok(()),
-        NodeSeen::Unknown => return Ok(()),
-        NodeSeen::Absent => "which does not exist".to_owned(),
-        NodeSeen::Labelled(labels) => {
+        BoundNode::Unknown => return Ok(()),
+        BoundNode::Absent => "which does not exist".to_owned(),
+        BoundNode::Labelled(labels) => {
             let wanted = node_labels(resolved.block);
             let Some((key, value)) = wanted
                 .iter()
@@ -166,7 +167,7 @@ fn refuse_foreign_node(
         }
     };
     Err(Denial::from_others(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!("pod {called} is bound to node \"{node}\", {what}"),
         "leave spec.nodeName out: the pod is steered to a node that can carry the address",
     ))

@@ -1,4 +1,5 @@
 //! The mutations of a pod that asks for an address.
+//! Rules: R8.14, R8.15.
 
 use json_patch::jsonptr::{PointerBuf, Token};
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation};

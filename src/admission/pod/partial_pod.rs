@@ -18,7 +18,7 @@ pub struct PartialPod {
     #[serde(rename = "apiVersion")]
     _version: Version,
     #[serde(rename = "kind")]
-    _kind: Kind,
+    _kind: PodKind,
     #[serde(default)]
     metadata: ObjectMeta,
     spec: Option<Object<Spec>>,
@@ -31,7 +31,7 @@ enum Version {
 }
 
 #[derive(Debug, Deserialize)]
-enum Kind {
+enum PodKind {
     Pod,
 }
 

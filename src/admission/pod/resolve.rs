@@ -1,7 +1,7 @@
 //! From a pod's annotation to the `IP` and the block that it means.
 
 use mooring_plan::admission::address::block_of;
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::names::Namespace;
 use mooring_plan::objects::Namespaces;
 
@@ -40,14 +40,14 @@ pub fn resolve<'a>(
 ) -> Result<Resolved<'a>, Denial> {
     if annotation.is_empty() {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             "annotation ip.wgtwo.com/ip is empty",
             "give it the name or the address of an IP: kubectl get ips.ip.wgtwo.com",
         ));
     }
     if annotation.len() > LONGEST {
         return Err(Denial::new(
-            Because::Invalid,
+            DenyReason::Invalid,
             format!(
                 "annotation ip.wgtwo.com/ip has {} characters",
                 annotation.len()
@@ -75,7 +75,7 @@ pub fn resolve<'a>(
     }
     if ip.is_being_deleted() {
         return Err(Denial::from_others(
-            Because::Forbidden,
+            DenyReason::Forbidden,
             format!("IP \"{annotation}\" is being deleted"),
             "name another IP, or create it again once it is gone",
         ));
@@ -87,7 +87,7 @@ pub fn resolve<'a>(
 /// to namespaces that may not use it.
 fn not_for(annotation: &str, namespace: &str) -> Denial {
     Denial::from_others(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!("IP \"{annotation}\" does not exist, or namespace \"{namespace}\" may not use it"),
         "create it first, or have the namespace added to spec.allowedNamespaces of the IP and of its IPBlock (left out: \
          no namespace may use it)",
@@ -97,7 +97,7 @@ fn not_for(annotation: &str, namespace: &str) -> Denial {
 fn no_block(ip: &Ip) -> Denial {
     let name = ip.metadata.name.as_deref().unwrap_or_default();
     Denial::from_others(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!("IP \"{name}\" has no IPBlock, or more than one could be meant"),
         "create its IPBlock first, or give the IP spec.block: kubectl get ipblocks shows those that exist",
     )

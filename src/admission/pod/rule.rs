@@ -1,9 +1,10 @@
 //! The rules for pods.
+//! Rule: R8.11.
 
 use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::pod::check_annotations;
 use mooring_plan::admission::usage::{ServiceAccount, Use};
-use mooring_plan::admission::{Because, Denial};
+use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::names::IpName;
 
 use super::assess::assess;
@@ -71,7 +72,7 @@ fn created(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) 
             .granting(granted(pod, namespace, &resolved)));
     }
     Err(Denial::from_others(
-        Because::Forbidden,
+        DenyReason::Forbidden,
         format!(
             "pod {} has lost what it needs to have IP \"{}\": {}",
             Called { pod, namespace },

@@ -1,7 +1,8 @@
 //! Timeouts of a connection: for the rest of a request after its first byte, and for taking an answer.
 //!
 //! hyper has one limit for the wait for a request and the reading of its head. The wait has to be longer than the API
-//! server keeps an idle connection, and the reading short. A connection has one request at a time, and each is timed anew.
+//! server keeps an idle connection, and the reading short. A connection has one request at a time, and each has its own
+//! timeouts.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,5 @@
 //! With `--authorize-use`: who is asked about, when, and what the answers come to.
+//! Rules: R8.19 to R8.22.
 
 use std::sync::{Arc, Mutex};
 

@@ -12,7 +12,7 @@ use kube::runtime::watcher::Event;
 use serde_json::json;
 
 use super::partner_a;
-use crate::admission::{Caches, ClusterReader as _, Dependencies, KubeReader, NodeSeen, caches};
+use crate::admission::{BoundNode, Caches, ClusterReader as _, Dependencies, KubeReader, caches};
 
 #[derive(Default)]
 struct Asked {
@@ -55,7 +55,7 @@ fn bound_to(node: &str) -> Dependencies {
     }
 }
 
-async fn look(live: &KubeReader, nodes: impl IntoIterator<Item = String>) -> Vec<NodeSeen> {
+async fn look(live: &KubeReader, nodes: impl IntoIterator<Item = String>) -> Vec<BoundNode> {
     let dependencies: Vec<Dependencies> = nodes.into_iter().map(|node| bound_to(&node)).collect();
     let looks = join_all(dependencies.iter().map(|each| live.cached(each))).await;
     looks
@@ -71,7 +71,7 @@ async fn at_most_32_reads_run_at_a_time() {
     let seen = look(&live, (0..200).map(|n| format!("node-{n}"))).await;
     assert!(
         seen.iter()
-            .all(|node| matches!(node, NodeSeen::Labelled(_))),
+            .all(|node| matches!(node, BoundNode::Labelled(_))),
         "{seen:?}"
     );
     let asked = asked.lock().unwrap();
@@ -85,7 +85,7 @@ async fn reviews_that_need_the_same_node_share_one_read() {
     let seen = look(&live, (0..200).map(|_| "node-a".to_owned())).await;
     assert!(
         seen.iter()
-            .all(|node| matches!(node, NodeSeen::Labelled(_))),
+            .all(|node| matches!(node, BoundNode::Labelled(_))),
         "{seen:?}"
     );
     let asked = asked.lock().unwrap();
@@ -143,4 +143,24 @@ async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
             .collect();
         assert_eq!(seen, expected, "{annotation:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reviews_that_need_the_same_ip_read_it_at_most_twice_at_a_time() {
+    let (client, asked) = api_server();
+    let ((ips, mut writer), (blocks, _)) = (store(), store());
+    writer.apply_watcher_event(&Event::Apply(partner_a()));
+    let live = KubeReader::new(client, Caches { ips, blocks });
+    let dependencies = Dependencies {
+        annotation: Some("partner-a".to_owned()),
+        ..Dependencies::default()
+    };
+    // One a millisecond, as the API server takes 10 ms.
+    let review = async |millis| {
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+        live.cached(&dependencies).await;
+    };
+    join_all((0..100).map(review)).await;
+    let asked = asked.lock().unwrap();
+    assert_eq!((asked.most, asked.paths.len()), (2, 21));
 }

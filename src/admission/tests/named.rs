@@ -1,4 +1,5 @@
 //! What an object says that cannot be meant is refused at once, and what it has said before stays as it is.
+//! Rules: R8.16, R8.17.
 
 use serde_json::{Value, json};
 

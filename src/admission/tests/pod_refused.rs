@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::pod_create::{chosen_nodes, mutate};
 use super::{accepts, asking, block, office, partner_a, pod, read, rejects, snapshot_of};
-use crate::admission::NodeSeen;
+use crate::admission::BoundNode;
 use crate::api::IpBlock;
 
 #[test]
@@ -87,13 +87,13 @@ fn daemon_set_and_static_pods_are_refused() {
 #[test]
 fn a_preset_node_must_belong_to_the_block() {
     let bound = asking(json!({"nodeName": "node-1"}));
-    let seen = |labels: Value| office().with_node(NodeSeen::Labelled(read(labels)));
+    let seen = |labels: Value| office().with_node(BoundNode::Labelled(read(labels)));
     rejects(
         mutate(&bound, &seen(json!({}))),
         "no node of IPBlock \"office\"",
     );
     rejects(
-        mutate(&bound, &office().with_node(NodeSeen::Absent)),
+        mutate(&bound, &office().with_node(BoundNode::Absent)),
         "which does not exist",
     );
     accepts(mutate(
@@ -108,7 +108,7 @@ fn a_preset_node_passes_before_the_first_inventory() {
     let mut unseen: IpBlock = block("office", "203.0.113.0/24");
     unseen.status = None;
     let snapshot =
-        snapshot_of([partner_a()], [unseen]).with_node(NodeSeen::Labelled(read(json!({}))));
+        snapshot_of([partner_a()], [unseen]).with_node(BoundNode::Labelled(read(json!({}))));
     accepts(mutate(&asking(json!({"nodeName": "node-1"})), &snapshot));
 }
 
@@ -177,7 +177,7 @@ fn a_pod_from_a_template_has_no_name_yet() {
     pod.metadata.name = None;
     pod.metadata.generate_name = Some("web-".to_owned());
     rejects(
-        mutate(&pod, &office().with_node(NodeSeen::Absent)),
+        mutate(&pod, &office().with_node(BoundNode::Absent)),
         "pod shop/web-* is bound",
     );
 }

@@ -274,7 +274,7 @@ proptest! {
         ] {
             if let Err(denial) = verdict {
                 prop_assert!(denial.way_out().len() > 10 && !denial.what().is_empty(), "{denial}");
-                prop_assert!(denial.because().code() >= 400);
+                prop_assert!(denial.reason().code() >= 400);
             }
         }
     }

@@ -95,8 +95,8 @@ fn a_list_is_not_read_as_an_object() {
     }
 }
 
-fn response(verdict: &Verdict) -> Value {
-    let review = serde_json::to_value(answer("one", verdict)).unwrap();
+fn response(verdict: Verdict) -> Value {
+    let review = serde_json::to_value(answer("one".to_owned(), verdict)).unwrap();
     assert_eq!(
         (&review["apiVersion"], &review["kind"]),
         (&json!("admission.k8s.io/v1"), &json!("AdmissionReview"))
@@ -108,7 +108,7 @@ fn response(verdict: &Verdict) -> Value {
 #[test]
 fn a_refusal_has_code_reason_and_message() {
     let malformed = read::<Pod>(b"").unwrap_err();
-    let response = response(&Err(malformed.denial));
+    let response = response(Err(malformed.denial));
     assert_eq!(response["allowed"], false);
     let status = &response["status"];
     assert_eq!(
@@ -126,7 +126,7 @@ fn a_refusal_has_code_reason_and_message() {
 
 #[test]
 fn an_allowed_review_has_warnings_and_no_empty_patch() {
-    let response = response(&Ok(Allowed::silently().warning(["careful".to_owned()])));
+    let response = response(Ok(Allowed::silently().warning(["careful".to_owned()])));
     assert_eq!(
         (&response["allowed"], &response["warnings"]),
         (&json!(true), &json!(["careful"]))
@@ -140,11 +140,11 @@ fn an_allowed_review_has_warnings_and_no_empty_patch() {
 #[test]
 fn the_audit_log_names_the_pod_and_its_address() {
     let granted = Allowed::silently().granting("IP partner-a to pod shop/web".to_owned());
-    let answered = response(&Ok(granted));
+    let answered = response(Ok(granted));
     assert_eq!(
         answered["auditAnnotations"],
         json!({"granted": "IP partner-a to pod shop/web"})
     );
-    let silent = response(&Ok(Allowed::silently()));
+    let silent = response(Ok(Allowed::silently()));
     assert!(silent["auditAnnotations"].is_null() || silent["auditAnnotations"] == json!({}));
 }

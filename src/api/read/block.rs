@@ -2,7 +2,7 @@
 
 use kube::core::DynamicObject;
 use mooring_plan::address::ParseError;
-use mooring_plan::names::{BlockName, Millis, SubnetId};
+use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::{Block, BlockSpec, DataPath};
 
 use super::{
@@ -13,7 +13,7 @@ use crate::api::ipblock::FailoverAfterError;
 use crate::api::{IpBlockSpec, IpBlockStatus, names};
 
 /// Reads an `IPBlock`. A spec that cannot be read becomes a sentence; a status that cannot be read is
-/// read as empty, since all of it is derived and will be written anew.
+/// read as empty, since all of it is derived and will be written again.
 ///
 /// # Errors
 /// Its identity cannot be read.
@@ -84,7 +84,7 @@ pub fn block_spec(spec: &IpBlockSpec) -> Result<BlockSpec, UnreadableBlockSpec> 
         interface_tags: spec.interface_tags.clone(),
         allowed_namespaces: namespaces(spec.allowed_namespaces.as_deref()),
         fast_failover: spec.fast_failover,
-        failover_after: Millis(u64::try_from(failover_after.as_millis()).unwrap_or(u64::MAX)),
+        failover_after,
         data_path: match spec.node {
             Some(_) => DataPath::NodePart,
             None => DataPath::Foreign,

@@ -7,7 +7,7 @@ use mooring_plan::reason::Reason;
 use crate::api::conditions::{Saying, find};
 
 /// The condition of this type. One whose status or reason is not ours is read as absent, and so will be
-/// written anew.
+/// written again.
 pub(super) fn read(conditions: &[Written], kind: &str) -> Option<Condition> {
     let written = find(conditions, kind)?;
     let status = match written.status.as_str() {
@@ -23,8 +23,8 @@ pub(super) fn read(conditions: &[Written], kind: &str) -> Option<Condition> {
     })
 }
 
-/// The list with these conditions of ours said, those that are not said taken out, and anybody else's
-/// left alone.
+/// The list with these conditions of Mooring, without its other conditions; conditions of others stay as they
+/// are.
 pub(super) fn write<'a>(
     before: &[Written],
     now: &Time,

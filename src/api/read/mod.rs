@@ -2,7 +2,8 @@
 //! their status back.
 //!
 //! Objects come as [`DynamicObject`], so that one that does not match its schema is refused alone and
-//! by name, and no watch ends for it. What cannot be read is never taken for absent.
+//! by name, and no watch ends for it. What cannot be read is never taken for absent. The API server's are parsed as
+//! [`Reduced`]: without the fields that nothing here reads.
 
 mod block;
 mod block_status;
@@ -13,6 +14,8 @@ mod ip_status;
 mod node;
 mod node_report;
 mod pod;
+mod reduced;
+mod reduced_metadata;
 mod replica_set;
 mod reservation;
 mod unreadable_ip;
@@ -22,10 +25,11 @@ pub use block_status::{block_status_patch, read_block_status};
 pub use desired_ip::{UnreadableSpec, desired, desired_address};
 pub use ip::ip;
 pub use ip_status::{ip_status_patch, read_ip_status};
-pub use node::{instance_of, is_our_taint, node};
+pub use node::{NodeFields, instance_of, is_our_taint, node};
 pub use node_report::{PROGRAMMED, UNSUPPORTED, node_report};
-pub use pod::pod;
-pub use replica_set::{replica_set, template_selector};
+pub use pod::{PodFields, pod};
+pub use reduced::{Fields, Kept, Reduced, Whole};
+pub use replica_set::{ReplicaSetFields, replica_set, template_selector};
 pub use reservation::{parent, reservation};
 pub use unreadable_ip::{unreadable_ip, unreadable_ip_patch};
 

@@ -5,12 +5,32 @@ use kube::core::DynamicObject;
 use mooring_plan::names::{InstanceId, InstanceType, NodeName};
 use mooring_plan::objects::Node;
 
-use super::{Problem, Unreadable, created, label, name, part, uid, version_of};
+use super::{Fields, Kept, Problem, Unreadable, created, label, name, part, uid, version_of};
 use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
 
 /// Taint: the control plane has not heard of the node (Kubernetes, "Well-Known Labels").
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
+
+/// What is read of a Node. A write of taints keeps those of others, so that all of each is kept.
+#[derive(Clone, Copy, Debug)]
+pub enum NodeFields {}
+
+impl Fields for NodeFields {
+    const KEPT: &'static [(&'static str, Kept)] = &[
+        (
+            "spec",
+            Kept::Fields(&[("providerID", Kept::All), ("taints", Kept::All)]),
+        ),
+        (
+            "status",
+            Kept::Fields(&[(
+                "conditions",
+                Kept::Fields(&[("type", Kept::All), ("status", Kept::All)]),
+            )]),
+        ),
+    ];
+}
 
 /// Reads a Node.
 ///

@@ -8,10 +8,38 @@ use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid
 use mooring_plan::objects::{Controller, Gate, Handover, Pod};
 
 use super::{
-    Problem, Unreadable, annotation, controller, created, is_workload, label, name, part, uid,
-    version_of,
+    Fields, Kept, Problem, Unreadable, annotation, controller, created, is_workload, label, name,
+    part, uid, version_of,
 };
 use crate::api::names;
+
+/// What is read of a pod.
+#[derive(Clone, Copy, Debug)]
+pub enum PodFields {}
+
+impl Fields for PodFields {
+    const KEPT: &'static [(&'static str, Kept)] = &[
+        (
+            "spec",
+            Kept::Fields(&[
+                ("nodeName", Kept::All),
+                ("readinessGates", Kept::All),
+                ("containers", Kept::Fields(&[("name", Kept::All)])),
+            ]),
+        ),
+        (
+            "status",
+            Kept::Fields(&[
+                ("phase", Kept::All),
+                ("conditions", Kept::All),
+                (
+                    "containerStatuses",
+                    Kept::Fields(&[("name", Kept::All), ("state", Kept::All)]),
+                ),
+            ]),
+        ),
+    ];
+}
 
 /// Reads a pod.
 ///

@@ -6,12 +6,23 @@ use kube::core::DynamicObject;
 use mooring_plan::names::{DeploymentUid, ReplicaSetUid};
 use mooring_plan::objects::ReplicaSet;
 
-use super::{Problem, Unreadable, annotation, controller, is_workload, part, uid};
+use super::{Fields, Kept, Problem, Unreadable, annotation, controller, is_workload, part, uid};
 
 /// Annotation that the Deployment's controller keeps: the rollout that a `ReplicaSet` belongs to.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 /// Label that tells the `ReplicaSet`s of one Deployment apart.
 const TEMPLATE_HASH: &str = "pod-template-hash";
+
+/// What is read of a `ReplicaSet`: its template is a whole pod.
+#[derive(Clone, Copy, Debug)]
+pub enum ReplicaSetFields {}
+
+impl Fields for ReplicaSetFields {
+    const KEPT: &'static [(&'static str, Kept)] = &[(
+        "spec",
+        Kept::Fields(&[("replicas", Kept::All), ("selector", Kept::All)]),
+    )];
+}
 
 /// Reads a `ReplicaSet`.
 ///

@@ -14,6 +14,7 @@ use super::*;
 use crate::api::{IpBlockStatus, IpStatus};
 
 mod blocks;
+mod reduced;
 mod round_trip;
 mod unreadable;
 mod workloads;

@@ -1,4 +1,5 @@
 //! What an answer of EC2 means for the call that it answers.
+//! Rules: R1.5, R5.2, R5.3.
 //!
 //! EC2 tells its refusals apart by a code and, under `InvalidParameterValue`, only by an English
 //! sentence. Those sentences are not part of its documented interface, so they are matched by the

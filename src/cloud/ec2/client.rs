@@ -1,4 +1,5 @@
 //! The SDK's client, with timeouts, retries and counts.
+//! Rule: R5.1.
 
 use std::time::{Duration, Instant};
 

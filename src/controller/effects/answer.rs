@@ -40,7 +40,7 @@ impl Effects {
         let mut newer = None;
         let outcome = match done {
             Ok(PatchOutcome::Done(object)) => {
-                if let Write::ReportUnreadable(..) = write {
+                if let Write::ReportUnreadable { .. } = write {
                     newer = shown_ip(&object);
                 }
                 WriteOutcome::Done(self.written(&write, &object))
@@ -62,7 +62,11 @@ impl Effects {
                 outcome
             }
         };
-        facts.push(Fact::Wrote(ip.clone(), write, outcome));
+        facts.push(Fact::Wrote {
+            ip: ip.clone(),
+            write,
+            outcome,
+        });
         facts.extend(newer);
         facts.into()
     }
@@ -70,29 +74,31 @@ impl Effects {
     /// The object as a write left it.
     fn written(&self, write: &Write, object: &DynamicObject) -> Option<Written> {
         match write {
-            Write::Status(..)
-            | Write::AddFinalizer(..)
-            | Write::RemoveFinalizer(..)
-            | Write::DropTakeFrom(..) => self.readable(read::ip(object)).map(Written::Ip),
-            Write::Gate(_) | Write::Label(..) => self.readable(read::pod(object)).map(Written::Pod),
-            Write::Reserve(..) | Write::MendReservation(..) => self
+            Write::Status { .. }
+            | Write::AddFinalizer { .. }
+            | Write::RemoveFinalizer { .. }
+            | Write::DropTakeFrom { .. } => self.readable(read::ip(object)).map(Written::Ip),
+            Write::Gate(_) | Write::Label { .. } => {
+                self.readable(read::pod(object)).map(Written::Pod)
+            }
+            Write::Reserve { .. } | Write::RepairReservation { .. } => self
                 .readable(read::reservation(object))
                 .map(Written::Reservation),
             // What it became comes as a fact of its own.
-            Write::Release(_) | Write::ReportUnreadable(..) => None,
+            Write::Release(_) | Write::ReportUnreadable { .. } => None,
         }
     }
 
     /// A race that was lost has shown the winner's object: it need not be read again.
     fn changed(&self, write: &Write, object: &DynamicObject) -> Option<Fact> {
         match write {
-            Write::Status(name, ..)
-            | Write::AddFinalizer(name, _)
-            | Write::RemoveFinalizer(name, _)
-            | Write::DropTakeFrom(name, _) => self
+            Write::Status { ip: name, .. }
+            | Write::AddFinalizer { ip: name, .. }
+            | Write::RemoveFinalizer { ip: name, .. }
+            | Write::DropTakeFrom { ip: name, .. } => self
                 .readable(read::ip(object))
                 .map(|ip| Fact::IpRead(name.clone(), Some(ip))),
-            Write::ReportUnreadable(..) => shown_ip(object),
+            Write::ReportUnreadable { .. } => shown_ip(object),
             _ => None,
         }
     }

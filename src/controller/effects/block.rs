@@ -26,11 +26,23 @@ impl Effects {
             BlockStep::ReadLimits(types) => return self.limits(types).await,
             BlockStep::ReadIp(name) => return self.read(&name, Read::Ip(name.clone())).await,
             BlockStep::Release(reservation) => self.release(&reservation).await,
-            BlockStep::Label(node, block, wanted) => self.label_node(&node, &block, wanted).await,
-            BlockStep::AddFinalizer(block, version) => self.block_finalizer(&block, version, true).await,
-            BlockStep::RemoveFinalizer(block, version) => self.block_finalizer(&block, version, false).await,
-            BlockStep::Status(block, version, status) => self.block_status(&block, version, &status).await,
-            BlockStep::DropReleaseBrake(block, version) => {
+            BlockStep::Label {
+                node,
+                block,
+                present,
+            } => self.label_node(&node, &block, present).await,
+            BlockStep::AddFinalizer { block, version } => {
+                self.block_finalizer(&block, version, true).await
+            }
+            BlockStep::RemoveFinalizer { block, version } => {
+                self.block_finalizer(&block, version, false).await
+            }
+            BlockStep::Status {
+                block,
+                version,
+                status,
+            } => self.block_status(&block, version, &status).await,
+            BlockStep::DropReleaseBrake { block, version } => {
                 self.patch_block(&block, version, Subresource::Object, |_| {
                     Ok(Some(json!({"metadata": {"annotations": {names::RELEASE_BRAKE_ANNOTATION: null}}})))
                 })
@@ -133,7 +145,7 @@ impl Effects {
         let now = Time(Timestamp::now());
         self.patch_block(block, version, Subresource::Status, |object| {
             let before = object.data.get("status").map(IpBlockStatus::deserialize);
-            // All of it is derived: what cannot be read is written anew.
+            // All of it is derived: what cannot be read is replaced.
             let before = before.and_then(Result::ok).unwrap_or_default();
             Ok(Some(
                 json!({"status": block_status_patch(status, &before, &now)?}),

@@ -1,4 +1,5 @@
 //! Calls to EC2: the mutating ones of IPs, and the inventory of a subnet.
+//! Rules: R4.30, R5.28.
 
 use mooring_plan::address::Address;
 use mooring_plan::engine::Completion;

@@ -3,50 +3,20 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::DynamicObject;
-use mooring_plan::names::{IpName, PodKey, PodUid};
+use mooring_plan::names::{IpName, PodKey, PodUid, ResourceVersion};
 use mooring_plan::step::GateWrite;
 use serde_json::{Value, json};
 
 use super::Effects;
 use super::patch::{Guard, PatchOutcome, Subresource, patch, patch_known};
 use crate::api::names;
+use crate::controller::apis::Apis;
 use crate::controller::error::Failure;
 
 impl Effects {
-    /// Writes our condition. It is sent although nothing in it may be new: the pod's version is what
-    /// has to change.
+    /// Writes our condition.
     pub(super) async fn gate(&self, gate: &GateWrite) -> Result<PatchOutcome, Failure> {
-        let guard = Guard {
-            uid: Some(gate.uid.as_str()),
-            version: gate.version,
-        };
-        let pods = self.apis.pods(&gate.pod.namespace);
-        let object = format!("the condition of pod {}", gate.pod);
-        patch_known(
-            to_admit(gate),
-            &pods,
-            &object,
-            &gate.pod.name,
-            guard,
-            Subresource::StatusByKey,
-            |pod| {
-                let status = if gate.status { "True" } else { "False" };
-                let since = since(pod, status).unwrap_or_else(|| json!(Time(Timestamp::now())));
-                let mut patch = json!({"status": {"conditions": [{
-                    "type": names::ATTACHED_GATE,
-                    "status": status,
-                    "reason": gate.reason.as_str(),
-                    "message": gate.message,
-                    "lastTransitionTime": since,
-                }]}});
-                if let (Some(version), Value::Object(fields)) = (gate.denied_at, &mut patch) {
-                    let annotations = json!({names::DENIED_AT_ANNOTATION: version.to_string()});
-                    fields.insert("metadata".to_owned(), json!({"annotations": annotations}));
-                }
-                Ok(Some(patch))
-            },
-        )
-        .await
+        write(&self.apis, gate).await
     }
 
     /// Puts our label on a pod, or takes label and UID off: the pod asks for nothing any more. Through the status,
@@ -82,15 +52,59 @@ impl Effects {
     }
 }
 
+/// Writes our condition. It is sent although nothing in it may be new: the pod's version is what
+/// has to change.
+async fn write(apis: &Apis, gate: &GateWrite) -> Result<PatchOutcome, Failure> {
+    let guard = Guard {
+        uid: Some(gate.uid.as_str()),
+        version: gate.version,
+    };
+    let pods = apis.pods(&gate.pod.namespace);
+    let object = format!("the condition of pod {}", gate.pod);
+    let known = match gate.version {
+        Some(version) => to_admit(gate, version),
+        // The UID alone guards it: whatever version the watch shows tells since when it is so.
+        None => apis.gates().of(&gate.uid),
+    };
+    let outcome = patch_known(
+        known,
+        &pods,
+        &object,
+        &gate.pod.name,
+        guard,
+        Subresource::StatusByKey,
+        |pod| {
+            let status = if gate.status { "True" } else { "False" };
+            let since = since(pod, status).unwrap_or_else(|| json!(Time(Timestamp::now())));
+            let mut patch = json!({"status": {"conditions": [{
+                "type": names::ATTACHED_GATE,
+                "status": status,
+                "reason": gate.reason.as_str(),
+                "message": gate.message,
+                "lastTransitionTime": since,
+            }]}});
+            if let (Some(version), Value::Object(fields)) = (gate.denied_at, &mut patch) {
+                let annotations = json!({names::DENIED_AT_ANNOTATION: version.to_string()});
+                fields.insert("metadata".to_owned(), json!({"annotations": annotations}));
+            }
+            Ok(Some(patch))
+        },
+    )
+    .await?;
+    if let PatchOutcome::Done(pod) = &outcome {
+        apis.gates().wrote(pod);
+    }
+    Ok(outcome)
+}
+
 /// The pod of a `True`, without a read: version and UID guard the write, and our condition was not `True` before.
-fn to_admit(gate: &GateWrite) -> Option<DynamicObject> {
-    let version = gate.version.filter(|_| gate.status)?;
+fn to_admit(gate: &GateWrite, version: ResourceVersion) -> Option<DynamicObject> {
     let metadata = ObjectMeta {
         uid: Some(gate.uid.to_string()),
         resource_version: Some(version.to_string()),
         ..ObjectMeta::default()
     };
-    Some(DynamicObject {
+    gate.status.then_some(DynamicObject {
         types: None,
         metadata,
         data: Value::Null,
@@ -105,24 +119,8 @@ fn since(pod: &DynamicObject, status: &str) -> Option<Value> {
     })?;
     (ours.get("status")?.as_str() == Some(status))
         .then(|| ours.get("lastTransitionTime").cloned())?
+        .filter(|since| !since.is_null())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::since;
-    use serde_json::json;
-
-    #[test]
-    fn the_time_of_the_condition_is_kept_while_its_status_stays() {
-        let pod = serde_json::from_value(json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": {},
-            "status": {"conditions": [
-                {"type": "Ready", "status": "True", "lastTransitionTime": "then"},
-                {"type": "ip.wgtwo.com/attached", "status": "False", "lastTransitionTime": "long ago"},
-            ]},
-        }))
-        .unwrap();
-        assert_eq!(since(&pod, "False"), Some(json!("long ago")));
-        assert_eq!(since(&pod, "True"), None);
-    }
-}
+mod tests;

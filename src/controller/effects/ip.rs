@@ -36,7 +36,7 @@ impl Effects {
         .await
     }
 
-    /// Says on an `IP` that it cannot be read. Whatever else its status holds is left to be mended.
+    /// Says on an `IP` that it cannot be read. Whatever else its status holds is left as it is for a person to repair.
     pub(super) async fn say_unreadable(
         &self,
         name: &IpName,

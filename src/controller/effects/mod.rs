@@ -39,32 +39,51 @@ impl Effects {
     /// Carries out a write for an IP. `moved` says whether a Record is of another place.
     pub(super) async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Completion {
         match &write {
-            Write::Status(name, version, _, status) => {
+            Write::Status {
+                ip: name,
+                version,
+                status,
+                ..
+            } => {
                 let done = self.write_status(name, *version, status, moved).await;
                 self.answer(ip, write, done)
             }
-            Write::AddFinalizer(name, version) => {
+            Write::AddFinalizer { ip: name, version } => {
                 let done = self.finalizer(name, *version, true).await;
                 self.answer(ip, write, done)
             }
-            Write::RemoveFinalizer(name, version) => {
+            Write::RemoveFinalizer { ip: name, version } => {
                 let done = self.finalizer(name, *version, false).await;
                 self.answer(ip, write, done)
             }
-            Write::DropTakeFrom(name, version) => {
+            Write::DropTakeFrom { ip: name, version } => {
                 let done = self.drop_take_from(name, *version).await;
                 self.answer(ip, write, done)
             }
-            Write::ReportUnreadable(name, version, message) => {
+            Write::ReportUnreadable {
+                ip: name,
+                version,
+                message,
+            } => {
                 let done = self.say_unreadable(name, *version, message).await;
                 self.answer(ip, write, done)
             }
-            Write::Reserve(name, uid, _, address) => {
+            Write::Reserve {
+                ip: name,
+                uid,
+                address,
+                ..
+            } => {
                 let done = self.reserve(name, uid, *address).await;
                 self.answer(ip, write, done)
             }
-            Write::MendReservation(name, uid, wanted_at, reservation) => {
-                let done = self.mend(name, uid, *wanted_at, reservation).await;
+            Write::RepairReservation {
+                ip: name,
+                uid,
+                wanted_at,
+                reservation,
+            } => {
+                let done = self.repair(name, uid, *wanted_at, reservation).await;
                 self.answer(ip, write, done)
             }
             Write::Release(reservation) => {
@@ -75,7 +94,11 @@ impl Effects {
                 let done = self.gate(gate).await;
                 self.answer(ip, write, done)
             }
-            Write::Label(pod, uid, label) => {
+            Write::Label {
+                pod,
+                uid,
+                ip: label,
+            } => {
                 let done = self.label_pod(pod, uid, label.as_ref()).await;
                 self.answer(ip, write, done)
             }

@@ -1,4 +1,5 @@
 //! What fast failover does for a node: the state of its instance, and the taint `out-of-service`.
+//! Rule: R3.37.
 
 use k8s_openapi::api::core::v1::Taint;
 use kube::api::DynamicObject;

@@ -7,6 +7,7 @@ use mooring_plan::names::ResourceVersion;
 use serde_json::{Value, json};
 
 use super::timeout::with_timeout;
+use crate::api::read::{Fields, Reduced};
 use crate::controller::error::Failure;
 
 /// What a write is guarded by.
@@ -41,8 +42,8 @@ pub(super) enum PatchOutcome {
 }
 
 /// Changes an object by the patch that `change` makes of it; None: it is so already.
-pub(super) async fn patch(
-    api: &Api<DynamicObject>,
+pub(super) async fn patch<F: Fields>(
+    api: &Api<Reduced<F>>,
     object: &str,
     name: &str,
     guard: Guard<'_>,
@@ -53,9 +54,9 @@ pub(super) async fn patch(
 }
 
 /// As [`patch`], with the object at hand that would be read: it has to be of the guard's version.
-pub(super) async fn patch_known(
+pub(super) async fn patch_known<F: Fields>(
     known: Option<DynamicObject>,
-    api: &Api<DynamicObject>,
+    api: &Api<Reduced<F>>,
     object: &str,
     name: &str,
     guard: Guard<'_>,
@@ -110,7 +111,7 @@ pub(super) async fn patch_known(
         }
     };
     match done {
-        Ok(after) => Ok(PatchOutcome::Done(after)),
+        Ok(after) => Ok(PatchOutcome::Done(after.into())),
         // A UID that does not match is told as a conflict or as an invalid change: look.
         Err(failure)
             if failure
@@ -128,14 +129,14 @@ pub(super) async fn patch_known(
 }
 
 /// Reads the object: Done if it is the one that is meant.
-async fn check(
-    api: &Api<DynamicObject>,
+async fn check<F: Fields>(
+    api: &Api<Reduced<F>>,
     object: &str,
     name: &str,
     guard: Guard<'_>,
 ) -> Result<PatchOutcome, Failure> {
     let found = with_timeout(|| format!("reading {object}"), api.get_opt(name)).await?;
-    let Some(found) = found else {
+    let Some(found) = found.map(DynamicObject::from) else {
         return Ok(PatchOutcome::Gone);
     };
     if guard

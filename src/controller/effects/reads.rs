@@ -1,4 +1,5 @@
 //! Quorum reads: no version is given, so that the API server answers with the newest.
+//! Rule: R1.8.
 
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
@@ -11,7 +12,7 @@ use mooring_plan::step::Read;
 
 use super::Effects;
 use super::timeout::with_timeout;
-use crate::api::read::{self, Unreadable};
+use crate::api::read::{self, Fields, Reduced, Unreadable};
 use crate::api::{names, watching};
 use crate::controller::error::Failure;
 
@@ -42,7 +43,12 @@ impl Effects {
             Ok(fact) => fact.into(),
             Err(failure) => {
                 self.failed_for(ip, &failure);
-                Fact::ReadFailed(ip.clone(), wanted, None).into()
+                Fact::ReadFailed {
+                    ip: ip.clone(),
+                    read: wanted,
+                    outcome: None,
+                }
+                .into()
             }
         }
     }
@@ -61,9 +67,10 @@ impl Effects {
                     break;
                 }
             };
-            for object in &page.items {
-                self.apis.latest().see(object);
-                ips.extend(read::ip(object).ok());
+            for object in page.items {
+                let object = object.into();
+                self.apis.latest().see(&object);
+                ips.extend(read::ip(&object).ok());
             }
             match watching::next_page(page.metadata.continue_) {
                 Some(next) => params = next,
@@ -91,8 +98,8 @@ impl Effects {
         let list = with_timeout(doing, self.apis.reservations().list(&ours)).await?;
         let read = list
             .items
-            .iter()
-            .map(read::reservation)
+            .into_iter()
+            .map(|object| read::reservation(&object.into()))
             .collect::<Result<Vec<_>, _>>();
         let list = read.map_err(|source| Failure::Unreadable {
             doing: doing(),
@@ -112,7 +119,11 @@ impl Effects {
             }
             Err(error) => {
                 self.failed_for(ip, &Failure::Cloud(error));
-                Fact::ReadFailed(ip.clone(), wanted, outcome)
+                Fact::ReadFailed {
+                    ip: ip.clone(),
+                    read: wanted,
+                    outcome,
+                }
             }
         };
         Completion {
@@ -123,16 +134,15 @@ impl Effects {
 }
 
 /// GET of an object; None is a 404.
-pub(super) async fn get<T>(
-    api: &Api<DynamicObject>,
+pub(super) async fn get<F: Fields, T>(
+    api: &Api<Reduced<F>>,
     name: &str,
     doing: impl Fn() -> String,
     read: fn(&DynamicObject) -> Result<T, Unreadable>,
 ) -> Result<Option<T>, Failure> {
     let found = with_timeout(&doing, api.get_opt(name)).await?;
     found
-        .as_ref()
-        .map(read)
+        .map(|object| read(&object.into()))
         .transpose()
         .map_err(|source| Failure::Unreadable {
             doing: doing(),

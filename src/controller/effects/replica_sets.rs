@@ -19,7 +19,7 @@ impl Effects {
             doing: doing(),
             source,
         };
-        // Read with the pod: a set of that name that was made anew is not the pod's.
+        // Read with the pod: a new set of that name is not the pod's.
         let found = get(&self.apis.pods(&pod.namespace), &pod.name, doing, read::pod).await?;
         let of = found
             .as_ref()
@@ -32,6 +32,7 @@ impl Effects {
         let Some(object) = with_timeout(doing, sets.get_opt(name)).await? else {
             return none();
         };
+        let object = object.into();
         let own = read::replica_set(&object).map_err(unreadable)?;
         if own.uid != of {
             return none();
@@ -47,8 +48,8 @@ impl Effects {
         let list = with_timeout(doing, sets.list(&params)).await?;
         let mut siblings = list
             .items
-            .iter()
-            .map(read::replica_set)
+            .into_iter()
+            .map(|object| read::replica_set(&object.into()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(unreadable)?;
         siblings.retain(|set| set.deployment.as_ref() == Some(&deployment));

@@ -1,5 +1,7 @@
 //! Writes of an `IPAddress`: the reservation of an address.
+//! Rules: R2.1, R2.2, R2.23.
 
+use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, PostParams, Preconditions};
 use kube::core::ObjectMeta;
 use mooring_plan::address::Address;
@@ -27,7 +29,7 @@ impl Effects {
             DynamicObject::new(&address.to_string(), &apis::reservation()).data(parent);
         reservation.metadata = metadata(ip, uid, address);
         let doing = || format!("reserving {address} for IP {ip}");
-        let reservations = self.apis.reservations();
+        let reservations: Api<DynamicObject> = self.apis.all(&apis::reservation());
         let created = with_timeout(
             doing,
             reservations.create(&PostParams::default(), &reservation),
@@ -37,7 +39,7 @@ impl Effects {
     }
 
     /// Puts owner, labels and finalizer right again, and says which version of the IP wants it.
-    pub(super) async fn mend(
+    pub(super) async fn repair(
         &self,
         ip: &IpName,
         uid: &IpUid,
@@ -94,7 +96,7 @@ impl Effects {
             match with_timeout(doing, reservations.delete(&name, &params)).await {
                 Ok(deleted) => {
                     let deleted = deleted.left();
-                    let deleted = deleted.and_then(|object| read::reservation(&object).ok());
+                    let deleted = deleted.and_then(|object| read::reservation(&object.into()).ok());
                     version = deleted.map(|deleted| deleted.version);
                 }
                 Err(failure) if failure.is_not_found() => return Ok(PatchOutcome::Gone),

@@ -1,4 +1,4 @@
-//! What the API server shows, as facts: one task a kind, and one beside it that asks at which version
+//! What the API server shows, as facts: one task a kind, and one beside it that follows at which version
 //! the kind's list stands.
 //!
 //! An error is never news of an object: "cannot list" is not "gone". Only a complete list says what is
@@ -9,19 +9,18 @@ mod relist_diff;
 mod watched_kind;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _};
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{Event, watcher};
+use futures::TryStreamExt as _;
+use kube::runtime::watcher::Event;
 use mooring_plan::facts::{Fact, Kind};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use super::apis::Apis;
-use crate::api::watching;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
+use list_version::ListVersion;
+pub(super) use list_version::Restorations;
 use relist_diff::RelistDiff;
 use watched_kind::WatchedKind;
 
@@ -30,24 +29,23 @@ pub(super) fn spawn(
     tasks: &mut JoinSet<&'static str>,
     apis: &Apis,
     facts: &mpsc::Sender<Fact>,
-    interval: Duration,
+    restorations: &Restorations,
     metrics: &Metrics,
 ) {
     for kind in Kind::ALL {
         let shown = WatchedKind::of(kind, apis);
         let relisted = Arc::new(Notify::new());
         let set_back = Arc::new(Notify::new());
-        let versions = list_version::ask(
+        let version = ListVersion::new(
             shown.clone(),
             facts.clone(),
-            Arc::clone(&relisted),
             Arc::clone(&set_back),
-            interval,
             metrics.clone(),
         );
+        let versions = version.follow(Arc::clone(&relisted), restorations.clone());
         tasks.spawn(async move {
             versions.await;
-            "asking for a list's version"
+            "the version of a list"
         });
         let watching = watch(shown, facts.clone(), relisted, set_back, metrics.clone());
         tasks.spawn(async move {
@@ -64,16 +62,7 @@ async fn watch(
     set_back: Arc<Notify>,
     metrics: Metrics,
 ) {
-    let mut config = watching::watch();
-    if let Some(selector) = shown.selector {
-        config = config.labels(selector);
-    }
-    let begin = || {
-        watcher(shown.api.clone(), config.clone())
-            .default_backoff()
-            .boxed()
-    };
-    let mut events = begin();
+    let mut events = shown.events();
     let mut known = RelistDiff::default();
     let mut synced = false;
     loop {
@@ -81,7 +70,7 @@ async fn watch(
             biased;
             () = set_back.notified() => {
                 shown.doubt_versions();
-                events = begin();
+                events = shown.events();
                 continue;
             }
             next = events.try_next() => next,

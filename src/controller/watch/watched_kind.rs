@@ -1,46 +1,77 @@
 //! How the objects of one kind become facts.
 
+use futures::TryStreamExt as _;
+use futures::stream::BoxStream;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
-use kube::api::DynamicObject;
+use kube::api::{ApiResource, DynamicObject};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{Config, Event, Result as WatchResult, watcher};
 use mooring_plan::address::Address;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodUid};
 
-use crate::api::names;
-use crate::api::read::{self, Unreadable};
-use crate::controller::apis::Apis;
-use crate::controller::object_cache::ObjectCache;
+use crate::api::read::{self, Fields, NodeFields, PodFields, Reduced, Unreadable, Whole};
+use crate::api::{Ip, IpBlock, IpNode};
+use crate::api::{names, watching};
+use crate::controller::apis::{self, Apis};
 use crate::telemetry::chain;
 
 /// One kind that is watched.
 #[derive(Clone)]
 pub(super) struct WatchedKind {
     pub(super) kind: Kind,
-    pub(super) api: Api<DynamicObject>,
+    resource: ApiResource,
     /// Chosen by the server: pods without our label never come here.
     pub(super) selector: Option<&'static str>,
-    latest: ObjectCache,
+    apis: Apis,
 }
 
 impl WatchedKind {
     pub(super) fn of(kind: Kind, apis: &Apis) -> Self {
-        let (api, selector) = match kind {
-            Kind::Ip => (apis.ips(), None),
-            Kind::Block => (apis.blocks(), None),
-            Kind::Pod => (apis.all_pods(), Some(names::IP_LABEL)),
-            Kind::Node => (apis.nodes(), None),
-            Kind::NodeReport => (apis.node_reports(), None),
+        let (resource, selector) = match kind {
+            Kind::Ip => (ApiResource::erase::<Ip>(&()), None),
+            Kind::Block => (ApiResource::erase::<IpBlock>(&()), None),
+            Kind::Pod => (ApiResource::erase::<Pod>(&()), Some(names::IP_LABEL)),
+            Kind::Node => (ApiResource::erase::<Node>(&()), None),
+            Kind::NodeReport => (ApiResource::erase::<IpNode>(&()), None),
             Kind::Reservation => (
-                apis.reservations(),
+                apis::reservation(),
                 Some("ipaddress.kubernetes.io/managed-by=ip.wgtwo.com"),
             ),
         };
         Self {
             kind,
-            api,
+            resource,
             selector,
-            latest: apis.latest().clone(),
+            apis: apis.clone(),
         }
+    }
+
+    /// For their metadata.
+    pub(super) fn api(&self) -> Api<DynamicObject> {
+        self.apis.all(&self.resource)
+    }
+
+    /// A list, and then what changes.
+    pub(super) fn events(&self) -> BoxStream<'static, WatchResult<Event<DynamicObject>>> {
+        match self.kind {
+            Kind::Pod => self.events_with::<PodFields>(),
+            Kind::Node => self.events_with::<NodeFields>(),
+            Kind::Ip | Kind::Block | Kind::NodeReport | Kind::Reservation => {
+                self.events_with::<Whole>()
+            }
+        }
+    }
+
+    fn events_with<F: Fields>(&self) -> BoxStream<'static, WatchResult<Event<DynamicObject>>> {
+        let api: Api<Reduced<F>> = self.apis.all(&self.resource);
+        let config = Config {
+            label_selector: self.selector.map(str::to_owned),
+            ..watching::watch()
+        };
+        let events = watcher(api, config).default_backoff();
+        Box::pin(events.map_ok(unreduced))
     }
 
     /// What tells an object of the kind from another: of a pod its UID, since a name is used again; of an
@@ -66,8 +97,10 @@ impl WatchedKind {
     }
 
     pub(super) fn read(&self, object: &DynamicObject) -> Result<Fact, Unreadable> {
-        if self.kind == Kind::Ip {
-            self.latest.see(object);
+        match self.kind {
+            Kind::Ip => self.apis.latest().see(object),
+            Kind::Pod => self.apis.gates().see(object),
+            _ => {}
         }
         match self.kind {
             Kind::Ip => read::ip(object).map(Fact::Ip),
@@ -81,15 +114,20 @@ impl WatchedKind {
 
     /// The API server counts versions from an earlier one again.
     pub(super) fn doubt_versions(&self) {
-        if self.kind == Kind::Ip {
-            self.latest.forget_all();
+        match self.kind {
+            Kind::Ip => self.apis.latest().forget_all(),
+            Kind::Pod => self.apis.gates().forget_all(),
+            _ => {}
         }
     }
 
     /// The watch said that it went.
     pub(super) fn deleted(&self, key: &str) -> Option<Fact> {
         match self.kind {
-            Kind::Pod => Some(Fact::PodDeleted(PodUid::from(key))),
+            Kind::Pod => {
+                self.apis.gates().forget(key);
+                Some(Fact::PodDeleted(PodUid::from(key)))
+            }
             _ => self.vanished(key),
         }
     }
@@ -99,15 +137,28 @@ impl WatchedKind {
         Some(match self.kind {
             Kind::Ip => {
                 let (name, uid) = key.split_once('/')?;
-                self.latest.forget(name);
+                self.apis.latest().forget(name);
                 Fact::IpGone(IpName::from(name), IpUid::from(uid))
             }
             Kind::Block => Fact::BlockGone(BlockName::from(key)),
-            Kind::Pod => Fact::PodVanished(PodUid::from(key)),
+            Kind::Pod => {
+                self.apis.gates().forget(key);
+                Fact::PodVanished(PodUid::from(key))
+            }
             Kind::Node => Fact::NodeGone(NodeName::from(key)),
             Kind::NodeReport => Fact::NodeReportGone(NodeName::from(key)),
             Kind::Reservation => Fact::ReservationGone(key.parse::<Address>().ok()?),
         })
+    }
+}
+
+fn unreduced<F>(event: Event<Reduced<F>>) -> Event<DynamicObject> {
+    match event {
+        Event::Apply(object) => Event::Apply(object.into()),
+        Event::Delete(object) => Event::Delete(object.into()),
+        Event::InitApply(object) => Event::InitApply(object.into()),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
     }
 }
 

@@ -101,6 +101,28 @@ async fn an_equal_event_is_counted_until_six_minutes_have_passed() {
 }
 
 #[tokio::test]
+async fn what_is_remembered_ends_after_six_minutes_and_is_a_number_each() {
+    let mut pod = Pod::new();
+    for second in 0..100 {
+        pod.post(second, "Attached", &second.to_string()).await;
+        // Repeated all the time.
+        pod.post(second, "CertificateRefused", "not PEM").await;
+    }
+    let count = |pod: &Pod| {
+        let remembered = &pod.poster.remembered;
+        (remembered.posted.len(), remembered.ages.len())
+    };
+    assert_eq!(count(&pod), (101, 101));
+    // Of the first 60 nothing is left; the repeated one was looked at once.
+    pod.post(419, "CertificateRefused", "not PEM").await;
+    assert_eq!(count(&pod), (41, 41));
+    assert_eq!(pod.sent().last().unwrap(), "101");
+    pod.post(459, "Attached", "0").await;
+    assert_eq!(count(&pod), (2, 2));
+    assert_eq!(pod.sent().last().unwrap(), "0");
+}
+
+#[tokio::test]
 async fn only_a_refusal_by_a_terminating_namespace_is_no_failure() {
     let refused = |cause: &'static str| {
         let causes = json!([{"reason": cause, "field": "metadata.namespace",

@@ -5,18 +5,19 @@ mod error;
 mod events;
 mod nft;
 mod route;
+mod route_messages;
 
 pub use error::KernelError;
 pub use events::{Events, Part};
 
 use super::difference::Change;
-use super::settings::Settings;
+use super::settings::NodeSettings;
 use super::state::KernelState;
 
 /// The kernel of the network namespace in which it was opened.
 pub struct Kernel {
     route: route::Routing,
-    settings: Settings,
+    settings: NodeSettings,
 }
 
 impl Kernel {
@@ -24,7 +25,7 @@ impl Kernel {
     ///
     /// # Errors
     /// A netlink socket cannot be opened.
-    pub fn open(settings: Settings) -> Result<Self, KernelError> {
+    pub fn open(settings: NodeSettings) -> Result<Self, KernelError> {
         Ok(Self {
             route: route::Routing::open(settings)?,
             settings,

@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::error::KernelError;
-use crate::node::settings::{Settings, TABLE};
+use crate::node::settings::{NodeSettings, TABLE};
 use crate::node::table::Table;
 
 /// The table, if there is one.
@@ -37,7 +37,7 @@ pub(super) async fn remove() -> Result<(), KernelError> {
 }
 
 /// Lets nft check, without doing it, a table that has every kind of rule.
-pub(super) async fn check(settings: &Settings) -> Result<(), KernelError> {
+pub(super) async fn check(settings: &NodeSettings) -> Result<(), KernelError> {
     let table = crate::node::complete_table::complete(settings)
         .replace()
         .to_string();

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::node::desired::{Desired, Endpoint, Report};
 use crate::node::destinations::Destinations;
-use crate::node::settings::Settings;
+use crate::node::settings::NodeSettings;
 use crate::node::slots;
 use crate::node::state::KernelState;
 
-/// One claim of an address, and whom the node part asks about it. An outcome is about one subject.
+/// One claim of an address, and the target that the node part asks about it. An outcome is about one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The address.
@@ -51,7 +51,7 @@ pub type Orders = BTreeMap<String, Order>;
 
 /// What can be probed once the kernel does what is desired.
 #[must_use]
-pub fn orders(desired: &Desired, kernel: &KernelState, settings: &Settings) -> Orders {
+pub fn orders(desired: &Desired, kernel: &KernelState, settings: &NodeSettings) -> Orders {
     let slots = slots::slots(desired, kernel, settings);
     let order = |(address, to): (&Ipv4Addr, &crate::node::desired::Address)| {
         let probe = to.probe.as_ref()?;

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_changes_is_said_at_once() {
+    fn an_outcome_that_no_later_attempt_changes_is_reported_at_once() {
         let lasting = Attempt::Failed {
             message: "in no route".to_owned(),
             lasting: true,

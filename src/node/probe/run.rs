@@ -79,7 +79,7 @@ pub async fn run(
     }
 }
 
-/// Another subject begins anew, with an attempt at once. Another way for the same subject keeps what is known.
+/// Another subject starts without an outcome, with an attempt at once. Another way for the same subject keeps what is known.
 fn follow(probes: &mut BTreeMap<String, Probing>, orders: &Orders) {
     probes.retain(|ip, probe| {
         let same = orders.get(ip) == Some(&probe.order);

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use super::scenes::{kernel, mac, objects, with};
 use crate::node::desired::{Desired, Endpoint, State, desired};
 use crate::node::objects::Objects;
-use crate::node::settings::Settings;
+use crate::node::settings::NodeSettings;
 use crate::node::state::KernelState;
 
 /// A pod with an address of its own, and one with `hostNetwork`.
@@ -33,7 +33,7 @@ fn endpoints(desired: &Desired) -> Vec<Endpoint> {
 
 #[test]
 fn only_host_network_is_programmed_with_cilium() {
-    let desired = desired(&two_pods(), &with_cilium(), &Settings::default());
+    let desired = desired(&two_pods(), &with_cilium(), &NodeSettings::default());
     assert_eq!(state(&desired, "ip-1"), State::Unsupported);
     assert_eq!(state(&desired, "ip-2"), State::Programmed);
     assert_eq!(endpoints(&desired), [Endpoint::Host]);
@@ -51,7 +51,7 @@ fn only_host_network_is_programmed_with_cilium() {
 
 #[test]
 fn the_guard_closes_the_pod_with_cilium_too() {
-    let desired = desired(&two_pods(), &with_cilium(), &Settings::default());
+    let desired = desired(&two_pods(), &with_cilium(), &NodeSettings::default());
     let closed: Vec<_> = desired.closed.keys().copied().collect();
     assert_eq!(closed, [Ipv4Addr::new(10, 77, 9, 1)]);
 }
@@ -62,15 +62,15 @@ fn unsupported_is_reported_before_transient_reasons() {
     objects.pods.get_mut("uid-1").unwrap().address = None;
     let claim = objects.ips.get_mut("ip-1").unwrap().claim.as_mut();
     claim.unwrap().assigned = false;
-    let desired = desired(&objects, &with_cilium(), &Settings::default());
+    let desired = desired(&objects, &with_cilium(), &NodeSettings::default());
     assert_eq!(state(&desired, "ip-1"), State::Unsupported);
 }
 
 #[test]
 fn pod_and_host_are_programmed_without_cilium_or_with_legacy_routing() {
     let both = [Endpoint::Pod(Ipv4Addr::new(10, 77, 9, 1)), Endpoint::Host];
-    let legacy = Settings::default().with_cilium_legacy_routing(true);
-    for (kernel, settings) in [(kernel(), Settings::default()), (with_cilium(), legacy)] {
+    let legacy = NodeSettings::default().with_cilium_legacy_routing(true);
+    for (kernel, settings) in [(kernel(), NodeSettings::default()), (with_cilium(), legacy)] {
         assert_eq!(endpoints(&desired(&two_pods(), &kernel, &settings)), both);
     }
 }

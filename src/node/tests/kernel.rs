@@ -5,13 +5,13 @@ use serde_json::Value;
 use crate::node::desired::desired;
 use crate::node::difference::{Change, difference};
 use crate::node::objects::Objects;
-use crate::node::settings::Settings;
+use crate::node::settings::NodeSettings;
 use crate::node::state::KernelState;
 use crate::node::table::{Chain, Hook, Set, Table};
 
 /// The changes that are to be made now.
 pub fn changes(objects: &Objects, kernel: &KernelState) -> Vec<Change> {
-    let settings = Settings::default();
+    let settings = NodeSettings::default();
     difference(&desired(objects, kernel, &settings), kernel, &settings)
 }
 

@@ -9,7 +9,7 @@ use crate::node::desired::desired;
 use crate::node::objects::Objects;
 use crate::node::probe::orders;
 use crate::node::read::block as block_of;
-use crate::node::settings::Settings;
+use crate::node::settings::NodeSettings;
 use crate::node::slots::slots;
 use crate::node::state::KernelState;
 
@@ -54,7 +54,7 @@ fn the_state_for_the_probe_does_not_grow_with_the_addresses() {
 
 #[test]
 fn programmed_addresses_are_probed_on_the_path_of_the_pod() {
-    let settings = Settings::default();
+    let settings = NodeSettings::default();
     let probed = |objects: &Objects| {
         let kernel = kernel();
         orders(&desired(objects, &kernel, &settings), &kernel, &settings)
@@ -82,7 +82,7 @@ fn programmed_addresses_are_probed_on_the_path_of_the_pod() {
 
 #[test]
 fn connections_of_the_probe_are_kept_and_others_from_the_address_are_forgotten() {
-    let settings = Settings::default();
+    let settings = NodeSettings::default();
     let contradicts = |objects: &Objects, mark: u32| {
         let kernel = kernel();
         let desired = desired(objects, &kernel, &settings);

@@ -9,7 +9,7 @@ use super::kernel::{apply, changes, settle};
 use super::scenes::{kernel, objects, with, with_probe};
 use crate::node::difference::Change;
 use crate::node::objects::{Objects, Route};
-use crate::node::settings::Settings;
+use crate::node::settings::NodeSettings;
 use crate::node::state::{KernelState, NextHop, Selector};
 use crate::node::table::Table;
 
@@ -187,7 +187,7 @@ fn ways(kernel: &KernelState) -> bool {
 
 /// What is sent back to a connection of the probe reaches the node part: by a rule and a local route.
 fn probe_returns(kernel: &KernelState) -> bool {
-    let settings = Settings::default();
+    let settings = NodeSettings::default();
     let table = kernel.table.as_ref().unwrap();
     let probes = table
         .chains

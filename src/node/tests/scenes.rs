@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use crate::node::objects::{Block, Claim, Ip, Mac, NodeSpec, Objects, Pod, Probe, Route};
+use crate::node::objects::{Claim, Ip, Mac, NodeBlock, NodeSpec, Objects, Pod, Probe, Route};
 use crate::node::state::{KernelState, Link, LocalAddress};
 
 pub const NODE: &str = "node";
@@ -42,7 +42,7 @@ pub fn objects() -> Objects {
         via: None,
         optional: false,
     };
-    let block = Block {
+    let block = NodeBlock {
         subnets: vec!["203.0.113.0/24".parse().unwrap()],
         node: Some(NodeSpec {
             routes: vec![route],

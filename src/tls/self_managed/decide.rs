@@ -16,7 +16,7 @@ pub struct Lifetimes {
 
 /// What is known of the certificate. Times are milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct CertificateState {
     /// When the certificate in the Secret ends.
     pub ends: i64,
     /// Who trusts it takes it, for every name that the API server dials, as long as another has to settle.
@@ -33,7 +33,7 @@ pub(super) struct Known {
 
 /// One thing to do; each is durable before the next is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum CertificateStep {
     /// Make another pair in place of those in the Secret.
     Replace,
     /// Make the pair that comes after that in the Secret.
@@ -55,34 +55,38 @@ fn millis(duration: Duration) -> i64 {
 }
 
 /// What to do next. What was served before goes on being served until `Serve`.
-pub(super) fn next(known: &Known, lifetimes: &Lifetimes, now: i64) -> Step {
+pub(super) fn next(known: &CertificateState, lifetimes: &Lifetimes, now: i64) -> CertificateStep {
     // It is not accepted, or soon will not be: waiting does not help.
     if !known.fits {
         return match known.next_fits {
-            Some(true) => Step::Switch,
-            _ => Step::Replace,
+            Some(true) => CertificateStep::Switch,
+            _ => CertificateStep::Replace,
         };
     }
     let Some(published) = known.published else {
-        return Step::Publish;
+        return CertificateStep::Publish;
     };
     let settled = now - published >= millis(lifetimes.settling);
     let due = known.ends - now <= millis(lifetimes.certificate) / 3;
     match known.next_fits {
-        Some(true) if settled => return Step::Switch,
-        Some(false) => return Step::Prepare,
-        None if due => return Step::Prepare,
+        Some(true) if settled => return CertificateStep::Switch,
+        Some(false) => return CertificateStep::Prepare,
+        None if due => return CertificateStep::Prepare,
         _ => {}
     }
     if known.serves_other {
-        return if settled { Step::Serve } else { Step::Wait };
+        return if settled {
+            CertificateStep::Serve
+        } else {
+            CertificateStep::Wait
+        };
     }
     // A replica that is late still serves one of them.
     let overlapped = now - published > millis(lifetimes.overlap);
     if known.others && known.next_fits.is_none() && overlapped {
-        return Step::Prune;
+        return CertificateStep::Prune;
     }
-    Step::Serve
+    CertificateStep::Serve
 }
 
 #[cfg(test)]

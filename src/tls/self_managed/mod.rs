@@ -21,11 +21,11 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 
 use super::cert_resolver::CertResolver;
-use super::error::{Error, Trouble};
-use super::notice::{Notice, complain};
+use super::error::{Error, SelfManagedError};
+use super::notice::{CertificateNotice, complain};
 use super::pair::Pair;
 use super::webhook_config;
-use decide::{Step, next};
+use decide::{CertificateStep, next};
 use key_material::{KeyMaterial, make};
 use observation::{LocalState, Observation};
 use secret::{Found, Version};
@@ -34,7 +34,7 @@ pub use decide::Lifetimes;
 pub use options::Options;
 
 /// While there is nothing to serve, and after a write that was refused.
-const IMPATIENT: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_secs(1);
 /// More steps than a start from nothing takes. A loop of steps pauses after them.
 const STEPS: usize = 8;
 
@@ -46,7 +46,7 @@ pub(super) struct Keeper<N> {
     pub notice: N,
 }
 
-impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
+impl<N: FnMut(CertificateNotice) + Send + Sync> Keeper<N> {
     /// Does what is due, for ever.
     pub async fn keep(mut self) {
         let mut state = LocalState::default();
@@ -67,7 +67,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
             let pause = if calm && state.serving.is_some() {
                 interval
             } else {
-                interval.min(IMPATIENT)
+                interval.min(RETRY)
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -79,19 +79,22 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     async fn round(&mut self, state: &mut LocalState, now: i64) -> Result<(), Error> {
         for _ in 0..STEPS {
             let configurations = webhook_config::read(&self.client).await.map_err(|source| {
-                Trouble::kubernetes("reading the webhook configurations named mooring", source)
+                SelfManagedError::kubernetes(
+                    "reading the webhook configurations named mooring",
+                    source,
+                )
             })?;
             let settling = self.options.lifetimes.settling;
             let provider = Arc::clone(&self.provider);
             let observation = Observation::new(configurations, provider, settling, now);
             if observation.names.is_empty() {
-                return Err(Trouble::Unasked.into());
+                return Err(SelfManagedError::Unasked.into());
             }
             let done = match secret::read(&self.client, &self.options, &self.provider).await? {
                 None => self.begin(None, &observation).await?,
                 Some((version, Err(source))) => {
                     let secret = self.options.secret.clone();
-                    let trouble = Trouble::Secret { secret, source };
+                    let trouble = SelfManagedError::Secret { secret, source };
                     complain(&mut state.spoiled, trouble.into(), &mut self.notice);
                     self.begin(Some(version), &observation).await?
                 }
@@ -104,7 +107,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
                 return Ok(());
             }
         }
-        Err(Trouble::Contended.into())
+        Err(SelfManagedError::Contended.into())
     }
 
     /// Makes a pair where there is none that can be used. What is published stays so.
@@ -119,9 +122,9 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
         Ok(false)
     }
 
-    fn made(&self, observation: &Observation) -> Result<Pair, Trouble> {
+    fn made(&self, observation: &Observation) -> Result<Pair, SelfManagedError> {
         let life = self.options.lifetimes.certificate;
-        make(&observation.names, life, observation.now).map_err(Trouble::Making)
+        make(&observation.names, life, observation.now).map_err(SelfManagedError::Making)
     }
 
     /// One step; whether it was the last for now.
@@ -134,35 +137,35 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     ) -> Result<bool, Error> {
         let known = state.known(observation, &found, self.resolver.current());
         let step = next(&known, &self.options.lifetimes, observation.now);
-        if !matches!(step, Step::Serve | Step::Wait) {
+        if !matches!(step, CertificateStep::Serve | CertificateStep::Wait) {
             tracing::info!(?step, "keeping the webhook's certificate");
         }
         let ours = found.certificates();
         let kept = found.kept.clone();
         let kept = match (step, kept.next) {
-            (Step::Replace, _) => return self.begin(Some(version), observation).await,
-            (Step::Prepare, _) => KeyMaterial {
+            (CertificateStep::Replace, _) => return self.begin(Some(version), observation).await,
+            (CertificateStep::Prepare, _) => KeyMaterial {
                 next: Some(self.made(observation)?),
                 pair: kept.pair,
             },
-            (Step::Switch, next) => KeyMaterial {
+            (CertificateStep::Switch, next) => KeyMaterial {
                 pair: next.unwrap_or(kept.pair),
                 next: None,
             },
-            (Step::Publish, _) => {
+            (CertificateStep::Publish, _) => {
                 self.publish(&observation.bundle(&ours), observation)
                     .await?;
                 return Ok(false);
             }
-            (Step::Prune, _) => {
+            (CertificateStep::Prune, _) => {
                 self.publish(&ours, observation).await?;
                 return Ok(false);
             }
-            (Step::Serve, _) => {
+            (CertificateStep::Serve, _) => {
                 self.serve(found, state);
                 return Ok(true);
             }
-            (Step::Wait, _) => return Ok(true),
+            (CertificateStep::Wait, _) => return Ok(true),
         };
         secret::write(&self.client, &self.options, Some(version), &kept).await?;
         Ok(false)
@@ -180,7 +183,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
                 .await
                 .or_else(|error| secret::late(error, &[409, 422]))
                 .map_err(|source| {
-                    Trouble::kubernetes("publishing the webhook's certificate", source)
+                    SelfManagedError::kubernetes("publishing the webhook's certificate", source)
                 })?;
         }
         Ok(())
@@ -189,7 +192,7 @@ impl<N: FnMut(Notice) + Send + Sync> Keeper<N> {
     fn serve(&mut self, found: Found, state: &mut LocalState) {
         if state.serving.as_ref() != Some(&found.kept.pair) {
             self.resolver.replace(found.usable.key);
-            (self.notice)(Notice::Loaded {
+            (self.notice)(CertificateNotice::Loaded {
                 not_after: found.usable.not_after,
             });
         }

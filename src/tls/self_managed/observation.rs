@@ -7,7 +7,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
-use super::decide::Known;
+use super::decide::CertificateState;
 use super::secret::Found;
 use crate::tls::ca_bundle::verified;
 use crate::tls::pair::Pair;
@@ -114,7 +114,7 @@ impl LocalState {
         observation: &Observation,
         found: &Found,
         served: Option<Arc<CertifiedKey>>,
-    ) -> Known {
+    ) -> CertificateState {
         let ours = found.certificates();
         let wanted = observation.bundle(&ours);
         let others = wanted.len() > ours.len();
@@ -129,7 +129,7 @@ impl LocalState {
         let other = served.filter(|_| self.serving.as_ref().is_some_and(other));
         let next = found.next.as_ref();
         let next_fits = next.is_some_and(|key| observation.fits(key));
-        Known {
+        CertificateState {
             ends: found.usable.not_after.saturating_mul(1000),
             fits: observation.fits(&found.usable.key),
             next_fits: found.kept.next.as_ref().map(|_| next_fits),

@@ -14,7 +14,7 @@ use rustls::sign::CertifiedKey;
 
 use super::key_material::KeyMaterial;
 use super::options::Options;
-use crate::tls::error::{Error, Trouble, Unusable};
+use crate::tls::error::{Error, SelfManagedError, Unusable};
 use crate::tls::pair::Usable;
 
 /// The type of one that is made here.
@@ -56,8 +56,8 @@ pub(super) async fn read(
 ) -> Result<Option<(Version, Result<Found, Unusable>)>, Error> {
     let name = &options.secret;
     let read = api(client, options).get_opt(name).await;
-    let read =
-        read.map_err(|source| Trouble::kubernetes(format!("reading Secret {name}"), source))?;
+    let read = read
+        .map_err(|source| SelfManagedError::kubernetes(format!("reading Secret {name}"), source))?;
     Ok(read.map(|secret| {
         let version = Version {
             resource: secret.metadata.resource_version,
@@ -68,7 +68,7 @@ pub(super) async fn read(
     }))
 }
 
-/// Contents that cannot be served are made anew: nothing else would repair them.
+/// Contents that cannot be served are replaced: nothing else would repair them.
 fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,
@@ -115,7 +115,7 @@ pub(super) async fn write(
         secrets.replace(name, &params, &secret).await
     };
     let written = written.map(drop).or_else(|error| late(error, &[409]));
-    Ok(written.map_err(|source| Trouble::kubernetes(doing, source))?)
+    Ok(written.map_err(|source| SelfManagedError::kubernetes(doing, source))?)
 }
 
 /// Another replica was faster, as these codes say: what it did is seen at the next observation. A patch whose `test` does

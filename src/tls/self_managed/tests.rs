@@ -16,7 +16,7 @@ use super::key_material::{KeyMaterial, make};
 use super::observation::{LocalState, Observation};
 use super::{Keeper, Lifetimes, Options, webhook_config};
 use crate::fake_api::api_server;
-use crate::tls::Notice;
+use crate::tls::CertificateNotice;
 use crate::tls::cert_resolver::CertResolver;
 
 const NAME: &str = "mooring-webhook.mooring-system.svc";
@@ -128,7 +128,7 @@ impl Objects {
             options,
             provider: Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
             resolver,
-            notice: (|_| ()) as fn(Notice),
+            notice: (|_| ()) as fn(CertificateNotice),
         };
         Replica {
             keeper,
@@ -138,7 +138,7 @@ impl Objects {
 }
 
 struct Replica {
-    keeper: Keeper<fn(Notice)>,
+    keeper: Keeper<fn(CertificateNotice)>,
     state: LocalState,
 }
 

@@ -143,7 +143,7 @@ impl Cluster {
     }
 
     /// As [`Cluster::audit_since`], only records whose line contains a text: a scene's name, so that not
-    /// everybody's records are parsed for each scene.
+    /// the records of all clients are parsed for each scene.
     pub fn audit_naming(&self, text: &str, offset: u64) -> (Vec<AuditEvent>, u64) {
         let Ok(mut file) = File::open(self.folder().join("audit.log")) else {
             return (Vec::new(), 0);

@@ -71,9 +71,14 @@ fn kill(pid: u32) {
     assert!(killed.unwrap().success());
 }
 
+/// Whether all of its threads have ended, so that its parent can see it: the first one can be a zombie before the others.
 fn is_gone(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
-    stat.is_err() || stat.is_ok_and(|stat| stat.contains(") Z "))
+    let process = Path::new("/proc").join(pid.to_string());
+    let Ok(stat) = std::fs::read_to_string(process.join("stat")) else {
+        return true;
+    };
+    let threads = std::fs::read_dir(process.join("task")).map_or(0, Iterator::count);
+    stat.contains(") Z ") && threads <= 1
 }
 
 #[test]

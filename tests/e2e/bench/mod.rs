@@ -70,6 +70,8 @@ fn options() -> ClusterOptions {
     let flag = format!("--audit-policy-file={}", policy.display());
     ClusterOptions {
         api_server_flags: vec![flag],
+        // Go's own garbage collection, as others measure.
+        heap_growth: 100,
         ..ClusterOptions::default()
     }
 }

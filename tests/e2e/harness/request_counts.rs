@@ -1,6 +1,6 @@
 //! The number of requests of Mooring, from the counters of the emulator and from the audit log.
 
-use mooring_cluster::Calls;
+use mooring_cluster::{AuditEvent, Calls};
 
 use crate::harness::scene::{SOON, Scene};
 
@@ -26,6 +26,9 @@ pub struct RequestCounts {
     pub other_describes: u64,
     /// Writes of Events by Mooring.
     pub events: usize,
+    /// What was read after the first write of the status of an IP and before the last write of a pod, as `get pods/ web`.
+    /// A review of the pod reads before that.
+    pub reads_on_the_way: Vec<String>,
     /// All writes of Mooring except Leases and Events, as `patch ips/status name`.
     pub writes: Vec<String>,
 }
@@ -86,19 +89,39 @@ impl CountStart {
                 .iter()
                 .filter(|event| is_status(&event.resource, &event.subresource))
                 .count(),
+            reads_on_the_way: reads_on_the_way(&audit),
             pod_writes: writes
                 .iter()
                 .filter(|event| event.resource == "pods")
                 .count(),
-            writes: writes
-                .iter()
-                .map(|event| {
-                    format!(
-                        "{} {}/{} {}",
-                        event.verb, event.resource, event.subresource, event.name
-                    )
-                })
-                .collect(),
+            writes: writes.iter().map(|event| in_words(event)).collect(),
         }
     }
+}
+
+fn in_words(event: &AuditEvent) -> String {
+    format!(
+        "{} {}/{} {}",
+        event.verb, event.resource, event.subresource, event.name
+    )
+}
+
+/// What Mooring read from its claim to the gate.
+fn reads_on_the_way(audit: &[AuditEvent]) -> Vec<String> {
+    let ours = || audit.iter().filter(|event| event.by_mooring());
+    let writes = |resource: &'static str| {
+        ours().filter(move |event| event.is_write() && event.resource == resource)
+    };
+    let claimed = writes("ips").map(|event| event.received).min();
+    let told = writes("pods").map(|event| event.answered).max();
+    let (Some(claimed), Some(told)) = (claimed, told) else {
+        return Vec::new();
+    };
+    ours()
+        .filter(|event| matches!(event.verb.as_str(), "get" | "list"))
+        // These are no part of it: they are written beside it.
+        .filter(|event| event.resource != "leases" && event.resource != "ipblocks")
+        .filter(|event| claimed <= event.received && event.received <= told)
+        .map(in_words)
+        .collect()
 }

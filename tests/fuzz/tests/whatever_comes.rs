@@ -125,7 +125,7 @@ fn the_corpus_reaches_every_outcome() {
         "Assign",
         "Unassign",
         "Reserve",
-        "MendReservation",
+        "RepairReservation",
         "Release",
         "AddFinalizer",
         "RemoveFinalizer",

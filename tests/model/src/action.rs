@@ -125,10 +125,15 @@ pub fn describe(state: &State, tracks: &[Vec<Event>], action: &Action) -> String
 fn outcome(fact: &mooring_plan::facts::Fact) -> String {
     use mooring_plan::facts::{Fact, WriteOutcome};
     match fact {
-        Fact::Wrote(_, _, WriteOutcome::Done(_)) => "Done".to_owned(),
-        Fact::Wrote(_, _, outcome) => format!("{outcome:?}"),
-        Fact::Called(_, _, Ok(())) => "done".to_owned(),
-        Fact::Called(_, _, Err(error)) => format!("{:?} ({})", error.outcome, error.message),
+        Fact::Wrote {
+            outcome: WriteOutcome::Done(_),
+            ..
+        } => "Done".to_owned(),
+        Fact::Wrote { outcome, .. } => format!("{outcome:?}"),
+        Fact::Called { result: Ok(()), .. } => "done".to_owned(),
+        Fact::Called {
+            result: Err(error), ..
+        } => format!("{:?} ({})", error.outcome, error.message),
         other => format!("{other:?}"),
     }
 }

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InstanceId, InterfaceId, IpName, NodeName, PodUid};
-use mooring_plan::objects::{DesiredIp, Ip, Pod};
+use mooring_plan::objects::{DesiredIp, Ip, Namespaces, Pod};
 use mooring_world::cloud::Cloud;
 use mooring_world::kube::Kube;
 use mooring_world::objects::{self, instance_of, interface_of, of_replica_set};
@@ -88,6 +88,30 @@ impl WorldBuilder {
             ..objects::desired(desired)
         };
         objects::ip(name, self.kube.new_uid(name), desired)
+    }
+
+    /// As [`Self::make_ip`], for any address of the block.
+    pub fn make_ip_of_block(&mut self, name: &str) -> Ip {
+        let desired = DesiredIp {
+            block: Some("block".into()),
+            allowed_namespaces: Namespaces::All,
+            ..DesiredIp::default()
+        };
+        objects::ip(name, self.kube.new_uid(name), desired)
+    }
+
+    /// As [`Self::ip`], for any address of the block.
+    pub fn ip_of_block(mut self, name: &str) -> Self {
+        let ip = self.make_ip_of_block(name);
+        self.kube.ips.insert(ip.name.clone(), ip);
+        self
+    }
+
+    /// The block has these addresses, and no others.
+    pub fn range(mut self, cidr: &str) -> Self {
+        let block = objects::block("block", cidr);
+        self.kube.blocks.insert(block.name.clone(), block);
+        self
     }
 
     /// An IP that exists from the start.

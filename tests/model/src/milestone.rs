@@ -14,6 +14,10 @@ pub enum Milestone {
     CrashAfterClaim,
     /// The address of a running holder was claimed for a pod of the next revision.
     Handover,
+    /// A recorded address was claimed again for the same pod, because it is not where it was recorded.
+    Drifted,
+    /// After that it was recorded again for the same pod.
+    Repaired,
     /// A claim went back to the former holder.
     ClaimWentBack,
     /// The address has no holder any more.
@@ -41,6 +45,8 @@ impl Milestone {
             Self::LateAssign => "a late Assign executed",
             Self::CrashAfterClaim => "a crash between claim and Assign",
             Self::Handover => "a handover",
+            Self::Drifted => "a drift",
+            Self::Repaired => "a drift repaired",
             Self::ClaimWentBack => "a claim returned to the former holder",
             Self::Cleared => "an address without a holder",
             Self::IpGone => "an IP gone",
@@ -57,11 +63,17 @@ impl Milestone {
         if after.ips.len() < before.ips.len() {
             return Some(Self::IpGone);
         }
-        let Write::Status(name, _, what, status) = write else {
+        let Write::Status {
+            ip: name,
+            change,
+            status,
+            ..
+        } = write
+        else {
             return None;
         };
         let was = &before.ips.get(name)?.status;
-        match what {
+        match change {
             StatusWrite::Revert => Some(Self::ClaimWentBack),
             StatusWrite::Clear => Some(Self::Cleared),
             StatusWrite::Record => {
@@ -73,6 +85,12 @@ impl Milestone {
                 if was.previous.iter().any(of) {
                     return Some(Self::MoveEnded);
                 }
+                let own = |entry: &mooring_plan::objects::Previous| {
+                    Some(entry.address) == was.address && entry.holder.is_some() && !of(entry)
+                };
+                if was.previous.iter().any(own) {
+                    return Some(Self::Repaired);
+                }
                 let other = was
                     .previous
                     .iter()
@@ -81,9 +99,13 @@ impl Milestone {
             }
             StatusWrite::Claim => {
                 let (old, new) = (was.claim.as_ref()?, status.claim.as_ref()?);
+                if old.uid == new.uid {
+                    let drifted = old.recorded() && was.address == status.address;
+                    return drifted.then_some(Self::Drifted);
+                }
                 let living = before.pod(&old.pod, &old.uid);
                 let living = living.is_some_and(|pod| pod.deleting.is_none() && pod.annotated);
-                (living && old.uid != new.uid).then_some(Milestone::Handover)
+                living.then_some(Milestone::Handover)
             }
             _ => None,
         }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::step::Step;
 use stateright::{Model, Property};
 
@@ -17,7 +18,7 @@ use crate::world::events::Event;
 
 /// The time that passes while requests are in progress: longer than a read stays fresh, longer than the longest
 /// delay of a call, and longer than the longest lag of a Describe.
-const DELAY: Millis = Millis::seconds(11);
+const DELAY: Duration = Duration::from_secs(11);
 
 /// The liveness property.
 pub const SETTLES: &str = "without further faults it comes to rest, and the goal is reached";

@@ -6,6 +6,7 @@ mod time;
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use mooring_plan::facts::{CallError, Fact, WriteOutcome};
 use mooring_plan::names::InterfaceId;
@@ -22,7 +23,7 @@ use crate::world::controller::{Controller, Sent};
 use crate::world::events::Event;
 
 /// The longest delay of a request, and the longest lag of a Describe: `plan` relies on it.
-pub const MAX_DELAY: u64 = 10_000;
+pub const MAX_DELAY: Duration = Duration::from_secs(10);
 
 /// The number of earlier states of EC2 that a Describe can show.
 const MAX_OLD_CLOUDS: usize = 2;
@@ -37,7 +38,7 @@ pub struct State {
     pub kube: Shared<Kube>,
     pub cloud: Shared<Cloud>,
     /// Former states of EC2 and the time since each was replaced, the latest last.
-    pub old_clouds: Vec<(u64, Shared<Cloud>)>,
+    pub old_clouds: Vec<(Duration, Shared<Cloud>)>,
     pub controllers: Vec<Shared<Controller>>,
     /// The controller that leads; the others do nothing. `None`: all of them lead.
     pub leader: Option<usize>,
@@ -62,7 +63,7 @@ pub struct State {
 pub struct Late {
     pub sent: Sent,
     /// The time since it was sent.
-    pub age: u64,
+    pub age: Duration,
     /// Was the last inventory of its sender older than a manual change?
     pub outdated: bool,
 }
@@ -76,6 +77,8 @@ pub struct History {
     pub sets_unread: BTreeSet<usize>,
     /// Addresses that a person has put on an interface, and that no own call has moved since.
     pub manual: BTreeSet<(Ipv4Addr, InterfaceId)>,
+    /// Interfaces that were detached from their machine: a write that was decided then can be late.
+    pub detached: BTreeSet<InterfaceId>,
     /// The seconds since the last holder was lost, at most [`PATIENCE`]. It is also [`PATIENCE`] if no holder was
     /// lost, or if there is a new holder.
     pub missing_for: u64,
@@ -85,14 +88,22 @@ pub struct History {
 fn unknown(sent: &Sent) -> Option<Fact> {
     let name = sent.ip.clone();
     Some(match &sent.step {
-        Step::Write(write) => Fact::Wrote(name, write.clone(), WriteOutcome::Unknown),
+        Step::Write(write) => Fact::Wrote {
+            ip: name,
+            write: write.clone(),
+            outcome: WriteOutcome::Unknown,
+        },
         Step::Call(call) => {
             let error = CallError {
                 outcome: Outcome::Unknown,
                 code: "Timeout".to_owned(),
                 message: String::new(),
             };
-            Fact::Called(name, call.clone(), Err(error))
+            Fact::Called {
+                ip: name,
+                call: call.clone(),
+                result: Err(error),
+            }
         }
         Step::Read(_) => return None,
     })
@@ -116,7 +127,7 @@ impl State {
         let before = self.cloud.clone();
         let answer = self.cloud.change(change);
         if self.faults > 0 && before != self.cloud {
-            self.old_clouds.push((0, before));
+            self.old_clouds.push((Duration::ZERO, before));
             if self.old_clouds.len() > MAX_OLD_CLOUDS {
                 self.old_clouds.remove(0);
             }
@@ -187,6 +198,9 @@ impl State {
             Event::LeadChanges => self.change_leader(),
             Event::Revised(..) => self.history.sets_unread = all_controllers(),
             Event::PutManually(..) => self.history.outdated = all_controllers(),
+            Event::InterfaceDetached(interface) => {
+                self.history.detached.insert(interface.clone());
+            }
             _ => {}
         }
         let before = self.cloud.assigned();
@@ -222,7 +236,7 @@ impl State {
         self.late.remove(late);
         let before = self.cloud.assigned();
         self.execute_step(fixtures, &late.sent, late.outdated, None);
-        if matches!(&late.sent.step, Step::Call(Call::Assign(..)))
+        if matches!(&late.sent.step, Step::Call(Call::Assign { .. }))
             && before != self.cloud.assigned()
         {
             self.milestone = Some(Milestone::LateAssign);
@@ -242,7 +256,13 @@ impl State {
                 let outcome = self.change_kube(|kube| kube.write(write));
                 if before != self.kube {
                     self.waits = 0;
-                    if matches!(write, Write::Status(_, _, StatusWrite::Record, _)) {
+                    if matches!(
+                        write,
+                        Write::Status {
+                            change: StatusWrite::Record,
+                            ..
+                        }
+                    ) {
                         self.history.missing_for = PATIENCE;
                     }
                 }
@@ -253,7 +273,11 @@ impl State {
                 } else if outcome == WriteOutcome::Conflict {
                     self.milestone = self.milestone.or(Some(Milestone::Conflict));
                 }
-                Fact::Wrote(sent.ip.clone(), write.clone(), outcome)
+                Fact::Wrote {
+                    ip: sent.ip.clone(),
+                    write: write.clone(),
+                    outcome,
+                }
             }
             Step::Call(call) => {
                 let before = self.cloud.clone();
@@ -272,9 +296,17 @@ impl State {
                 if matches!(&result, Err(error) if error.outcome == Outcome::AssignedElsewhere) {
                     self.milestone = self.milestone.or(Some(Milestone::Refused));
                 }
-                Fact::Called(sent.ip.clone(), call.clone(), result)
+                Fact::Called {
+                    ip: sent.ip.clone(),
+                    call: call.clone(),
+                    result,
+                }
             }
-            Step::Read(read) => Fact::ReadFailed(sent.ip.clone(), read.clone(), None),
+            Step::Read(read) => Fact::ReadFailed {
+                ip: sent.ip.clone(),
+                read: read.clone(),
+                outcome: None,
+            },
         }
     }
 }

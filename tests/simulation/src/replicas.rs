@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mooring::cloud::ec2::Ec2;
-use mooring::controller::{self, LeaseTimes};
+use mooring::controller;
 use mooring::metrics::Metrics;
 use mooring_plan::buckets::Budget;
+use mooring_plan::lease::Timings;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -27,7 +28,7 @@ pub struct Settings {
     /// Do they elect a leader?
     pub election: bool,
     /// Of each process that elects.
-    pub leases: [LeaseTimes; 2],
+    pub leases: [Timings; 2],
     /// `--inventory-interval`
     pub interval: Duration,
 }

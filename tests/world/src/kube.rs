@@ -145,24 +145,42 @@ impl Kube {
     /// Carries out a write.
     pub fn write(&mut self, write: &Write) -> WriteOutcome {
         match write {
-            Write::AddFinalizer(name, version) => self.change_ip(name, Some(*version), |ip| {
-                ip.finalizer |= !ip.deleting;
-            }),
-            Write::RemoveFinalizer(name, version) => {
+            Write::AddFinalizer { ip: name, version } => {
+                self.change_ip(name, Some(*version), |ip| {
+                    ip.finalizer |= !ip.deleting;
+                })
+            }
+            Write::RemoveFinalizer { ip: name, version } => {
                 self.change_ip(name, Some(*version), |ip| ip.finalizer = false)
             }
-            Write::DropTakeFrom(name, version) => {
+            Write::DropTakeFrom { ip: name, version } => {
                 self.change_ip(name, Some(*version), |ip| ip.take_from = None)
             }
-            Write::Status(name, version, _, status) => {
-                self.change_ip(name, Some(*version), |ip| ip.status.clone_from(status))
-            }
-            Write::ReportUnreadable(..) => unreachable!("every IP of a world can be read"),
-            Write::Reserve(name, uid, _, address) => self.reserve(name, uid, *address),
-            Write::MendReservation(_, uid, _, seen) => self.mend(uid, seen),
+            Write::Status {
+                ip: name,
+                version,
+                status,
+                ..
+            } => self.change_ip(name, Some(*version), |ip| ip.status.clone_from(status)),
+            Write::ReportUnreadable { .. } => unreachable!("every IP of a world can be read"),
+            Write::Reserve {
+                ip: name,
+                uid,
+                address,
+                ..
+            } => self.reserve(name, uid, *address),
+            Write::RepairReservation {
+                uid,
+                reservation: seen,
+                ..
+            } => self.repair(uid, seen),
             Write::Release(seen) => self.release(seen),
             Write::Gate(gate) => self.gate(gate),
-            Write::Label(key, uid, label) => self.label(key, uid, label.as_ref()),
+            Write::Label {
+                pod: key,
+                uid,
+                ip: label,
+            } => self.label(key, uid, label.as_ref()),
         }
     }
 
@@ -177,17 +195,22 @@ impl Kube {
             held.is_some_and(|held| held.uid == seen.uid && held.version == seen.version)
         };
         match write {
-            Write::AddFinalizer(name, version)
-            | Write::RemoveFinalizer(name, version)
-            | Write::DropTakeFrom(name, version)
-            | Write::Status(name, version, ..) => ip(name, version),
-            Write::MendReservation(_, _, _, seen) | Write::Release(seen) => held(seen),
+            Write::AddFinalizer { ip: name, version }
+            | Write::RemoveFinalizer { ip: name, version }
+            | Write::DropTakeFrom { ip: name, version }
+            | Write::Status {
+                ip: name, version, ..
+            } => ip(name, version),
+            Write::RepairReservation {
+                reservation: seen, ..
+            }
+            | Write::Release(seen) => held(seen),
             Write::Gate(gate) => self
                 .pod(&gate.pod, &gate.uid)
                 .is_some_and(|pod| gate.version.is_none_or(|version| version == pod.version)),
-            Write::Label(key, uid, _) => self.pod(key, uid).is_some(),
-            Write::Reserve(..) => true,
-            Write::ReportUnreadable(..) => false,
+            Write::Label { pod: key, uid, .. } => self.pod(key, uid).is_some(),
+            Write::Reserve { .. } => true,
+            Write::ReportUnreadable { .. } => false,
         }
     }
 
@@ -204,7 +227,7 @@ impl Kube {
         done(Written::Reservation(made))
     }
 
-    fn mend(&mut self, uid: &IpUid, seen: &Reservation) -> WriteOutcome {
+    fn repair(&mut self, uid: &IpUid, seen: &Reservation) -> WriteOutcome {
         let held = self.reservations.get_mut(&seen.address);
         let Some(held) = held.filter(|held| held.uid == seen.uid) else {
             return WriteOutcome::NotFound;
@@ -290,11 +313,19 @@ impl Kube {
                 Fact::ReservationsRead(uid.clone(), ours.collect())
             }
             Read::ReplicaSets(key, name) => match self.sets_of_deployment(key, name) {
-                None => Fact::ReadFailed(of.clone(), read.clone(), None),
+                None => Fact::ReadFailed {
+                    ip: of.clone(),
+                    read: read.clone(),
+                    outcome: None,
+                },
                 Some((uid, sets)) => Fact::ReplicaSetsRead(uid, sets),
             },
             // This read is a call of EC2.
-            Read::Instance(_) => Fact::ReadFailed(of.clone(), read.clone(), None),
+            Read::Instance(_) => Fact::ReadFailed {
+                ip: of.clone(),
+                read: read.clone(),
+                outcome: None,
+            },
         }
     }
 

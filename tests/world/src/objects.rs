@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use mooring_plan::block::BlockRange;
 use mooring_plan::cloud::Interface;
 use mooring_plan::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, MacAddress,
-    Millis, NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
+    NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use mooring_plan::objects::{
     Block, BlockSpec, BlockStatus, Controller, DataPath, DesiredIp, Handover, Ip, IpStatus,
@@ -55,7 +56,7 @@ pub fn block(name: &str, cidr: &str) -> Block {
         node_selector: None,
         interface_tags: BTreeMap::new(),
         allowed_namespaces: Namespaces::All,
-        failover_after: Millis::seconds(30),
+        failover_after: Duration::from_secs(30),
         fast_failover: false,
         data_path: DataPath::Foreign,
         probe: false,

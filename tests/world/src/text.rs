@@ -5,7 +5,12 @@ use mooring_plan::step::{Step, Write};
 /// A step in one line.
 pub fn brief(step: &Step) -> String {
     match step {
-        Step::Write(Write::Status(_, version, what, status)) => {
+        Step::Write(Write::Status {
+            version,
+            change,
+            status,
+            ..
+        }) => {
             let holders = status.previous.iter().map(|entry| {
                 let holder = entry.holder.as_ref().map_or("", |(_, uid)| uid.as_str());
                 format!("{} on {} for {holder}", entry.address, entry.interface)
@@ -22,7 +27,7 @@ pub fn brief(step: &Step) -> String {
             let address = status.address.map(|address| address.to_string());
             let attached = status.conditions.attached.as_ref();
             format!(
-                "status {what:?} from {version}: {} {claim}, previous [{}]{} ({})",
+                "status {change:?} from {version}: {} {claim}, previous [{}]{} ({})",
                 address.unwrap_or_default(),
                 holders.collect::<Vec<_>>().join(", "),
                 if status.refused.is_some() {

@@ -2,15 +2,17 @@
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
+use core::time::Duration;
 
 use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
+use crate::facts::location::OwnWrite;
 use crate::facts::memory::Recorded;
-use crate::facts::subnet::OwnWrite;
-use crate::names::{IpName, Millis};
+use crate::names::IpName;
 use crate::objects::Reservation;
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Call, StatusWrite, Write};
+use crate::time::Instant;
 
 impl Facts {
     pub(super) fn wrote(
@@ -18,8 +20,8 @@ impl Facts {
         name: &IpName,
         write: Write,
         outcome: WriteOutcome,
-        begun: Millis,
-        now: Millis,
+        begun: Instant,
+        now: Instant,
     ) -> Affected {
         let known = self.ips.get(name).map(|ip| ip.version);
         let mut of_none = Memory::default();
@@ -27,6 +29,7 @@ impl Facts {
         let mut touched = Affected::One(name.clone());
         memory.last_write_at = now;
         memory.recorded = recorded(&write, &outcome, begun);
+        let in_doubt = in_doubt(&write, &outcome);
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
                 if !gate.status || gate.reason == Reason::NotRequested =>
@@ -37,20 +40,32 @@ impl Facts {
                 memory.gone.insert(gate.uid.clone());
                 touched = touched.and(self.lose_pod(&gate.uid));
             }
-            (Write::Reserve(_, _, _, address), WriteOutcome::AlreadyExists) => {
+            (Write::Reserve { address, .. }, WriteOutcome::AlreadyExists) => {
                 memory.taken.insert(*address, (now, String::new()));
             }
-            (Write::Reserve(_, _, version, address), WriteOutcome::Done(_)) => {
+            (
+                Write::Reserve {
+                    version, address, ..
+                },
+                WriteOutcome::Done(_),
+            ) => {
                 memory.taken.clear();
                 memory.adopted = Some(*address).filter(|_| known == Some(*version));
             }
-            (Write::MendReservation(_, _, version, mended), WriteOutcome::Done(_)) => {
-                memory.adopted = Some(mended.address).filter(|_| known == Some(*version));
+            (
+                Write::RepairReservation {
+                    wanted_at: version,
+                    reservation: repaired,
+                    ..
+                },
+                WriteOutcome::Done(_),
+            ) => {
+                memory.adopted = Some(repaired.address).filter(|_| known == Some(*version));
             }
             // A conflict is no word that it went. The watch may have shown all there is to show of it, and
             // would not show it again.
             (Write::Release(reservation), WriteOutcome::Done(_) | WriteOutcome::NotFound)
-            | (Write::MendReservation(_, _, _, reservation), WriteOutcome::NotFound) => {
+            | (Write::RepairReservation { reservation, .. }, WriteOutcome::NotFound) => {
                 // The watch may have been faster, and shown what another made since: it will not show that
                 // again.
                 let newer = |seen: &Reservation| seen.uid != reservation.uid;
@@ -62,11 +77,14 @@ impl Facts {
                     touched = touched.and(self.lose_reservation(reservation.address));
                 }
             }
-            (Write::Label(_, uid, None), WriteOutcome::Done(_) | WriteOutcome::NotFound) => {
+            (
+                Write::Label { uid, ip: None, .. },
+                WriteOutcome::Done(_) | WriteOutcome::NotFound,
+            ) => {
                 touched = touched.and(self.lose_pod(uid));
             }
             (
-                Write::Status(..) | Write::AddFinalizer(..) | Write::RemoveFinalizer(..),
+                Write::Status { .. } | Write::AddFinalizer { .. } | Write::RemoveFinalizer { .. },
                 WriteOutcome::NotFound,
             ) => {
                 memory.stale = true;
@@ -91,8 +109,8 @@ impl Facts {
             }
             WriteOutcome::Conflict => {
                 memory.stale = true;
-                // The IP is read anew, but the write was of another object: it waits for its watch.
-                if matches!(write, Write::Release(_) | Write::MendReservation(..))
+                // The IP is read again, but the write was of another object: it waits for its watch.
+                if matches!(write, Write::Release(_) | Write::RepairReservation { .. })
                     || matches!(&write, Write::Gate(gate) if gate.tells_why())
                 {
                     memory.failures.write_failed(name.as_str(), write, now);
@@ -104,6 +122,9 @@ impl Facts {
             }
             WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
         }
+        if !in_doubt {
+            touched = touched.and(self.reserve_ended(name));
+        }
         touched
     }
 
@@ -112,7 +133,7 @@ impl Facts {
         name: IpName,
         call: Call,
         result: Result<(), CallError>,
-        now: Millis,
+        now: Instant,
     ) -> Affected {
         let interval = self.settings.inventory_interval;
         let subnet_id = self.subnet_of(&name);
@@ -134,7 +155,7 @@ impl Facts {
                 // An address that was taken off where it was not is still where it is.
                 let was_there = known.as_ref() == Some(call.interface());
                 let on = match &call {
-                    Call::Assign(interface, ..) => {
+                    Call::Assign { interface, .. } => {
                         memory.unassigned.remove(&(interface.clone(), address));
                         let others = memory.unassigned.iter_mut();
                         let others = others.filter(|((_, of), _)| *of == address);
@@ -142,7 +163,7 @@ impl Facts {
                         memory.refused.remove(interface);
                         Some(interface.clone())
                     }
-                    Call::Unassign(interface, _) => {
+                    Call::Unassign { interface, .. } => {
                         let nowhere = memory
                             .unassigned
                             .entry((interface.clone(), address))
@@ -166,20 +187,22 @@ impl Facts {
             }
             (Some(error), subnet) => {
                 match (&call, error.outcome) {
-                    (Call::Assign(interface, ..), outcome) if outcome.is_for_good() => {
+                    (Call::Assign { interface, .. }, outcome) if outcome.is_for_good() => {
                         memory.refused.insert(interface.clone(), now);
                     }
-                    (Call::Unassign(interface, _), Outcome::InterfaceNotFound) => {
+                    (Call::Unassign { interface, .. }, Outcome::InterfaceNotFound) => {
                         memory.missing.insert(interface.clone());
                     }
                     // It is the interface's own address: nothing of ours is there.
-                    (Call::Unassign(interface, _), Outcome::Primary) => {
+                    (Call::Unassign { interface, .. }, Outcome::Primary) => {
                         memory
                             .unassigned
                             .entry((interface.clone(), address))
                             .or_default();
                     }
-                    (Call::Assign(..), Outcome::Unknown) => memory.unanswered = Some(now),
+                    (Call::Assign { .. }, Outcome::Unknown) => {
+                        memory.last_assign_in_doubt = Some(now);
+                    }
                     _ => {}
                 }
                 let said = said(&error);
@@ -201,7 +224,7 @@ impl Facts {
                         subnet.unknown.insert(address, now);
                     }
                     // An inventory of the same millisecond proves nothing about this answer.
-                    subnet.want(now.plus(Millis(1)));
+                    subnet.want(now.plus(Duration::from_millis(1)));
                 }
                 // What is asked for an IP that is gone finds no outage: no other call of it would end it.
                 if of_all
@@ -234,11 +257,19 @@ fn said(error: &CallError) -> String {
     alloc::format!("{}: {}", error.code, lasting.trim_end_matches([' ', '(']))
 }
 
+/// A create that may have been executed, or may still be: the list that comes before the next one says.
+fn in_doubt(write: &Write, outcome: &WriteOutcome) -> bool {
+    matches!(write, Write::Reserve { .. }) && *outcome == WriteOutcome::Unknown
+}
+
 /// A Record that was answered.
-fn recorded(write: &Write, outcome: &WriteOutcome, begun: Millis) -> Option<Recorded> {
+fn recorded(write: &Write, outcome: &WriteOutcome, begun: Instant) -> Option<Recorded> {
     match (write, outcome) {
         (
-            Write::Status(_, _, StatusWrite::Record, _),
+            Write::Status {
+                change: StatusWrite::Record,
+                ..
+            },
             WriteOutcome::Done(Some(Written::Ip(ip))),
         ) => Some(Recorded {
             begun,

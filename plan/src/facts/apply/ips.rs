@@ -1,13 +1,16 @@
 //! What is seen of IPs, by a watch or in an answer.
+//! Rules: R1.23, R1.24.
 
 use alloc::collections::BTreeSet;
+use core::time::Duration;
 
 use crate::facts::{Affected, Facts, Memory};
-use crate::names::{IpName, IpUid, Millis, PodUid};
+use crate::names::{IpName, IpUid, PodUid};
 use crate::objects::{Ip, UnreadableIp};
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn see_ip(&mut self, ip: Ip, now: Millis) -> Affected {
+    pub(super) fn see_ip(&mut self, ip: Ip, now: Instant) -> Affected {
         let before = self.ips.get(&ip.name);
         // An older version than our own write left: the watch lags, and will get there.
         if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
@@ -39,8 +42,8 @@ impl Facts {
             memory.failures.call_is_over();
             memory.taken.clear();
         }
-        let same_wish = known.is_some_and(|before| before.desired == ip.desired);
-        let seen = memory.edit_seen.filter(|_| same_wish);
+        let wish_changed = known.is_none_or(|before| before.desired != ip.desired);
+        let seen = memory.edit_seen.filter(|_| !wish_changed);
         let edited = ip.is_edited_while_held() && seen.is_none();
         memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
         let came_to = before.and_then(Ip::unfinished_for).cloned();
@@ -53,13 +56,13 @@ impl Facts {
         let missed = absent.filter(|(uid, _)| Some(uid) == holder).cloned();
         self.clear_missing_holder(&name);
         let comes_to = ip.unfinished_for().cloned();
-        self.uncount_coming(&name);
+        self.uncount_pending(&name);
         if let Some(interface) = ip.unfinished_for() {
-            let coming = self
+            let pending = self
                 .pending_by_interface
                 .entry(interface.clone())
                 .or_default();
-            coming.insert(name.clone());
+            pending.insert(name.clone());
         }
         if let Some(before) = self.ips.get(&name) {
             self.index.remove_ip(before);
@@ -68,9 +71,14 @@ impl Facts {
         if let Some(before) = self.ips.insert(name.clone(), ip) {
             self.note_unexplained(&before, now);
         }
+        let freed = if wish_changed {
+            self.reserve_ended(&name)
+        } else {
+            Affected::Nothing
+        };
         if edited && let Some(id) = self.subnet_of(&name) {
             let subnet = self.subnets.entry(id).or_default();
-            subnet.want(now.plus(Millis(1)));
+            subnet.want(now.plus(Duration::from_millis(1)));
         }
         self.want_proof(&name, now);
         if let Some((uid, since)) = missed {
@@ -82,10 +90,10 @@ impl Facts {
                 touched.extend(self.affected_by_room(interface));
             }
         }
-        Affected::of(touched)
+        Affected::of(touched).and(freed)
     }
 
-    pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Millis) -> Affected {
+    pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Instant) -> Affected {
         let same = |uid: &IpUid| uid == &ip.uid;
         let known = self.ips.get(&ip.name).filter(|known| same(&known.uid));
         let before = self
@@ -105,24 +113,26 @@ impl Facts {
         Affected::One(name)
     }
 
-    pub(super) fn uncount_coming(&mut self, name: &IpName) {
+    pub(super) fn uncount_pending(&mut self, name: &IpName) {
         let interface = self.ips.get(name).and_then(Ip::unfinished_for);
         if let Some(interface) = interface
-            && let Some(coming) = self.pending_by_interface.get_mut(interface)
+            && let Some(pending) = self.pending_by_interface.get_mut(interface)
         {
-            coming.remove(name);
-            if coming.is_empty() {
+            pending.remove(name);
+            if pending.is_empty() {
                 self.pending_by_interface.remove(interface);
             }
         }
     }
 
-    pub(super) fn lose_ip(&mut self, name: &IpName, now: Millis) -> Affected {
+    pub(super) fn lose_ip(&mut self, name: &IpName, now: Instant) -> Affected {
         self.memory.remove(name);
+        // All that have no address are affected below.
+        self.reservations.end(name);
         self.missed.remove(name);
         self.reads.failed.remove(name);
         self.clear_missing_holder(name);
-        self.uncount_coming(name);
+        self.uncount_pending(name);
         let Some(gone) = self.ips.remove(name) else {
             return Affected::Nothing;
         };
@@ -134,7 +144,7 @@ impl Facts {
         Affected::Several(touched)
     }
 
-    pub(super) fn set_missing_holder(&mut self, name: &IpName, uid: PodUid, since: Millis) {
+    pub(super) fn set_missing_holder(&mut self, name: &IpName, uid: PodUid, since: Instant) {
         if let Some(block) = self.block_of(name) {
             self.missing_holders_in.insert(block, name.clone());
         }

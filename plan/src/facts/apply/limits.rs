@@ -1,27 +1,30 @@
 //! How many addresses an interface of each instance type can have, as far as EC2 says.
+//! Rules: R3.10, R3.11.
 //!
 //! EC2 refuses a question about several types whole if it does not know one of them. So the types of a
 //! refusal are asked for by halves, until the one that it does not know stands alone.
 
 use alloc::collections::BTreeSet;
+use core::time::Duration;
 
 use crate::ec2::TYPES_AT_ONCE;
 use crate::facts::{Affected, Facts, LimitUnanswered};
-use crate::names::{InstanceType, Millis};
+use crate::names::InstanceType;
 use crate::outcome::Outcome;
+use crate::time::Instant;
 
 /// A question that failed for another reason than its types is asked again after this long.
-const AGAIN: Millis = Millis::seconds(60);
+const AGAIN: Duration = Duration::from_mins(1);
 
 /// A type that EC2 does not know, after this long: until then EC2 decides what has room there.
-const UNKNOWN_AGAIN: Millis = Millis::seconds(3600);
+const UNKNOWN_AGAIN: Duration = Duration::from_hours(1);
 
 impl Facts {
     pub(super) fn limits_failed(
         &mut self,
         types: BTreeSet<InstanceType>,
         outcome: Outcome,
-        now: Millis,
+        now: Instant,
     ) -> Affected {
         let asked = types.len();
         let of_types = outcome == Outcome::Invalid;
@@ -51,7 +54,7 @@ impl Facts {
     pub(crate) fn limits_to_ask<'a>(
         &self,
         types: impl Iterator<Item = &'a InstanceType>,
-        now: Millis,
+        now: Instant,
     ) -> BTreeSet<InstanceType> {
         let unknown: BTreeSet<_> = types
             .filter(|kind| !self.limits.contains_key(*kind))

@@ -1,11 +1,12 @@
 //! What is seen of Nodes.
 
 use crate::facts::{Affected, Facts, NodeSeen, WriteOutcome};
-use crate::names::{Millis, NodeName};
+use crate::names::NodeName;
 use crate::objects::Node;
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn see_node(&mut self, node: Node, now: Millis) -> Affected {
+    pub(super) fn see_node(&mut self, node: Node, now: Instant) -> Affected {
         if let Some(before) = self.nodes.get_mut(&node.name) {
             // A version alone concerns nothing but the next write.
             before.node.version = node.version;
@@ -52,7 +53,7 @@ impl Facts {
     }
 
     /// EC2 was asked about the instance of a Node.
-    pub(super) fn node_asked(&mut self, name: &NodeName, begun: Millis, now: Millis) {
+    pub(super) fn node_asked(&mut self, name: &NodeName, begun: Instant, now: Instant) {
         if self.nodes.contains_key(name) {
             let pace = self.node_paces.entry(name.clone()).or_default();
             pace.asked(name, begun, now);
@@ -60,7 +61,7 @@ impl Facts {
     }
 
     /// A taint of a Node was written, or not.
-    pub(super) fn node_wrote(&mut self, name: &NodeName, outcome: &WriteOutcome, now: Millis) {
+    pub(super) fn node_wrote(&mut self, name: &NodeName, outcome: &WriteOutcome, now: Instant) {
         if self.nodes.contains_key(name) {
             let pace = self.node_paces.entry(name.clone()).or_default();
             pace.wrote(name, outcome, now);

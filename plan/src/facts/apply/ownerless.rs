@@ -1,12 +1,13 @@
 //! What belongs to no IP, or to none any more, and since when.
+//! Rules: R2.22, R5.22.
 
 use super::super::Facts;
-use crate::names::Millis;
 use crate::objects::{Ip, Reservation};
 use crate::step::Read;
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn note_ownerless(&mut self, now: Millis) {
+    pub(super) fn note_ownerless(&mut self, now: Instant) {
         let known = core::mem::take(&mut self.ownerless);
         let since = |held: &Reservation| {
             let known = known.get(&held.address);
@@ -19,7 +20,7 @@ impl Facts {
     }
 
     /// The IP does not explain these any more: what inventories have shown so far was in its time.
-    pub(super) fn note_unexplained(&mut self, before: &Ip, now: Millis) {
+    pub(super) fn note_unexplained(&mut self, before: &Ip, now: Instant) {
         for subnet in self.subnets.values_mut() {
             let after = self.ips.get(&before.name);
             let ended = before.addresses().filter(|address| {
@@ -30,7 +31,7 @@ impl Facts {
     }
 
     /// An IP that cannot be read is not gone: it is asked for again after two more inventories.
-    pub(super) fn ownerless_unread(&mut self, read: &Read, now: Millis) {
+    pub(super) fn ownerless_unread(&mut self, read: &Read, now: Instant) {
         let Read::Ip(name) = read else { return };
         for (address, (_, since)) in &mut self.ownerless {
             let held = self.reservations.get(*address);

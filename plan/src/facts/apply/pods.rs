@@ -1,11 +1,12 @@
 //! What is seen of pods, by a watch or in an answer.
 
 use crate::facts::{Affected, Facts, PodSeen};
-use crate::names::{IpName, Millis, PodUid};
+use crate::names::{IpName, PodUid};
 use crate::objects::Pod;
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn see_pod(&mut self, pod: Pod, now: Millis) -> Affected {
+    pub(super) fn see_pod(&mut self, pod: Pod, now: Instant) -> Affected {
         let before = self.pods.get(&pod.uid).cloned();
         let before = before.as_ref();
         if before.is_some_and(|before| before.pod.version >= pod.version) {

@@ -2,24 +2,26 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
 use crate::address::Address;
-use crate::names::{IpName, IpUid, Millis, PodUid, ReplicaSetUid};
+use crate::names::{IpName, IpUid, PodUid, ReplicaSetUid};
 use crate::objects::{Ip, Pod, ReplicaSet};
 use crate::step::Read;
+use crate::time::Instant;
 
 /// Reads are kept for a little longer than they are good for.
-const KEEP_READS: Millis = Millis(READ_FRESH.0 * 2);
+const KEEP_READS: Duration = READ_FRESH.saturating_mul(2);
 
 /// Answers of `DescribeInstances` are good for 10 s.
-const KEEP_INSTANCES: Millis = Millis::seconds(20);
+const KEEP_INSTANCES: Duration = Duration::from_secs(20);
 
 /// How long it is remembered what was read of `ReplicaSet`s, and which IPs were not found: longer than a watch lags.
-const KEEP_LONG: Millis = Millis::seconds(600);
+const KEEP_LONG: Duration = Duration::from_mins(10);
 
 impl Facts {
-    pub(super) fn read(&mut self, fact: Fact, begun: Millis, now: Millis) -> Affected {
+    pub(super) fn read(&mut self, fact: Fact, begun: Instant, now: Instant) -> Affected {
         self.forget_what_is_old(now);
         let waited = self.read_succeeded(&fact);
         let mut touched = Affected::Nothing;
@@ -59,7 +61,11 @@ impl Facts {
             }
             Fact::IpRead(name, None) => {
                 self.doubt_record(&name);
-                let missed = Fact::ReadFailed(name.clone(), Read::Ip(name), None);
+                let missed = Fact::ReadFailed {
+                    ip: name.clone(),
+                    read: Read::Ip(name),
+                    outcome: None,
+                };
                 return self.read(missed, begun, now).and(waited);
             }
             Fact::IpsRead(ips) => {
@@ -95,16 +101,18 @@ impl Facts {
                     .reservations
                     .insert(address, (begun, reservation));
             }
-            Fact::ReservationsRead(uid, list) => {
-                self.reads.own_reservations.insert(uid, (begun, list));
-            }
+            Fact::ReservationsRead(uid, list) => touched = self.see_own(uid, list, begun),
             Fact::ReplicaSetsRead(of, sets) => touched = self.see_replica_sets(of, sets, begun),
             Fact::InstanceRead(id, state) => {
                 self.instances.insert(id, (begun, state));
             }
             Fact::ChecksRead(id, since) => touched = self.see_checks(id, since, begun),
             Fact::ChecksFailed(outcome) => touched = self.miss_checks(outcome, now),
-            Fact::ReadFailed(name, read, outcome) => {
+            Fact::ReadFailed {
+                ip: name,
+                read,
+                outcome,
+            } => {
                 self.ownerless_unread(&read, now);
                 if let Some(memory) = self.memory.get_mut(&name) {
                     memory
@@ -120,7 +128,7 @@ impl Facts {
     }
 
     /// Takes an IP that a quorum read shows.
-    fn see_read(&mut self, ip: Ip, begun: Millis, now: Millis) -> Affected {
+    fn see_read(&mut self, ip: Ip, begun: Instant, now: Instant) -> Affected {
         let name = ip.name.clone();
         self.doubt_record(&name);
         // One that was begun before the last write is no word on what that has led to.
@@ -143,14 +151,14 @@ impl Facts {
     /// Was this read of an IP begun since the one that is known was first seen, or last written? Else what it
     /// did not find may have been an earlier one of that name.
     #[must_use]
-    pub fn is_of_known(&self, name: &IpName, begun: Millis) -> bool {
+    pub fn is_of_known(&self, name: &IpName, begun: Instant) -> bool {
         let memory = self.memory.get(name);
         memory.is_none_or(|memory| begun >= memory.last_write_at)
     }
 
     /// What was read is good for a while. It goes then, although nothing is read in its place.
-    pub(super) fn forget_what_is_old(&mut self, now: Millis) {
-        let within = |at: &Millis, length| now.since(*at) < length;
+    pub(super) fn forget_what_is_old(&mut self, now: Instant) {
+        let within = |at: &Instant, length| now.since(*at) < length;
         self.forget_outages(now);
         self.reads.forget_before(now);
         self.instances
@@ -188,7 +196,7 @@ impl Facts {
     }
 
     /// Holders that a quorum read does not find, and whose end was not seen here, count for the brake.
-    fn note_absence(&mut self, key: &crate::names::PodKey, pod: Option<&Pod>, begun: Millis) {
+    fn note_absence(&mut self, key: &crate::names::PodKey, pod: Option<&Pod>, begun: Instant) {
         let ips: Vec<IpName> = self.index.ips_naming(key).cloned().collect();
         let mut missed = Vec::new();
         for ip in ips.iter().filter_map(|name| self.ips.get(name)) {
@@ -236,7 +244,7 @@ impl Facts {
         &mut self,
         of: ReplicaSetUid,
         sets: Vec<ReplicaSet>,
-        begun: Millis,
+        begun: Instant,
     ) -> Affected {
         let deployment = sets
             .iter()
@@ -273,8 +281,8 @@ impl Facts {
     }
 
     /// Those that were read long ago.
-    pub(super) fn forget_replica_sets(&mut self, now: Millis) {
-        let old = |at: &Millis| now.since(*at) >= KEEP_LONG;
+    pub(super) fn forget_replica_sets(&mut self, now: Instant) {
+        let old = |at: &Instant| now.since(*at) >= KEEP_LONG;
         let sets = self.replica_sets.iter();
         let old = sets.filter(|(_, (at, _))| old(at)).map(|(uid, _)| uid);
         for uid in old.cloned().collect::<Vec<_>>() {
@@ -284,8 +292,8 @@ impl Facts {
 }
 
 impl Reads {
-    fn forget_before(&mut self, now: Millis) {
-        let keep = |begun: &Millis| now.since(*begun) <= KEEP_READS;
+    fn forget_before(&mut self, now: Instant) {
+        let keep = |begun: &Instant| now.since(*begun) <= KEEP_READS;
         self.pods.retain(|_, (begun, _)| keep(begun));
         self.ips.retain(|_, (begun, _)| keep(begun));
         self.nodes.retain(|_, begun| keep(begun));

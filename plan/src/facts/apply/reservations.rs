@@ -1,14 +1,16 @@
 //! What is seen of reservations, by a watch or in an answer.
 
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 
 use crate::address::Address;
 use crate::facts::{Affected, Facts};
-use crate::names::Millis;
+use crate::names::{IpName, IpUid};
 use crate::objects::Reservation;
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Millis) -> Affected {
+    pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Instant) -> Affected {
         let before = self.reservations.get(reservation.address);
         if before.is_some_and(|before| {
             before.uid == reservation.uid && before.version >= reservation.version
@@ -28,6 +30,27 @@ impl Facts {
         }
         self.reservations.insert(reservation);
         Affected::of(touched)
+    }
+
+    /// All that are reserved for an IP.
+    pub(super) fn see_own(
+        &mut self,
+        uid: IpUid,
+        list: Vec<Reservation>,
+        begun: Instant,
+    ) -> Affected {
+        let name = self.index.ip_of_uid(&uid).cloned();
+        self.reads.own_reservations.insert(uid, (begun, list));
+        // At most one step of an IP is in flight: the list was begun after its last create was answered.
+        name.map_or(Affected::Nothing, |name| self.reserve_ended(&name))
+    }
+
+    /// Whether the create of this IP was executed is known now, or does not matter any more.
+    pub(super) fn reserve_ended(&mut self, name: &IpName) -> Affected {
+        let freed = self.reservations.end(name);
+        freed.map_or(Affected::Nothing, |address| {
+            Affected::of(self.affected_by_freed([address].into_iter()))
+        })
     }
 
     /// Whose it was, and what may have its address now: also what found it taken by one that no watch shows.

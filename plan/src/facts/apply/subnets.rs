@@ -3,16 +3,17 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::super::subnet::OfInterest;
+use super::super::location::OfInterest;
 use super::super::{Affected, Facts, Inventory};
 use super::changed;
 use crate::cloud::{Interface, Subnet};
 use crate::ec2::LATE_CALL;
-use crate::names::{IpName, Millis, PodUid, SubnetId};
+use crate::names::{IpName, PodUid, SubnetId};
 use crate::outcome::Outcome;
+use crate::time::Instant;
 
 impl Facts {
-    pub(super) fn see_subnet(&mut self, id: &SubnetId, seen: Subnet, now: Millis) -> Affected {
+    pub(super) fn see_subnet(&mut self, id: &SubnetId, seen: Subnet, now: Instant) -> Affected {
         let unknown = seen.cidrs.is_empty();
         let subnet = self.subnets.entry(id.clone()).or_default();
         let same = subnet.cidrs == seen.cidrs && subnet.cni == seen.cni;
@@ -38,8 +39,8 @@ impl Facts {
         &mut self,
         id: &SubnetId,
         list: Vec<Interface>,
-        begun: Millis,
-        now: Millis,
+        begun: Instant,
+        now: Instant,
     ) -> Affected {
         let not_agreed = self.not_agreed(id, now);
         let of_interest = OfInterest::to(self.ips.values());
@@ -65,7 +66,7 @@ impl Facts {
         &mut self,
         id: &SubnetId,
         outcome: Outcome,
-        now: Millis,
+        now: Instant,
     ) -> Affected {
         let subnet = self.subnets.entry(id.clone()).or_default();
         let before = subnet.unserved();
@@ -81,7 +82,7 @@ impl Facts {
     /// A detach that has just begun while an Assign may be on its way, and the end of an IP whose claim ended early,
     /// wait for looks that are begun when none can land any more: they follow as soon as they can, and not when the
     /// interval has them.
-    pub(in crate::facts) fn want_proof(&mut self, name: &IpName, now: Millis) {
+    pub(in crate::facts) fn want_proof(&mut self, name: &IpName, now: Instant) {
         let Some(memory) = self.memory.get(name) else {
             return;
         };

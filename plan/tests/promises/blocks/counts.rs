@@ -119,7 +119,7 @@ fn counts_stay_until_ec2_answers_a_new_process() {
     let before = status(&mut sim);
     sim.restart(0);
     let written = steps(&mut sim).into_iter().find_map(|step| match step {
-        mooring_plan::step::BlockStep::Status(_, _, status) => Some(status),
+        mooring_plan::step::BlockStep::Status { status, .. } => Some(status),
         _ => None,
     });
     let counts = |status: &mooring_plan::objects::BlockStatus| {

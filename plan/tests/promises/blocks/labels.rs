@@ -1,10 +1,12 @@
 //! Which nodes carry the label of a block.
+//! Rules: R3.4, R3.7, R3.8.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{Millis, NodeName, SubnetId};
+use mooring_plan::names::{NodeName, SubnetId};
 
 use super::{LABEL, labels_of, settle_block, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, instance_of, interface_of};
@@ -38,7 +40,7 @@ fn a_label_is_removed_after_two_inventories_without_the_interface() {
     sim.ec2.shows = |interface| interface.id != interface_of("n2");
     let begun = sim.counts.inventories;
     while sim.counts.inventories == begun {
-        sim.wait(Millis(500));
+        sim.wait(Duration::from_millis(500));
     }
     assert_eq!(labels_of(&steps(&mut sim)), [], "after one");
     sim.wait(INTERVAL);

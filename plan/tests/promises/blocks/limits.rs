@@ -1,16 +1,18 @@
 //! How EC2 is asked what has room on an interface, and what one type that it does not know leads to.
+//! Rules: R3.10, R3.11.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{InstanceType, Millis, SubnetId};
+use mooring_plan::names::{InstanceType, SubnetId};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::BlockStep;
 
 use super::steps;
 use crate::sim::{SUBNET, Sim, interface_of};
 
-const HOUR: Millis = Millis::seconds(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// A node of each of these types, looked at once; nothing was asked about the types yet.
 fn nodes_of(types: &[&str]) -> Sim {
@@ -101,7 +103,7 @@ fn a_failed_request_is_repeated_after_a_minute() {
         let began = sim.now;
         tell(&mut sim, Fact::LimitsFailed(types.clone(), outcome));
         for (after, then) in [(0, of(&[])), (59_999, of(&[])), (60_000, types)] {
-            sim.now = began.plus(Millis(after));
+            sim.now = began.plus(Duration::from_millis(after));
             assert_eq!(asked(&mut sim), then, "{outcome}, after {after} ms");
         }
     }
@@ -123,7 +125,7 @@ fn an_unknown_type_hides_no_other() {
         sim.pod(ip).on("n0").asks(ip);
     }
     sim.ec2.limit_addresses(2);
-    sim.wait(Millis::seconds(60));
+    sim.wait(Duration::from_mins(1));
     sim.expect_attached("one", "one");
     assert_eq!(sim.ec2.assigned().len(), 1, "{}", sim.story());
     assert_eq!(
@@ -137,7 +139,7 @@ fn an_unknown_type_is_requested_again_alone_and_rarely() {
     let mut sim = nodes_of(&["a1", "a2", "odd"]);
     ask(&mut sim, &["odd"]);
     let began = sim.now;
-    sim.now = began.plus(Millis(HOUR.0 - 1));
+    sim.now = began.plus(HOUR.saturating_sub(Duration::from_millis(1)));
     assert_eq!(asked(&mut sim), of(&[]));
     // A node of another type comes: its type is not held up.
     sim.node("late");

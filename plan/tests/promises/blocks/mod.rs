@@ -8,9 +8,11 @@ mod ownerless;
 mod status;
 mod unusable;
 
+use std::time::Duration;
+
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
-use mooring_plan::names::{BlockName, Millis, SubnetId};
+use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::BlockStatus;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{BlockStep, Notice};
@@ -49,18 +51,22 @@ fn settle_block(sim: &mut Sim) {
 
 fn carry_out(sim: &mut Sim, step: BlockStep) {
     match step {
-        BlockStep::Status(_, _, status) => sim.change_block("block", |block| block.status = status),
-        BlockStep::Label(node, _, on) => sim.change_node(node.as_str(), |node| {
+        BlockStep::Status { status, .. } => {
+            sim.change_block("block", |block| block.status = status);
+        }
+        BlockStep::Label {
+            node, present: on, ..
+        } => sim.change_node(node.as_str(), |node| {
             node.labels.remove(LABEL);
             if on {
                 node.labels.insert(LABEL.to_owned(), String::new());
             }
         }),
-        BlockStep::AddFinalizer(..) => sim.change_block("block", |block| block.finalizer = true),
-        BlockStep::RemoveFinalizer(..) => {
+        BlockStep::AddFinalizer { .. } => sim.change_block("block", |block| block.finalizer = true),
+        BlockStep::RemoveFinalizer { .. } => {
             sim.change_block("block", |block| block.finalizer = false);
         }
-        BlockStep::DropReleaseBrake(..) => {
+        BlockStep::DropReleaseBrake { .. } => {
             sim.change_block("block", |block| block.release_brake = false);
         }
         BlockStep::ReadIp(name) => {
@@ -82,7 +88,9 @@ fn status(sim: &mut Sim) -> BlockStatus {
 
 fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
     let labels = steps.iter().filter_map(|step| match step {
-        BlockStep::Label(node, _, on) => Some((node.as_str(), *on)),
+        BlockStep::Label {
+            node, present: on, ..
+        } => Some((node.as_str(), *on)),
         _ => None,
     });
     labels.collect()
@@ -107,7 +115,10 @@ fn the_finalizer_comes_first() {
     let version = sim.kube.blocks[&name()].version;
     assert_eq!(
         steps(&mut sim),
-        [BlockStep::AddFinalizer(name(), version)],
+        [BlockStep::AddFinalizer {
+            block: name(),
+            version
+        }],
         "and nothing beside it"
     );
 }
@@ -140,7 +151,10 @@ fn a_block_is_deleted_only_when_empty_and_without_labels() {
     let version = sim.kube.blocks[&name()].version;
     assert_eq!(
         steps(&mut sim),
-        [BlockStep::RemoveFinalizer(name(), version)]
+        [BlockStep::RemoveFinalizer {
+            block: name(),
+            version
+        }]
     );
 }
 
@@ -156,7 +170,7 @@ fn a_foreign_finalizer_is_not_awaited() {
     let finalizers = |step: &BlockStep| {
         matches!(
             step,
-            BlockStep::RemoveFinalizer(..) | BlockStep::AddFinalizer(..)
+            BlockStep::RemoveFinalizer { .. } | BlockStep::AddFinalizer { .. }
         )
     };
     assert!(!steps(&mut sim).iter().any(finalizers));
@@ -174,12 +188,12 @@ fn an_unknown_subnet_is_polled_until_it_is_known() {
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(failed, now, now);
     assert!(!asks(&mut sim), "not in the same moment again");
-    sim.now = sim.now.plus(Millis::seconds(30));
+    sim.now = sim.now.plus(Duration::from_secs(30));
     assert!(asks(&mut sim), "no wait is longer");
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
     let read = Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(cidrs));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(read, now, now);
-    sim.now = sim.now.plus(Millis::seconds(3600));
+    sim.now = sim.now.plus(Duration::from_hours(1));
     assert!(!asks(&mut sim));
 }

@@ -1,4 +1,7 @@
 //! An `IPAddress` of ours that belongs to no IP: it goes once that is sure, and nothing else does.
+//! Rules: R2.22 to R2.24.
+
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion};
@@ -49,7 +52,7 @@ fn a_reservation_after_the_deletion_of_its_ip_is_released() {
     assert_eq!(about_it(&mut sim), [], "no inventory was begun since");
     sim.wait(INTERVAL);
     assert_eq!(about_it(&mut sim), [], "one proves nothing");
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     let asking = BlockStep::ReadIp(IpName::from("gone"));
     assert_eq!(
         about_it(&mut sim),
@@ -76,7 +79,7 @@ fn a_not_found_for_its_ip_expires_soon() {
     }
     let asking = about_it(&mut sim);
     carry_out(&mut sim, asking[0].clone());
-    sim.now = sim.now.plus(mooring_plan::names::Millis(5_001));
+    sim.now = sim.now.plus(Duration::from_millis(5_001));
     assert_eq!(about_it(&mut sim), asking, "asked again");
 }
 
@@ -102,7 +105,7 @@ fn one_inventory_without_the_address_releases_nothing() {
     sim.found_on(LATE, None);
     let looked = sim.counts.inventories;
     while sim.counts.inventories == looked {
-        sim.wait(mooring_plan::names::Millis::seconds(1));
+        sim.wait(Duration::from_secs(1));
     }
     assert_eq!(about_it(&mut sim), []);
 }
@@ -129,10 +132,14 @@ fn an_unreadable_ip_is_read_again_after_two_inventories() {
     let name = IpName::from("gone");
     assert_eq!(about_it(&mut sim), [BlockStep::ReadIp(name.clone())]);
     let (now, read) = (sim.now, Read::Ip(name.clone()));
-    let failed = Fact::ReadFailed(name, read, None);
+    let failed = Fact::ReadFailed {
+        ip: name,
+        read,
+        outcome: None,
+    };
     sim.controllers[0].facts_mut().apply(failed, now, now);
     assert_eq!(about_it(&mut sim), []);
-    sim.wait(INTERVAL.plus(INTERVAL).plus(INTERVAL));
+    sim.wait(INTERVAL * 3);
     assert_eq!(about_it(&mut sim).len(), 1, "it is asked again");
 }
 

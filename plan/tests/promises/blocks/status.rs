@@ -1,4 +1,5 @@
 //! What the status of a block says, and which of it is an Event.
+//! Rules: R3.6, R5.21, R5.22, R7.2.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +132,7 @@ fn a_released_address_is_not_reported_as_an_orphan() {
     let mut gone = false;
     while !gone {
         let step = sim.step_until(|_| true);
-        gone = matches!(step, Step::Write(Write::RemoveFinalizer(..)));
+        gone = matches!(step, Step::Write(Write::RemoveFinalizer { .. }));
         assert!(!orphaned(&mut sim), "after {step:?}");
     }
     sim.expect_gone("partner");
@@ -147,7 +148,7 @@ fn orphaned(sim: &mut Sim) -> bool {
     let said = |notice: &Notice| notice.reason == Reason::OrphanedAddress;
     notices.iter().any(said)
         || steps.iter().any(|step| match step {
-            BlockStep::Status(_, _, status) => status.conditions["OrphanedAddress"].status,
+            BlockStep::Status { status, .. } => status.conditions["OrphanedAddress"].status,
             _ => false,
         })
 }
@@ -179,7 +180,7 @@ fn an_address_outside_the_block_is_no_orphan() {
     });
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.found_on("203.0.113.60", Some("eni-n2"));
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     assert!(!condition(&mut sim, "OrphanedAddress").status);
 }
 
@@ -189,13 +190,13 @@ fn a_message_of_a_block_names_five_and_counts_the_rest() {
     for last in 71..=75 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
     }
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     let five = condition(&mut sim, "OrphanedAddress").message;
     assert!(five.contains("203.0.113.75 on eni-n2: "), "{five}");
     assert!(!five.contains("more"), "{five}");
     sim.found_on("203.0.113.76", Some("eni-n2"));
     sim.found_on("203.0.113.77", Some("eni-n2"));
-    sim.wait(INTERVAL.plus(INTERVAL));
+    sim.wait(INTERVAL * 2);
     let seven = condition(&mut sim, "OrphanedAddress").message;
     assert!(
         seven.contains("203.0.113.75 on eni-n2 and 2 more"),
@@ -234,7 +235,7 @@ fn the_brake_is_reported_with_a_remedy() {
     // The word that it may go stays until it was heeded.
     sim.change_block("block", |block| block.release_brake = true);
     let dropped = |sim: &mut Sim| {
-        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake(..));
+        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake { .. });
         steps(sim).iter().any(dropping)
     };
     assert!(!dropped(&mut sim), "four wait");

@@ -1,4 +1,5 @@
 //! A block whose addresses cannot be reserved says why, and sends no pod to a node.
+//! Rule: R3.7.
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
@@ -15,7 +16,7 @@ use crate::sim::{INTERVAL, SUBNET, Sim};
 fn ready(sim: &mut Sim) -> (Condition, Vec<Notice>) {
     let (steps, notices) = look(sim);
     let written = steps.into_iter().find_map(|step| match step {
-        BlockStep::Status(_, _, status) => Some(status),
+        BlockStep::Status { status, .. } => Some(status),
         _ => None,
     });
     let status = written.unwrap_or_else(|| sim.kube.blocks[&name()].status.clone());

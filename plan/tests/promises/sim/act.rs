@@ -1,8 +1,10 @@
 //! What is done for a step: a request to the world, and its answer told as a fact.
 
+use std::time::Duration;
+
 use mooring_plan::engine::{Effect, Event, Reconciled, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::step::{BlockStep, Call, Read, Step, Write};
 use mooring_world::engine;
 use mooring_world::text::brief;
@@ -16,7 +18,7 @@ fn begins(reconciled: &Reconciled, step: &Step) -> bool {
     };
     match (effect, step) {
         (Effect::Read(_, new), Step::Read(step)) => new == step,
-        (Effect::Write(_, new, _), Step::Write(step)) => new == step,
+        (Effect::Write { write: new, .. }, Step::Write(step)) => new == step,
         (Effect::Calls(group, ips), Step::Call(call)) => {
             *group == call.group() && matches!(&ips[..], [(_, of)] if *of == call.address())
         }
@@ -47,12 +49,16 @@ impl Sim {
                 if !matches!(outcome, WriteOutcome::Done(_)) {
                     self.note(format!("    {outcome:?}"));
                 }
-                Fact::Wrote(name.clone(), write, outcome)
+                Fact::Wrote {
+                    ip: name.clone(),
+                    write,
+                    outcome,
+                }
             }
             Step::Call(call) => {
                 match call {
-                    Call::Assign(..) => self.counts.assigns += 1,
-                    Call::Unassign(..) => self.counts.unassigns += 1,
+                    Call::Assign { .. } => self.counts.assigns += 1,
+                    Call::Unassign { .. } => self.counts.unassigns += 1,
                 }
                 if paused {
                     let begins = Fact::CallBegun(name.clone(), call.clone());
@@ -63,10 +69,14 @@ impl Sim {
                 if let Err(error) = &result {
                     self.note(format!("    {:?}", error.outcome));
                 }
-                Fact::Called(name.clone(), call, result)
+                Fact::Called {
+                    ip: name.clone(),
+                    call,
+                    result,
+                }
             }
         };
-        self.now = self.now.plus(Millis(1));
+        self.now = self.now.plus(Duration::from_millis(1));
         self.controllers[controller].receive(fact, Some(name), begun, self.now);
         self.tell(controller);
         self.check_after(controller, name, step);
@@ -77,19 +87,27 @@ impl Sim {
             Read::Instance(id) => {
                 self.counts.describes += 1;
                 if let Some(outcome) = self.describe_fails {
-                    return Fact::ReadFailed(name.clone(), Read::Instance(id), Some(outcome));
+                    return Fact::ReadFailed {
+                        ip: name.clone(),
+                        read: Read::Instance(id),
+                        outcome: Some(outcome),
+                    };
                 }
                 let state = self.ec2.state_of(&id);
                 Fact::InstanceRead(id, state)
             }
-            read if self.reads_fail => Fact::ReadFailed(name.clone(), read, None),
+            read if self.reads_fail => Fact::ReadFailed {
+                ip: name.clone(),
+                read,
+                outcome: None,
+            },
             read => self.kube.read(name, &read),
         }
     }
 
     fn write(&mut self, write: &Write) -> WriteOutcome {
         *match write {
-            Write::Status(..) => &mut self.counts.status_writes,
+            Write::Status { .. } => &mut self.counts.status_writes,
             Write::Gate(_) => &mut self.counts.gate_writes,
             _ => &mut self.counts.other_writes,
         } += 1;
@@ -138,7 +156,7 @@ impl Sim {
             return;
         }
         // One that is begun in the very moment of an answer does not count for it, and is begun again.
-        self.now = self.now.plus(Millis(1));
+        self.now = self.now.plus(Duration::from_millis(1));
         let begun = self.now;
         let effects = self.controllers[controller]
             .engine
@@ -148,7 +166,7 @@ impl Sim {
                 continue;
             };
             let list = self.ec2.describe(begun);
-            self.now = self.now.plus(Millis(1));
+            self.now = self.now.plus(Duration::from_millis(1));
             self.counts.inventories += 1;
             self.rules.inventory(controller, begun);
             let fact = match self.describe_fails {

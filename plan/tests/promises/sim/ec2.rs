@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::CallError;
-use mooring_plan::names::Millis;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::Call;
+use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
 
 /// The fault of a call.
@@ -36,12 +37,12 @@ pub struct Ec2 {
     /// The fault of the calls after these, if any.
     pub default_fault: Option<fn(&Call) -> Fault>,
     /// `DescribeNetworkInterfaces` shows what was so this long ago.
-    pub lag: Millis,
+    pub lag: Duration,
     /// How a Describe shows an interface; false: not at all.
     pub shows: fn(&mut Interface) -> bool,
     /// How many calls were refused without a permission: the message of EC2 differs each time.
     denied: u32,
-    past: Vec<(Millis, Vec<Interface>)>,
+    past: Vec<(Instant, Vec<Interface>)>,
 }
 
 impl Deref for Ec2 {
@@ -72,7 +73,7 @@ impl Ec2 {
             cloud: Cloud::with_limit(limit),
             faults: VecDeque::new(),
             default_fault: None,
-            lag: Millis(0),
+            lag: Duration::ZERO,
             shows: |_| true,
             denied: 0,
             past: Vec::new(),
@@ -80,7 +81,7 @@ impl Ec2 {
     }
 
     /// Answers a call, with the fault that is its turn.
-    pub fn answer(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
+    pub fn answer(&mut self, call: &Call, now: Instant) -> Result<(), CallError> {
         let always = self.default_fault.map_or(Fault::None, |fault| fault(call));
         match self.faults.pop_front().unwrap_or(always) {
             Fault::None => self.execute(call, now),
@@ -95,7 +96,9 @@ impl Ec2 {
             Fault::Throttled => Err(refused(Outcome::Throttled)),
             // Others were faster, unless the address is there already.
             Fault::NoRoom => match call {
-                Call::Assign(to, ..) if self.holder_of(call.address()).as_ref() != Some(to) => {
+                Call::Assign { interface: to, .. }
+                    if self.holder_of(call.address()).as_ref() != Some(to) =>
+                {
                     Err(refused(Outcome::NoRoom))
                 }
                 _ => self.execute(call, now),
@@ -109,19 +112,20 @@ impl Ec2 {
     }
 
     /// Executes a call, from any client and at any time.
-    pub fn execute(&mut self, call: &Call, now: Millis) -> Result<(), CallError> {
+    pub fn execute(&mut self, call: &Call, now: Instant) -> Result<(), CallError> {
         self.remember(now);
         self.cloud.execute(call)
     }
 
     /// Keeps what is so now for a Describe that lags.
-    pub fn remember(&mut self, now: Millis) {
+    pub fn remember(&mut self, now: Instant) {
         self.past.push((now, self.cloud.describe()));
     }
 
     /// `DescribeNetworkInterfaces`.
-    pub fn describe(&self, now: Millis) -> Vec<Interface> {
-        let of = now.since(self.lag);
+    pub fn describe(&self, now: Instant) -> Vec<Interface> {
+        let of = now.since(Instant::START.plus(self.lag));
+        let of = Instant::START.plus(of);
         let past = self.past.iter().find(|(until, _)| *until > of);
         let mut shown = past.map_or_else(|| self.cloud.describe(), |(_, shown)| shown.clone());
         shown.retain_mut(self.shows);

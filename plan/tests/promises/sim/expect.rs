@@ -1,8 +1,9 @@
 //! What a test expects of a world at rest.
 
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
-use mooring_plan::names::{InterfaceId, IpName, Millis};
+use mooring_plan::names::{InterfaceId, IpName};
 use mooring_plan::objects::{ClaimPhase, Ip};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Call;
@@ -153,7 +154,7 @@ impl Sim {
 
     /// "partner", which is being deleted, stays while this Assign can land, and then goes with its address taken off.
     pub fn expect_kept_until_landed(&mut self, late: &Call) {
-        self.wait(Millis::seconds(5));
+        self.wait(Duration::from_secs(5));
         assert!(self.has_ip("partner"), "{}", self.story());
         self.ec2.execute(late, self.now).unwrap();
         self.settle();

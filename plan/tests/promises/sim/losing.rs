@@ -1,16 +1,18 @@
 //! A holder loses the address in few cases, and never without a read.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
+
 use mooring_plan::objects::{Claim, ClaimPhase, Ip, IpStatus, Pod};
 use mooring_plan::step::StatusWrite;
+use mooring_plan::time::Instant;
 use mooring_world::queries::is_well;
 
 use super::Sim;
 
 /// How old a quorum read may be for a destructive step.
-const READ_FRESH: Millis = Millis::seconds(5);
+const READ_FRESH: Duration = Duration::from_secs(5);
 
-fn recently(since: Option<&Millis>, now: Millis) -> bool {
+fn recently(since: Option<&Instant>, now: Instant) -> bool {
     since.is_some_and(|since| now.since(*since) <= READ_FRESH)
 }
 

@@ -16,12 +16,14 @@ mod touched;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use mooring_plan::engine::{Engine, Pacing};
 use mooring_plan::facts::{Facts, Kind, Settings};
-use mooring_plan::names::{IpName, Millis, NodeName};
+use mooring_plan::names::{IpName, NodeName};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{NodeStep, Step, Write};
+use mooring_plan::time::Instant;
 use mooring_world::engine::leadership;
 use mooring_world::kube::Kube;
 
@@ -31,7 +33,7 @@ pub use rules::Rules;
 use watch::Shown;
 
 /// How often the world's controllers list interfaces.
-pub const INTERVAL: Millis = Millis::seconds(60);
+pub const INTERVAL: Duration = Duration::from_mins(1);
 
 /// One process: its facts, and what its watches showed it.
 #[derive(Clone)]
@@ -39,7 +41,7 @@ pub struct Controller {
     pub engine: Engine,
     shown: Shown,
     /// IPs for which nothing was to be done, and when they are due again.
-    rests: BTreeMap<IpName, Option<Millis>>,
+    rests: BTreeMap<IpName, Option<Instant>>,
     /// Kinds whose watch says nothing just now.
     pub stuck: BTreeSet<Kind>,
 }
@@ -71,7 +73,7 @@ impl Counts {
 /// The world.
 #[derive(Clone)]
 pub struct Sim {
-    pub now: Millis,
+    pub now: Instant,
     pub kube: Kube,
     pub ec2: Ec2,
     pub controllers: Vec<Controller>,
@@ -86,9 +88,9 @@ pub struct Sim {
     /// The writes that the API server does not take.
     pub refuses: fn(&Write) -> bool,
     /// Every step that was taken, and when.
-    pub taken: Vec<(Millis, IpName, Step)>,
+    pub taken: Vec<(Instant, IpName, Step)>,
     /// Every step of a node that was taken, and when.
-    pub node_taken: Vec<(Millis, NodeName, NodeStep)>,
+    pub node_taken: Vec<(Instant, NodeName, NodeStep)>,
     /// Whether a write's answer is lost, for each of the next writes.
     pub lost_answers: std::collections::VecDeque<bool>,
     pub rules: Rules,
@@ -104,7 +106,7 @@ impl Controller {
             inventory_interval: INTERVAL,
         };
         let mut engine = Engine::new(settings, Pacing::Off);
-        engine.handle(leadership(true), Millis(0));
+        engine.handle(leadership(true), Instant::START);
         Self {
             engine,
             shown: Shown::default(),
@@ -121,7 +123,7 @@ impl Controller {
         self.engine.facts_mut()
     }
 
-    fn lead(&mut self, leads: bool, now: Millis) {
+    fn lead(&mut self, leads: bool, now: Instant) {
         self.engine.handle(leadership(leads), now);
     }
 }
@@ -130,7 +132,7 @@ impl Sim {
     /// A world with one block, 203.0.113.0/24 in its subnet, and nothing else.
     pub fn new() -> Self {
         let mut sim = Self {
-            now: Millis::seconds(1000),
+            now: Instant::from_secs(1000),
             kube: Kube::with_one_counter(),
             ec2: Ec2::with_limit(10),
             controllers: vec![Controller::new()],
@@ -177,7 +179,7 @@ impl Sim {
 
     pub fn note(&mut self, what: impl Into<String>) {
         self.trace
-            .push(format!("{:>8} {}", self.now.0, what.into()));
+            .push(format!("{:>8} {}", self.now.as_millis(), what.into()));
     }
 
     /// What the watches have for a controller.

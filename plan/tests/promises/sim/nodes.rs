@@ -1,17 +1,20 @@
 //! What fast failover does for nodes, and what Kubernetes does then.
 
+use std::time::Duration;
+
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::{Effect, Event, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{Millis, NodeName};
+use mooring_plan::names::NodeName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Checks, NodeStep};
+use mooring_plan::time::Instant;
 
 use super::Sim;
 
 impl Sim {
     /// The steps of nodes, carried out; when to look again.
-    pub fn node_steps(&mut self, controller: usize) -> Option<Millis> {
+    pub fn node_steps(&mut self, controller: usize) -> Option<Instant> {
         let begun = self.now;
         let effects = self.controllers[controller].engine.reconcile_nodes(begun);
         for effect in effects {
@@ -21,7 +24,7 @@ impl Sim {
             self.note(format!("[{controller}] node {name}: {step:?}"));
             self.node_taken.push((self.now, name.clone(), step.clone()));
             let facts = self.node_step(controller, &name, &step);
-            self.now = self.now.plus(Millis(1));
+            self.now = self.now.plus(Duration::from_millis(1));
             let completed = Event::Completed(Work::Node(name.clone()), facts.into());
             self.controllers[controller].event(completed, None, self.now);
             let facts = self.controllers[controller].facts();
@@ -33,7 +36,7 @@ impl Sim {
         if steps.is_empty() {
             again
         } else {
-            Some(self.now.plus(Millis(1)))
+            Some(self.now.plus(Duration::from_millis(1)))
         }
     }
 
@@ -90,7 +93,7 @@ impl Sim {
     }
 
     /// When EC2 was asked about nodes.
-    pub fn questions(&self) -> Vec<Millis> {
+    pub fn questions(&self) -> Vec<Instant> {
         let asked = self.node_taken.iter();
         asked
             .filter(|(.., step)| matches!(step, NodeStep::Ask(..)))

@@ -2,28 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{IpName, IpUid, Millis, NodeName, PodKey, PodUid};
+use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid};
 use mooring_plan::objects::{ClaimPhase, Ip, IpStatus, Pod};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Notice, Read, Regarding, Step, Write};
+use mooring_plan::time::Instant;
 use mooring_world::queries::explains;
 
 use super::{INTERVAL, Sim};
 
-/// What was so, and when it was seen by whom.
+/// A past state, when it was seen, and which processes saw it.
 #[derive(Clone, Default)]
 pub struct Rules {
     /// The reasons of the notices on each object.
     said: BTreeMap<String, BTreeSet<Reason>>,
     notices: BTreeSet<Notice>,
-    inventories: BTreeMap<usize, Millis>,
-    pub(super) reads: BTreeMap<(usize, PodKey), Millis>,
-    pub(super) written: BTreeMap<(usize, IpName), Millis>,
-    pub(super) nodes: BTreeMap<NodeName, Millis>,
-    pub(super) sets: Option<Millis>,
-    by_hand: BTreeMap<Ipv4Addr, Millis>,
+    inventories: BTreeMap<usize, Instant>,
+    pub(super) reads: BTreeMap<(usize, PodKey), Instant>,
+    pub(super) written: BTreeMap<(usize, IpName), Instant>,
+    pub(super) nodes: BTreeMap<NodeName, Instant>,
+    pub(super) sets: Option<Instant>,
+    by_hand: BTreeMap<Ipv4Addr, Instant>,
 }
 
 impl Rules {
@@ -50,19 +52,19 @@ impl Rules {
         self.said.get(on).is_some_and(|said| said.contains(&reason))
     }
 
-    pub fn inventory(&mut self, controller: usize, begun: Millis) {
+    pub fn inventory(&mut self, controller: usize, begun: Instant) {
         self.inventories.insert(controller, begun);
     }
 
-    pub fn node_changed(&mut self, name: &str, now: Millis) {
+    pub fn node_changed(&mut self, name: &str, now: Instant) {
         self.nodes.insert(NodeName::from(name), now);
     }
 
-    pub fn sets_changed(&mut self, now: Millis) {
+    pub fn sets_changed(&mut self, now: Instant) {
         self.sets = Some(now);
     }
 
-    pub fn put_by_hand(&mut self, address: Ipv4Addr, now: Millis) {
+    pub fn put_by_hand(&mut self, address: Ipv4Addr, now: Instant) {
         self.by_hand.insert(address, now);
     }
 
@@ -85,7 +87,12 @@ impl Sim {
                 self.rules.reads.insert((controller, key.clone()), self.now);
             }
             Step::Call(call) => self.check_call(controller, name, call),
-            Step::Write(Write::Status(_, version, what, status)) => {
+            Step::Write(Write::Status {
+                version,
+                change,
+                status,
+                ..
+            }) => {
                 let before = self.controllers[controller]
                     .facts()
                     .ip(name)
@@ -93,7 +100,7 @@ impl Sim {
                     .clone();
                 if before.version == *version {
                     self.check_places(&before, status);
-                    self.check_loss(controller, &before, *what, status);
+                    self.check_loss(controller, &before, *change, status);
                 }
             }
             Step::Write(Write::Release(seen)) => {
@@ -111,7 +118,7 @@ impl Sim {
                     let by_hand = self.rules.by_hand.get(&seen.address);
                     let looked = self.rules.inventories.get(&controller);
                     let unseen = by_hand.is_some_and(|at| {
-                        self.now.since(*at) < Millis::seconds(30)
+                        self.now.since(*at) < Duration::from_secs(30)
                             || looked.is_none_or(|it| it <= at)
                     });
                     assert!(
@@ -138,7 +145,7 @@ impl Sim {
         // As it was written when this was decided (S2 when sent, S3).
         let sent = &sender.status;
         match call {
-            Call::Assign(interface, ..) => {
+            Call::Assign { interface, .. } => {
                 let claimed = sent.claim.as_ref().is_some_and(|claim| {
                     matches!(&claim.phase, ClaimPhase::Claimed(target) if &target.place.interface == interface)
                 });
@@ -148,7 +155,7 @@ impl Sim {
                     story()
                 );
             }
-            Call::Unassign(interface, _) => {
+            Call::Unassign { interface, .. } => {
                 assert!(
                     explains(sent, address, interface),
                     "{call:?} is not explained\n{}",
@@ -158,7 +165,9 @@ impl Sim {
                     .rules
                     .inventories
                     .get(&controller)
-                    .is_some_and(|begun| self.now.since(*begun).0 <= 2 * INTERVAL.0 + 10_000);
+                    .is_some_and(|begun| {
+                        self.now.since(*begun) <= INTERVAL * 2 + Duration::from_secs(10)
+                    });
                 assert!(fresh, "{call:?} without an inventory\n{}", story());
             }
         }
@@ -179,8 +188,14 @@ impl Sim {
                 story()
             );
         }
-        if let (Call::Assign(to, _, Reassign::Allow), Some(on)) =
-            (call, self.ec2.holder_of(address))
+        if let (
+            Call::Assign {
+                interface: to,
+                reassign: Reassign::Allow,
+                ..
+            },
+            Some(on),
+        ) = (call, self.ec2.holder_of(address))
         {
             let looked = self.rules.inventories.get(&controller);
             let since_then = self

@@ -1,16 +1,19 @@
 //! Controllers take steps, and time passes.
 
-use mooring_plan::names::{IpName, Millis};
+use std::time::Duration;
+
+use mooring_plan::names::IpName;
 use mooring_plan::step::{Decision, Step};
+use mooring_plan::time::Instant;
 
 use super::{INTERVAL, Sim};
 
 /// After this time without a write or call, the world is at rest.
-const QUIET: Millis = Millis(INTERVAL.0 * 5);
+const QUIET: Duration = INTERVAL.saturating_mul(5);
 
 impl Sim {
     /// One step of a controller, if it has one; else when it wants to be asked again.
-    pub fn step(&mut self, controller: usize) -> Result<Step, Option<Millis>> {
+    pub fn step(&mut self, controller: usize) -> Result<Step, Option<Instant>> {
         self.tell(controller);
         self.block_steps(controller);
         let nodes_again = self.node_steps(controller);
@@ -19,7 +22,7 @@ impl Sim {
             .ip_names()
             .cloned()
             .collect();
-        let mut again: Option<Millis> = nodes_again;
+        let mut again: Option<Instant> = nodes_again;
         for name in names {
             let asked = &mut self.controllers[controller];
             let decision = asked.resting_decision(&name, self.now);
@@ -48,7 +51,7 @@ impl Sim {
     }
 
     /// When a controller's next inventory is due.
-    fn inventory_due(&self, controller: usize) -> Option<Millis> {
+    fn inventory_due(&self, controller: usize) -> Option<Instant> {
         let facts = self.controllers[controller].facts();
         let subnets = facts.subnets_wanted();
         subnets
@@ -58,12 +61,12 @@ impl Sim {
     }
 
     /// Every controller takes steps in turn until `until`; true if anything was written or called.
-    pub fn run_until(&mut self, until: Millis) -> bool {
+    pub fn run_until(&mut self, until: Instant) -> bool {
         let before = self.counts;
         let enough = 300 + 20 * self.kube.ips.len();
         let mut busy = 0;
         while self.now < until {
-            let mut next: Option<Millis> = None;
+            let mut next: Option<Instant> = None;
             let mut idle = true;
             let leaders = match self.leader {
                 Some(leader) => leader..leader + 1,
@@ -82,7 +85,7 @@ impl Sim {
             if idle {
                 busy = 0;
                 let at = next.unwrap_or(until).min(until);
-                self.now = at.max(self.now.plus(Millis(1)));
+                self.now = at.max(self.now.plus(Duration::from_millis(1)));
             }
             assert!(busy < enough, "steps without end\n{}", self.story());
         }
@@ -91,7 +94,7 @@ impl Sim {
     }
 
     /// Time passes.
-    pub fn wait(&mut self, length: Millis) {
+    pub fn wait(&mut self, length: Duration) {
         self.run_until(self.now.plus(length));
     }
 
@@ -113,8 +116,8 @@ impl Sim {
                 Ok(_) => {}
                 Err(again) => {
                     let next = [again, self.inventory_due(0)].into_iter().flatten().min();
-                    let next = next.unwrap_or(self.now.plus(Millis::seconds(1)));
-                    self.now = next.max(self.now.plus(Millis(1)));
+                    let next = next.unwrap_or(self.now.plus(Duration::from_secs(1)));
+                    self.now = next.max(self.now.plus(Duration::from_millis(1)));
                 }
             }
         }
@@ -131,7 +134,9 @@ impl Sim {
                 Ok(_) => done += 1,
                 Err(again) => {
                     let next = [again, self.inventory_due(0)].into_iter().flatten().min();
-                    self.now = next.unwrap_or(quiet).max(self.now.plus(Millis(1)));
+                    self.now = next
+                        .unwrap_or(quiet)
+                        .max(self.now.plus(Duration::from_millis(1)));
                     if self.now >= quiet {
                         return false;
                     }

@@ -1,18 +1,20 @@
 //! A fact returns the IPs whose next step it can change: the driver decides for no other.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mooring_plan::engine::{Event, Work};
 use mooring_plan::facts::{Affected, Fact};
-use mooring_plan::names::{IpName, Millis};
+use mooring_plan::names::IpName;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Decision, Notice, Step, Write};
+use mooring_plan::time::Instant;
 
 use super::Controller;
 
 impl Controller {
     /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or without a request.
-    pub fn receive(&mut self, fact: Fact, asked: Option<&IpName>, begun: Millis, now: Millis) {
+    pub fn receive(&mut self, fact: Fact, asked: Option<&IpName>, begun: Instant, now: Instant) {
         let event = match asked.filter(|name| self.engine.is_in_flight(name)) {
             Some(name) => Event::Completed(Work::Ip(name.clone()), fact.into()),
             None if begun == now => Event::Fact(fact),
@@ -33,7 +35,7 @@ impl Controller {
     }
 
     /// Takes an event.
-    pub fn event(&mut self, event: Event, asked: Option<&IpName>, now: Millis) {
+    pub fn event(&mut self, event: Event, asked: Option<&IpName>, now: Instant) {
         self.take(&format!("{event:?}"), asked, now, |taker| {
             taker.engine.handle(event, now);
             let mut touched = BTreeSet::new();
@@ -49,7 +51,7 @@ impl Controller {
         &mut self,
         what: &str,
         asked: Option<&IpName>,
-        now: Millis,
+        now: Instant,
         take: impl FnOnce(&mut Self) -> BTreeSet<IpName>,
     ) {
         let resting = self.resting(asked, now);
@@ -86,7 +88,7 @@ impl Controller {
 
     /// What was decided for it when it was last looked at, if it rests since then and is not due: the driver looks at
     /// an IP when a fact touches it and when it is due, at no other time.
-    pub fn resting_decision(&self, name: &IpName, now: Millis) -> Option<Decision> {
+    pub fn resting_decision(&self, name: &IpName, now: Instant) -> Option<Decision> {
         let again = *self.rests.get(name)?;
         let rests = again.is_none_or(|again| again > now);
         rests.then(|| Decision {
@@ -105,7 +107,7 @@ impl Controller {
     }
 
     /// The IPs for which nothing is to be done just now, up to as many as show the rule.
-    fn resting(&self, asked: Option<&IpName>, now: Millis) -> Vec<(IpName, Decision)> {
+    fn resting(&self, asked: Option<&IpName>, now: Instant) -> Vec<(IpName, Decision)> {
         let others = self.facts().ip_names().filter(|name| Some(*name) != asked);
         let decisions = others
             .take(8)
@@ -118,7 +120,7 @@ impl Controller {
 
 /// Cycles of waiting pods are checked again in this interval, whatever happens to the pods of the others: to
 /// decide for all that wait whenever one of them changes would cost a decision for each of thousands.
-const CYCLES: Millis = Millis::seconds(5);
+const CYCLES: Duration = Duration::from_secs(5);
 
 /// The reasons of a pod that waits for another, in a cycle or not; and the reason of an IP that waits to call while
 /// EC2 throttles: the start of the throttling is noticed when the IP would call.

@@ -1,7 +1,9 @@
 //! Blocks and reservations.
 
+use std::time::Duration;
+
 use kube::core::DynamicObject;
-use mooring_plan::names::{IpName, IpUid, Millis};
+use mooring_plan::names::{IpName, IpUid};
 use mooring_plan::objects::Namespaces;
 use serde_json::{Value, json};
 
@@ -66,7 +68,7 @@ fn a_block_is_read_even_if_its_status_is_unreadable() {
     })))
     .unwrap();
     let spec = read.spec.unwrap();
-    assert_eq!(spec.failover_after, Millis::seconds(90));
+    assert_eq!(spec.failover_after, Duration::from_secs(90));
     assert_eq!(spec.range.excluded().len(), 1);
     assert_eq!(spec.allowed_namespaces, Namespaces::default());
     assert_eq!(read.status.capacity, 0);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Known, Lifetimes, Step, next};
+use super::{CertificateState, CertificateStep, Lifetimes, next};
 
 const MINUTE: i64 = 60 * 1000;
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -17,8 +17,8 @@ fn lifetimes() -> Lifetimes {
     }
 }
 
-fn at_rest() -> Known {
-    Known {
+fn at_rest() -> CertificateState {
+    CertificateState {
         ends: 7 * DAY,
         fits: true,
         next_fits: None,
@@ -29,109 +29,109 @@ fn at_rest() -> Known {
 }
 
 #[track_caller]
-fn expect(known: &Known, now: i64, step: Step) {
+fn expect(known: &CertificateState, now: i64, step: CertificateStep) {
     assert_eq!(next(known, &lifetimes(), now), step, "{known:?} at {now}");
 }
 
 #[test]
 fn the_next_certificate_is_made_after_two_thirds_of_the_lifetime() {
-    expect(&at_rest(), DUE - 1, Step::Serve);
-    expect(&at_rest(), DUE, Step::Prepare);
+    expect(&at_rest(), DUE - 1, CertificateStep::Serve);
+    expect(&at_rest(), DUE, CertificateStep::Prepare);
 }
 
 #[test]
 fn a_certificate_that_is_not_accepted_is_replaced_at_once() {
     for published in [None, Some(0)] {
-        let mut known = Known {
+        let mut known = CertificateState {
             fits: false,
             published,
             ..at_rest()
         };
-        expect(&known, 1, Step::Replace);
+        expect(&known, 1, CertificateStep::Replace);
         known.next_fits = Some(false);
-        expect(&known, 1, Step::Replace);
+        expect(&known, 1, CertificateStep::Replace);
         known.next_fits = Some(true);
-        expect(&known, 1, Step::Switch);
+        expect(&known, 1, CertificateStep::Switch);
     }
 }
 
 #[test]
 fn only_published_certificates_are_served() {
     for (serves_other, next_fits) in [(false, None), (true, None), (false, Some(true))] {
-        let known = Known {
+        let known = CertificateState {
             published: None,
             serves_other,
             next_fits,
             ..at_rest()
         };
-        expect(&known, 1, Step::Publish);
-        expect(&known, DUE, Step::Publish);
+        expect(&known, 1, CertificateStep::Publish);
+        expect(&known, DUE, CertificateStep::Publish);
     }
 }
 
 #[test]
 fn old_and_next_certificate_are_published_together_for_a_while() {
     let mut known = at_rest();
-    expect(&known, DUE, Step::Prepare);
+    expect(&known, DUE, CertificateStep::Prepare);
     known.next_fits = Some(true);
     known.published = None;
-    expect(&known, DUE, Step::Publish);
+    expect(&known, DUE, CertificateStep::Publish);
     known.published = Some(DUE + 5);
-    expect(&known, DUE + 4 + MINUTE, Step::Serve);
-    expect(&known, DUE + 5 + MINUTE, Step::Switch);
+    expect(&known, DUE + 4 + MINUTE, CertificateStep::Serve);
+    expect(&known, DUE + 5 + MINUTE, CertificateStep::Switch);
     let switched = DUE + 5 + MINUTE;
-    known = Known {
+    known = CertificateState {
         ends: DUE + 7 * DAY,
         published: Some(switched),
         others: true,
         serves_other: true,
         ..at_rest()
     };
-    expect(&known, switched + MINUTE - 1, Step::Wait);
-    expect(&known, switched + MINUTE, Step::Serve);
+    expect(&known, switched + MINUTE - 1, CertificateStep::Wait);
+    expect(&known, switched + MINUTE, CertificateStep::Serve);
     known.serves_other = false;
-    expect(&known, switched + 10 * MINUTE, Step::Serve);
-    expect(&known, switched + 10 * MINUTE + 1, Step::Prune);
+    expect(&known, switched + 10 * MINUTE, CertificateStep::Serve);
+    expect(&known, switched + 10 * MINUTE + 1, CertificateStep::Prune);
 }
 
 #[test]
 fn a_next_certificate_that_is_not_accepted_is_replaced() {
-    let known = Known {
+    let known = CertificateState {
         next_fits: Some(false),
         ..at_rest()
     };
-    expect(&known, 1, Step::Prepare);
+    expect(&known, 1, CertificateStep::Prepare);
 }
 
 #[test]
 fn a_trusted_certificate_is_served_until_the_one_in_the_secret_is_published() {
-    let mut known = Known {
+    let mut known = CertificateState {
         published: Some(5),
         others: true,
         serves_other: true,
         ..at_rest()
     };
-    expect(&known, 4 + MINUTE, Step::Wait);
-    expect(&known, 5 + MINUTE, Step::Serve);
+    expect(&known, 4 + MINUTE, CertificateStep::Wait);
+    expect(&known, 5 + MINUTE, CertificateStep::Serve);
     known.serves_other = false;
-    expect(&known, 5, Step::Serve);
+    expect(&known, 5, CertificateStep::Serve);
 }
 
 #[test]
 fn no_certificate_that_a_late_replica_can_serve_is_removed() {
     let now = DAY;
-    let mut known = Known {
+    let mut known = CertificateState {
         others: true,
         published: Some(now - 10 * MINUTE),
         serves_other: true,
         ..at_rest()
     };
-    expect(&known, now + 1, Step::Serve);
+    expect(&known, now + 1, CertificateStep::Serve);
     known.serves_other = false;
-    expect(&known, now, Step::Serve);
-    expect(&known, now + 1, Step::Prune);
+    expect(&known, now, CertificateStep::Serve);
+    expect(&known, now + 1, CertificateStep::Prune);
     known.next_fits = Some(true);
-    expect(&known, now + 1, Step::Switch);
+    expect(&known, now + 1, CertificateStep::Switch);
 }
 
 /// A Secret as steps change it: each pair from when until when.
@@ -148,8 +148,8 @@ impl Stored {
         begins <= now && now + super::millis(lifetimes().settling) < ends
     }
 
-    fn known(&self, now: i64) -> Known {
-        Known {
+    fn known(&self, now: i64) -> CertificateState {
+        CertificateState {
             ends: self.pair.1,
             fits: Self::fits(self.pair, now),
             next_fits: self.next.map(|next| Self::fits(next, now)),
@@ -159,34 +159,35 @@ impl Stored {
         }
     }
 
-    fn after(self, step: Step, now: i64) -> Self {
+    fn after(self, step: CertificateStep, now: i64) -> Self {
         let made = (now - DAY, now + super::millis(lifetimes().certificate));
-        let published = Some(now).filter(|_| matches!(step, Step::Publish | Step::Prune));
+        let published =
+            Some(now).filter(|_| matches!(step, CertificateStep::Publish | CertificateStep::Prune));
         match step {
-            Step::Replace => Self {
+            CertificateStep::Replace => Self {
                 pair: made,
                 next: None,
                 published,
                 others: true,
             },
-            Step::Prepare => Self {
+            CertificateStep::Prepare => Self {
                 next: Some(made),
                 published,
                 ..self
             },
-            Step::Switch => Self {
+            CertificateStep::Switch => Self {
                 pair: self.next.unwrap(),
                 next: None,
                 published: self.published.map(|_| now),
                 others: true,
             },
-            Step::Publish => Self { published, ..self },
-            Step::Prune => Self {
+            CertificateStep::Publish => Self { published, ..self },
+            CertificateStep::Prune => Self {
                 published,
                 others: false,
                 ..self
             },
-            Step::Serve | Step::Wait => self,
+            CertificateStep::Serve | CertificateStep::Wait => self,
         }
     }
 }
@@ -219,7 +220,7 @@ fn any_state_leads_to_an_accepted_certificate_in_a_few_steps() {
     for left in left_behind(now) {
         let mut stored = left;
         let mut steps = Vec::new();
-        while steps.last() != Some(&Step::Serve) {
+        while steps.last() != Some(&CertificateStep::Serve) {
             let step = next(&stored.known(now), &lifetimes(), now);
             steps.push(step);
             assert!(steps.len() < super::super::STEPS, "{left:?}: {steps:?}");

@@ -13,7 +13,7 @@ use crate::process::Process;
 pub(crate) async fn start(folder: &Path, options: &ClusterOptions) -> Started {
     let logs = folder.join("logs");
     let file = |name: &str, content: &str| write(folder, name, content);
-    let (etcd, etcd_url) = start_etcd(folder).await;
+    let (etcd, etcd_url) = start_etcd(folder, options).await;
     let authority = Authority::new("mooring test cluster");
     let serving = authority.leaf(&["127.0.0.1", "localhost", "kubernetes.default.svc"]);
     let (private, public) = token_key();
@@ -38,7 +38,7 @@ pub(crate) async fn start(folder: &Path, options: &ClusterOptions) -> Started {
         "kube-apiserver",
         &control_plane_binary("kubernetes", "kube-apiserver"),
         &arguments,
-        &[],
+        &options.environment(),
         &logs,
     );
     let authority = authority.certificate();
@@ -100,7 +100,7 @@ fn flags(folder: &Path, etcd_url: &str, port: u16, files: &Files) -> Vec<String>
 }
 
 /// Starts etcd, and waits until it serves: an API server that starts before panics in its compactor.
-async fn start_etcd(folder: &Path) -> (Process, String) {
+async fn start_etcd(folder: &Path, options: &ClusterOptions) -> (Process, String) {
     let logs = folder.join("logs");
     let etcd_port = free_port();
     let etcd_url = format!("http://127.0.0.1:{etcd_port}");
@@ -118,7 +118,7 @@ async fn start_etcd(folder: &Path) -> (Process, String) {
             ),
             "--log-level=warn".to_owned(),
         ],
-        &[],
+        &options.environment(),
         &logs,
     );
     wait(&etcd, "etcd", async || {

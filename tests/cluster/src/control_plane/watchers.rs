@@ -72,7 +72,7 @@ impl Started {
                 flag("node-eviction-rate", 10),
                 flag("unhealthy-zone-threshold", 1),
             ],
-            &[],
+            &options.environment(),
             &logs,
         );
         let scheduler = Process::start(
@@ -86,7 +86,7 @@ impl Started {
                 flag("leader-elect", false),
                 flag("secure-port", 0),
             ],
-            &[],
+            &options.environment(),
             &logs,
         );
         let mut arguments = vec![
@@ -114,7 +114,7 @@ impl Started {
             "kwok",
             &control_plane_binary("kubernetes", "kwok"),
             &arguments,
-            &[],
+            &options.environment(),
             &logs,
         );
         ControlPlane {

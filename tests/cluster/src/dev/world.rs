@@ -1,5 +1,7 @@
 //! The cluster of `up` and `demo`.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use mooring_cluster::{
@@ -64,29 +66,35 @@ impl World {
             "kwok",
         ]
         .map(|name| (name, self.cluster.process(name)));
-        let mut revived = Vec::new();
-        for (name, process) in control_plane
+        let processes: Vec<_> = control_plane
             .into_iter()
             .chain([("Mooring", self.mooring.process())])
-        {
-            if let Some(status) = process.ended() {
-                process.restart();
-                revived.push(format!("{name} had ended ({status}) and was started again"));
-            }
-        }
+            .collect();
+        let mut revived = BTreeMap::new();
         let readyz = format!("{}/readyz", self.mooring.http_url());
-        let ready = wait(READY, || async {
-            let answer = http_get(&readyz).await?;
-            if answer.code == 200 {
-                Ok(())
-            } else {
-                Err(answer.body)
+        // Looked at in each round: a killed process has not ended before all of its threads.
+        let ready = wait(READY, || {
+            for (name, process) in &processes {
+                if let Entry::Vacant(entry) = revived.entry(*name)
+                    && let Some(status) = process.ended()
+                {
+                    process.restart();
+                    entry.insert(format!("{name} had ended ({status}) and was started again"));
+                }
+            }
+            async {
+                let answer = http_get(&readyz).await?;
+                if answer.code == 200 {
+                    Ok(())
+                } else {
+                    Err(answer.body)
+                }
             }
         });
         ready
             .await
             .map_err(|seen| format!("Mooring is not ready after {READY:?}: {seen}"))?;
-        Ok(revived)
+        Ok(revived.into_values().collect())
     }
 
     /// Ends all processes, Mooring first.

@@ -8,8 +8,8 @@ use super::{Calls, Ec2, EmulatorState, Fault, FaultId, HeldCall, Mutation};
 use crate::http::{http_get, http_post, http_send};
 
 impl Ec2 {
-    /// How often it was called since the start or the last [`Ec2::reset_counters`], by anybody; `add_node`
-    /// and the like count too.
+    /// How often it was called since the start or the last [`Ec2::reset_counters`], by any client; `add_node`
+    /// and similar calls count too.
     pub async fn calls(&self) -> Calls {
         self.control_api("calls").await
     }

@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use kube::core::DynamicObject;
 use mooring::api::read;
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
-use mooring_plan::names::{BlockName, InterfaceId, IpName, Millis, NodeName, PodUid, SubnetId};
+use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName, PodUid, SubnetId};
 use mooring_plan::objects::{Node, Pod, ReplicaSet, Reservation};
+use mooring_plan::time::Instant;
 use serde_json::Value;
 
 use super::promises::written_as_read;
 
 /// When everything is first seen.
-pub const BEGIN: Millis = Millis::seconds(1_000);
+pub const BEGIN: Instant = Instant::from_secs(1_000);
 
 /// What the API server and EC2 have.
 #[derive(Clone, Debug, Default)]
@@ -166,7 +168,7 @@ impl Cluster {
     /// All of it is shown, in one order or the other.
     pub fn facts(&self, backwards: bool) -> Facts {
         let mut facts = Facts::new(Settings {
-            inventory_interval: Millis::seconds(30),
+            inventory_interval: Duration::from_secs(30),
         });
         let mut shown: Vec<Fact> = Vec::new();
         shown.extend(self.ips.keys().filter_map(|name| self.ip_fact(name)));

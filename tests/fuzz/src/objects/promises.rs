@@ -40,7 +40,9 @@ pub fn may_call(ip: &Ip, call: &Call) {
     let target = status.claim.as_ref().and_then(|claim| claim.target());
     let there = target.is_some_and(|target| &target.place.interface == call.interface());
     match call {
-        Call::Assign(_, address, reassign) => {
+        Call::Assign {
+            address, reassign, ..
+        } => {
             let claim = status.claim.as_ref().map(|claim| &claim.phase);
             assert!(
                 there
@@ -54,7 +56,7 @@ pub fn may_call(ip: &Ip, call: &Call) {
                 "{call:?}: {ip:?}"
             );
         }
-        Call::Unassign(interface, address) => {
+        Call::Unassign { interface, address } => {
             let before = status.previous.iter();
             let mut before = before.map(|entry| (entry.address, &entry.interface));
             assert!(

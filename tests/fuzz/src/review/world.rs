@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use mooring::admission::{
-    ClusterReader, Dependencies, NodeSeen, Right, Rights, Snapshot, Unreadable,
+    BoundNode, ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable,
 };
 use mooring::api::{Ip, IpBlock};
 use mooring_plan::admission::address::Parent;
@@ -136,13 +136,13 @@ fn now(dependencies: &Dependencies) -> Snapshot {
             let labels =
                 ["role", "ip.wgtwo.com.node-restriction.kubernetes.io/office"].map(str::to_owned);
             let [role, office] = labels;
-            NodeSeen::Labelled(BTreeMap::from([
+            BoundNode::Labelled(BTreeMap::from([
                 (role, "edge".to_owned()),
                 (office, String::new()),
             ]))
         }
-        Some("gone") => NodeSeen::Absent,
-        _ => NodeSeen::Unknown,
+        Some("gone") => BoundNode::Absent,
+        _ => BoundNode::Unknown,
     };
     let service = |address: std::net::Ipv4Addr| {
         (address.octets()[3] == 99).then(|| Parent::Else("Service default/kubernetes".to_owned()))

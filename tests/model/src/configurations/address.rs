@@ -52,6 +52,19 @@ pub fn two_ips() -> Configuration {
         .at_rest()
 }
 
+/// The IP that has the only address of its block is deleted, and another IP asks for any address of the block.
+pub fn allocate() -> Configuration {
+    let mut world = WorldBuilder::new()
+        .range("203.0.113.10/32")
+        .ip_of_block("one");
+    let two = world.make_ip_of_block("two");
+    ConfigurationBuilder::new("allocate", world)
+        .track([Event::IpDeleted("one".into()), Event::IpCreated(two)])
+        .fault_kinds(1, [FaultKind::Timeout])
+        .milestones([Milestone::IpGone])
+        .at_rest()
+}
+
 /// The IP is deleted while a pod is getting the address, or has just got it.
 pub fn delete_early() -> Configuration {
     let mut world = WorldBuilder::new()

@@ -2,6 +2,7 @@
 
 mod address;
 mod attach;
+mod interfaces;
 mod leaders;
 mod moves;
 mod nodes;
@@ -36,7 +37,7 @@ const EVERYTHING: [FaultKind; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 24] = [
+pub const ALL: [Named; 28] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -51,8 +52,12 @@ pub const ALL: [Named; 24] = [
     ("delete-early", address::delete_early),
     ("edit-early", address::edit_early),
     ("two-ips", address::two_ips),
+    ("allocate", address::allocate),
     ("node-death", nodes::death),
     ("node-gone", nodes::gone),
+    ("eni-detached", interfaces::detached),
+    ("eni-rollout", interfaces::rolled_out),
+    ("eni-deleted", interfaces::deleted),
     ("two-leaders", leaders::two_leaders),
     ("two-lagging", leaders::two_lagging),
     ("two-attach", leaders::two_attach),
@@ -178,6 +183,7 @@ impl ConfigurationBuilder {
                 outdated: BTreeSet::new(),
                 sets_unread: BTreeSet::new(),
                 manual,
+                detached: BTreeSet::new(),
                 missing_for: PATIENCE,
             },
             milestone: None,

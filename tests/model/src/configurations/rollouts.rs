@@ -60,7 +60,8 @@ pub fn full() -> Configuration {
         .at_rest()
 }
 
-fn handed_over() -> (WorldBuilder, Pod) {
+/// A Deployment whose next pod is ready to take the address over, and that pod.
+pub(super) fn handed_over() -> (WorldBuilder, Pod) {
     let mut world = world();
     let mut new = world.make_pod("new", "partner", "b", Some("second"));
     new.containers_ready = true;

@@ -43,7 +43,15 @@ pub fn executed(
         format!("{call:?}, and {address} is not reserved for {}", sent.ip)
     })?;
     let from = was.iter().find(|(of, _)| *of == address).map(|(_, on)| on);
-    if let (Call::Assign(to, _, Reassign::Allow), Some(on)) = (call, from) {
+    if let (
+        Call::Assign {
+            interface: to,
+            reassign: Reassign::Allow,
+            ..
+        },
+        Some(on),
+    ) = (call, from)
+    {
         let known = on == to || explained(on) || outdated;
         require(known, Rule::S4, || format!("{address} is stolen from {on}"))?;
     }

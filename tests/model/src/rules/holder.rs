@@ -1,4 +1,5 @@
 //! A holder keeps its address, and the next holder is chosen as docs/design/protocol.md, section 3, says.
+//! Rules: R3.19 to R3.23.
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::PodKey;
@@ -17,12 +18,12 @@ pub fn chosen(
     state: &State,
     which: usize,
     ip: &Ip,
-    what: StatusWrite,
+    change: StatusWrite,
     status: &IpStatus,
 ) -> Result<(), Broken> {
     let holder = ip.status.claim.as_ref();
     let Some(next) = status.claim.as_ref().filter(|next| {
-        what == StatusWrite::Claim && holder.is_none_or(|claim| claim.uid != next.uid)
+        change == StatusWrite::Claim && holder.is_none_or(|claim| claim.uid != next.uid)
     }) else {
         return Ok(());
     };
@@ -99,7 +100,13 @@ pub fn written(
     write: &Write,
     by: Option<usize>,
 ) -> Result<(), Broken> {
-    let Write::Status(name, _, what, after) = write else {
+    let Write::Status {
+        ip: name,
+        change,
+        status: after,
+        ..
+    } = write
+    else {
         return Ok(());
     };
     let Some(ip) = before.ips.get(name) else {
@@ -128,7 +135,7 @@ pub fn written(
     let stays = |next: &Claim| next.uid == claim.uid && next.phase != ClaimPhase::Detaching;
     // After a refusal of EC2 the pod did not have the address.
     let refused =
-        *what == StatusWrite::Revert || after.refused != ip.status.refused && !claim.recorded();
+        *change == StatusWrite::Revert || after.refused != ip.status.refused && !claim.recorded();
     if ip.deleting || refused || after.claim.as_ref().is_some_and(stays) {
         return Ok(());
     }
@@ -170,7 +177,8 @@ fn not_needlessly(state: &State, ip: &Ip, claim: &Claim, after: &IpStatus) -> Re
         return Ok(());
     };
     let on = address.and_then(|address| state.cloud.holder_of(address));
-    let needless = to.place == at.place && on.as_ref() == Some(&at.place.interface);
+    let stayed = !state.history.detached.contains(&at.place.interface);
+    let needless = stayed && to.place == at.place && on.as_ref() == Some(&at.place.interface);
     require(!needless, Rule::Holder, || {
         format!(
             "{} has the address at the right place, and has to wait for it",

@@ -101,8 +101,8 @@ pub fn when_sent(
 ) -> Result<(), Broken> {
     match &sent.step {
         Step::Call(call) => sent::call(state, fixtures, ip, call),
-        Step::Write(Write::Status(_, _, what, status)) => {
-            holder::chosen(state, which, ip, *what, status)
+        Step::Write(Write::Status { change, status, .. }) => {
+            holder::chosen(state, which, ip, *change, status)
         }
         _ => Ok(()),
     }

@@ -1,5 +1,6 @@
 //! Where the block asks for the node part, a pod says that it has the address only after its node has programmed it
 //! for this claim.
+//! Rule: R4.36.
 
 use mooring_plan::objects::{AddressState, Claim};
 use mooring_plan::reason::Reason;

@@ -13,7 +13,11 @@ use crate::state::State;
 pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<(), Broken> {
     let address = call.address();
     match call {
-        Call::Assign(interface, _, reassign) => {
+        Call::Assign {
+            interface,
+            reassign,
+            ..
+        } => {
             let claim = ip.status.claim.as_ref();
             let target = claim.and_then(|claim| match &claim.phase {
                 ClaimPhase::Claimed(target) => Some((claim, target)),
@@ -44,7 +48,7 @@ pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<
                 format!("{call:?}, and the spec does not allow it")
             })?;
         }
-        Call::Unassign(interface, _) => {
+        Call::Unassign { interface, .. } => {
             let known = explains(&ip.status, address, interface);
             require(known, Rule::S2, || format!("{call:?} is not explained"))?;
         }

@@ -1,5 +1,7 @@
 //! The effects of faults on requests and processes.
 
+use std::time::Duration;
+
 use mooring_plan::facts::Fact;
 use mooring_plan::names::IpName;
 use mooring_plan::step::Step;
@@ -24,7 +26,7 @@ impl State {
         if let Some(request) = request.filter(|request| request.answer.is_none()) {
             self.late.insert(Late {
                 sent: request.sent,
-                age: 0,
+                age: Duration::ZERO,
                 outdated,
             });
         }
@@ -36,7 +38,7 @@ impl State {
         if let Some(request) = self.controllers[which].requests.get(name) {
             self.late.insert(Late {
                 sent: request.sent.clone(),
-                age: 0,
+                age: Duration::ZERO,
                 outdated,
             });
         }
@@ -69,7 +71,7 @@ impl State {
             .filter(|request| request.answer.is_none());
         self.late.extend(under_way.map(|request| Late {
             sent: request.sent,
-            age: 0,
+            age: Duration::ZERO,
             outdated,
         }));
         let max_lag = self.controllers[which].max_lag;

@@ -1,8 +1,9 @@
 //! The passing of time.
 
-use mooring_plan::names::Millis;
+use std::time::Duration;
 
 use super::{MAX_DELAY, PATIENCE, State};
+use crate::world::clock::NOW;
 use crate::world::controller::Controller;
 
 impl State {
@@ -24,21 +25,21 @@ impl State {
     }
 
     /// Time passes. Requests with more than the longest delay are lost.
-    pub fn pass(&mut self, length: Millis) {
+    pub fn pass(&mut self, length: Duration) {
         for controller in &mut self.controllers {
             controller.change(|controller| controller.pass(length));
         }
         for (age, _) in &mut self.old_clouds {
-            *age += length.0;
+            *age += length;
         }
         self.old_clouds.retain(|(age, _)| *age < MAX_DELAY);
         let late = std::mem::take(&mut self.late);
         let older = late.into_iter().map(|mut late| {
-            late.age += length.0;
+            late.age += length;
             late
         });
         self.late = older.filter(|late| late.age < MAX_DELAY).collect();
-        let missing = self.history.missing_for + length.0 / 1000;
+        let missing = self.history.missing_for + length.as_secs();
         self.history.missing_for = missing.min(PATIENCE);
     }
 
@@ -51,8 +52,7 @@ impl State {
                 .filter_map(|(_, controller)| controller.state.deadline)
                 .min();
             let Some(next) = next else { return };
-            let length = next.since(crate::world::clock::NOW).0.max(1000);
-            self.pass(Millis(length));
+            self.pass(next.since(NOW).max(Duration::from_secs(1)));
             if !self.at_rest() {
                 return;
             }

@@ -4,11 +4,12 @@
 //! is never exactly at a limit of `plan`, and smaller differences of time do not matter.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use mooring_plan::names::Millis;
+use mooring_plan::time::Instant;
 
 /// The present time of every process in every state.
-pub const NOW: Millis = Millis(10_000_000);
+pub const NOW: Instant = Instant::from_millis(10_000_000);
 
 /// The maximum age in seconds. The longest waits in `plan` that lead to a decision are one minute and two
 /// inventory intervals. (`plan` keeps two memories for 600 s; the model keeps them forever.)
@@ -19,26 +20,27 @@ const SLACK: u64 = 40;
 
 /// The moments of a process, and the normalized value of each.
 pub struct Normalized {
-    pub reads: BTreeMap<Millis, Millis>,
-    pub ordered: BTreeMap<Millis, Millis>,
-    pub aged: BTreeMap<Millis, Millis>,
+    pub reads: BTreeMap<Instant, Instant>,
+    pub ordered: BTreeMap<Instant, Instant>,
+    pub aged: BTreeMap<Instant, Instant>,
 }
 
-fn ahead(moment: Millis, now: Millis) -> Millis {
-    let seconds = (moment.0 - now.0).saturating_sub(500).div_ceil(1000).max(1);
-    NOW.plus(Millis(seconds * 1000))
+fn ahead(moment: Instant, now: Instant) -> Instant {
+    let away = moment.as_millis() - now.as_millis();
+    let seconds = away.saturating_sub(500).div_ceil(1000).max(1);
+    NOW.plus(Duration::from_secs(seconds))
 }
 
-fn seconds_ago(moment: Millis, now: Millis) -> u64 {
-    ((now.0 - moment.0) / 1000).min(LONG_AGO)
+fn seconds_ago(moment: Instant, now: Instant) -> u64 {
+    now.since(moment).as_secs().min(LONG_AGO)
 }
 
 /// Normalizes the moments, relative to `now`.
 pub fn normalize(
-    reads: Vec<Millis>,
-    ordered: Vec<Millis>,
-    aged: &[Millis],
-    now: Millis,
+    reads: Vec<Instant>,
+    ordered: Vec<Instant>,
+    aged: &[Instant],
+    now: Instant,
 ) -> Normalized {
     let past = reads
         .iter()
@@ -53,9 +55,9 @@ pub fn normalize(
     let base = |ago: u64| {
         let passages = seconds.iter().position(|other| *other == ago);
         let passages = passages.map_or(0, |index| index as u64 + 1);
-        NOW.0 - ago * 1000 - (passages * SLACK).min(900)
+        NOW.as_millis() - ago * 1000 - (passages * SLACK).min(900)
     };
-    let in_order = |mut moments: Vec<Millis>| {
+    let in_order = |mut moments: Vec<Instant>| {
         moments.sort_unstable();
         moments.dedup();
         let mut result = BTreeMap::new();
@@ -72,15 +74,15 @@ pub fn normalize(
                 1
             };
             second = ago;
-            result.insert(moment, Millis(base(ago) - rank));
+            result.insert(moment, Instant::from_millis(base(ago) - rank));
         }
         result
     };
-    let at = |moment: Millis| {
+    let at = |moment: Instant| {
         if moment > now {
             ahead(moment, now)
         } else {
-            Millis(base(seconds_ago(moment, now)))
+            Instant::from_millis(base(seconds_ago(moment, now)))
         }
     };
     Normalized {

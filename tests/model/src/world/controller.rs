@@ -1,10 +1,11 @@
 //! One process: its state, the watch events that it has not received yet, and its requests in progress.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Fact, Facts, Kind, WriteOutcome, Written};
-use mooring_plan::names::{IpName, IpUid, Millis, ResourceVersion};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::step::Step;
 use mooring_world::kube::Kube;
 
@@ -57,7 +58,7 @@ impl Controller {
     }
 
     /// Time passes for this process.
-    pub fn pass(&mut self, elapsed: Millis) {
+    pub fn pass(&mut self, elapsed: Duration) {
         self.state = self.state.after(&Input::TimePassed(elapsed));
     }
 
@@ -148,14 +149,18 @@ impl Controller {
         self.requests
             .values()
             .any(|request| match (&request.answer, next) {
-                (Some(Fact::Wrote(_, _, WriteOutcome::Done(Some(written)))), next) => {
-                    match (written, next) {
-                        (Written::Ip(ours), Fact::Ip(theirs)) => ours == theirs,
-                        (Written::Pod(ours), Fact::Pod(theirs)) => ours == theirs,
-                        (Written::Reservation(ours), Fact::Reservation(theirs)) => ours == theirs,
-                        _ => false,
-                    }
-                }
+                (
+                    Some(Fact::Wrote {
+                        outcome: WriteOutcome::Done(Some(written)),
+                        ..
+                    }),
+                    next,
+                ) => match (written, next) {
+                    (Written::Ip(ours), Fact::Ip(theirs)) => ours == theirs,
+                    (Written::Pod(ours), Fact::Pod(theirs)) => ours == theirs,
+                    (Written::Reservation(ours), Fact::Reservation(theirs)) => ours == theirs,
+                    _ => false,
+                },
                 _ => false,
             })
     }

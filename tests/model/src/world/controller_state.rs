@@ -4,12 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
 use mooring_plan::facts::{Fact, Facts, Settings};
-use mooring_plan::names::{IpName, Millis, SubnetId};
+use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::step::Decision;
+use mooring_plan::time::Instant;
 use mooring_world::engine;
 use mooring_world::kube::Kube;
 
@@ -18,7 +20,7 @@ use crate::fixtures::LIMIT;
 use crate::shared::{Shared, fingerprint};
 
 /// How often a process lists interfaces.
-const INTERVAL: Millis = Millis::seconds(30);
+const INTERVAL: Duration = Duration::from_secs(30);
 
 /// The number of shards of a cache, so that threads seldom wait for the same lock.
 const SHARDS: u64 = 64;
@@ -45,7 +47,7 @@ pub struct ControllerState {
     /// Is an inventory to be taken now?
     pub inventory_due: bool,
     /// The time of the next step, if no event comes before.
-    pub deadline: Option<Millis>,
+    pub deadline: Option<Instant>,
 }
 
 /// An inventory in progress.
@@ -73,7 +75,7 @@ pub enum Input {
     /// The inventory is received.
     InventoryReceived,
     /// Time passes.
-    TimePassed(Millis),
+    TimePassed(Duration),
     /// The process leads from now on, or it does not lead any more.
     Leadership(bool),
 }
@@ -113,7 +115,7 @@ impl ControllerState {
         };
         state.lead(leads, NOW);
         state.prepare();
-        state.pass(Millis(1));
+        state.pass(Duration::from_millis(1));
         state.decide();
         Shared::new(state)
     }
@@ -128,7 +130,7 @@ impl ControllerState {
         self.decisions.get(ip)
     }
 
-    fn lead(&mut self, leads: bool, now: Millis) {
+    fn lead(&mut self, leads: bool, now: Instant) {
         self.engine.handle(engine::leadership(leads), now);
     }
 
@@ -150,7 +152,7 @@ impl ControllerState {
         }
     }
 
-    fn pass(&mut self, elapsed: Millis) {
+    fn pass(&mut self, elapsed: Duration) {
         let now = NOW.plus(elapsed);
         self.engine.forget_when_steps_began(NOW);
         let mut ordered = Vec::new();
@@ -200,11 +202,11 @@ impl ControllerState {
     }
 
     fn apply(&mut self, input: &Input) {
-        let later = NOW.plus(Millis(1));
+        let later = NOW.plus(Duration::from_millis(1));
         match input {
             Input::Event(fact) => {
                 self.engine.handle(Event::Fact(fact.clone()), later);
-                self.pass(Millis(1));
+                self.pass(Duration::from_millis(1));
                 self.prepare();
             }
             Input::EventWithoutDelay(fact) => self.engine.handle(Event::Fact(fact.clone()), NOW),
@@ -215,7 +217,7 @@ impl ControllerState {
                 let completion = Completion::from(fact.clone());
                 let completed = Event::Completed(Work::Ip(ip.clone()), completion);
                 self.engine.handle(completed, later);
-                self.pass(Millis(1));
+                self.pass(Duration::from_millis(1));
                 self.prepare();
             }
             Input::InventoryTaken(list, outdated) => {
@@ -229,7 +231,7 @@ impl ControllerState {
                     list: list.clone(),
                     outdated: *outdated,
                 });
-                self.pass(Millis(1));
+                self.pass(Duration::from_millis(1));
             }
             Input::InventoryReceived => {
                 if let Some(Inventory { subnets, list, .. }) = self.inventory.take() {
@@ -240,13 +242,13 @@ impl ControllerState {
                             .handle(Event::Completed(work, fact.into()), later);
                     }
                 }
-                self.pass(Millis(1));
+                self.pass(Duration::from_millis(1));
             }
             Input::TimePassed(length) => self.pass(*length),
             Input::Leadership(leads) => {
                 // Later than the steps that were started at the same time.
                 self.lead(*leads, later);
-                self.pass(Millis(1));
+                self.pass(Duration::from_millis(1));
                 self.prepare();
             }
         }

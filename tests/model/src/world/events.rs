@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use mooring_plan::names::{InterfaceId, IpName, NodeName, PodKey, ResourceVersion};
+use mooring_plan::names::{InstanceId, InterfaceId, IpName, NodeName, PodKey, ResourceVersion};
 use mooring_plan::objects::{Ip, Pod};
 use mooring_world::cloud::Cloud;
 use mooring_world::kube::Kube;
@@ -26,6 +26,12 @@ pub enum Event {
     NodeGone(NodeName),
     /// The machine is stopped.
     Stopped(NodeName),
+    /// The interface is detached from its machine; it keeps its addresses.
+    InterfaceDetached(InterfaceId),
+    /// The interface is attached to this machine.
+    InterfaceAttached(InterfaceId, InstanceId),
+    /// The interface is detached and deleted.
+    InterfaceDeleted(InterfaceId),
     /// An IP is created.
     IpCreated(Ip),
     /// `spec.address` is edited.
@@ -87,6 +93,9 @@ impl Event {
                     cloud.stop(instance);
                 }
             }
+            Self::InterfaceDetached(interface) => cloud.detach(interface),
+            Self::InterfaceAttached(interface, instance) => cloud.attach(interface, instance),
+            Self::InterfaceDeleted(interface) => cloud.delete_interface(interface),
             Self::IpCreated(ip) => {
                 kube.ips.insert(ip.name.clone(), ip.clone());
             }

@@ -148,8 +148,8 @@ impl Cloud {
                 let (cloud, again) = (self.clone(), call.again());
                 tokio::spawn(async move {
                     sleep(by).await;
-                    let (nobody, _) = oneshot::channel();
-                    cloud.serve(&again, &nobody);
+                    let (no_receiver, _) = oneshot::channel();
+                    cloud.serve(&again, &no_receiver);
                 });
                 answer
             }

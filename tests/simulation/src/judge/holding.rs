@@ -1,4 +1,5 @@
 //! S5: a holder keeps its address, a node that is away does not get one, and no assigned address is released.
+//! Rule: R3.19.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;

@@ -1,4 +1,5 @@
 //! Fast failover: which nodes Mooring takes out of service, and which ones it puts back.
+//! Rules: R3.35 to R3.38.
 
 use std::time::Duration;
 

@@ -17,7 +17,7 @@ mod trace;
 
 use std::time::Duration;
 
-use mooring::controller::LeaseTimes;
+use mooring_plan::lease::Timings;
 
 use crate::api_server::ApiServer;
 use crate::chance::Chance;
@@ -151,7 +151,7 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
         } else {
             *chance.pick(&LEASES).expect("some")
         };
-        LeaseTimes {
+        Timings {
             duration: Duration::from_secs(duration),
             renew_deadline: Duration::from_secs(renew_deadline),
             retry_period: Duration::from_secs(retry_period),

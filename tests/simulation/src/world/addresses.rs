@@ -236,7 +236,7 @@ impl World {
         let create = Change::CreateNetworkInterface {
             subnet,
             address: None,
-            description: "somebody else's".to_owned(),
+            description: "of another client".to_owned(),
             tags: BTreeMap::new(),
         };
         let Ok(Changed::NetworkInterface(interface)) = self.cloud.change(create) else {
@@ -255,7 +255,7 @@ impl World {
         let create = Change::CreateNetworkInterface {
             subnet: self.subnets[&first.octets()[2]],
             address: None,
-            description: "somebody else's".to_owned(),
+            description: "of another client".to_owned(),
             tags: BTreeMap::new(),
         };
         let Ok(Changed::NetworkInterface(interface)) = self.cloud.change(create) else {

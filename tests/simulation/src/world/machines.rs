@@ -365,7 +365,7 @@ impl World {
             }
             let mark = since.is_some_and(|since| now >= since + GRACE);
             let rested = machine.unready_until.is_some_and(|until| now >= until);
-            // The last word of its kubelet was that it is not ready, and it reports again.
+            // The last report of its kubelet was that it is not ready, and it reports again.
             let spoke = self.shape.fast && since.is_none() && machine.unready_until.is_none();
             let again = spoke && !self.is_ready(&name);
             if mark == machine.marked && !rested && !again {

@@ -35,7 +35,7 @@ impl World {
         node.map_or_else(Vec::new, |node| taints(&node))
     }
 
-    /// A person takes a Node out of service, if nobody has done so, or puts it back.
+    /// A person takes a Node out of service, if it is not yet, or puts it back.
     pub fn person_taints(&self, name: &str, out: bool) {
         let node = self.cluster.get("nodes", "", name);
         let Some(node) = node.filter(|node| !out || !is_out_of_service(node)) else {
@@ -67,7 +67,7 @@ impl World {
             .collect()
     }
 
-    /// The last word of a kubelet that ends: its node is not ready.
+    /// The last report of a kubelet that ends: its node is not ready.
     pub fn last_word(&self, name: &str) {
         let machine = self.machines.get(name);
         if machine.is_some_and(|machine| machine.health != Health::Well) {

@@ -119,7 +119,7 @@ fn a_strategic_patch_merges_lists_by_key() {
             ]),
             json!([condition("example.com/a", "True")]),
             json!([{"type": "example.com/b", "$patch": "delete"}]),
-            json!([{"type": "example.com/a", "reason": "Because"}]),
+            json!([{"type": "example.com/a", "reason": "DenyReason"}]),
         ] {
             let patch = json!({"status": {"conditions": patch}});
             talk.strategic(&format!("{place}/status"), patch).await;

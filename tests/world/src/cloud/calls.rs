@@ -57,9 +57,16 @@ impl Cloud {
     /// A person puts the address on an interface, also if another interface has it, or takes it off all of them.
     pub fn put_manually(&mut self, address: Ipv4Addr, on: Option<&InterfaceId>) {
         let call = match on {
-            Some(on) => Call::Assign(on.clone(), address, Reassign::Allow),
+            Some(on) => Call::Assign {
+                interface: on.clone(),
+                address,
+                reassign: Reassign::Allow,
+            },
             None => match self.holder_of(address) {
-                Some(on) => Call::Unassign(on, address),
+                Some(on) => Call::Unassign {
+                    interface: on,
+                    address,
+                },
                 None => return,
             },
         };

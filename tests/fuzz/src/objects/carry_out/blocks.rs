@@ -23,7 +23,11 @@ impl Play {
                 let limits = types.into_iter().map(|kind| (kind, 3)).collect();
                 self.tell(Fact::LimitsRead(limits));
             }
-            BlockStep::Label(node, block, on) => {
+            BlockStep::Label {
+                node,
+                block,
+                present: on,
+            } => {
                 let Some(node) = self.cluster.nodes.get_mut(&node) else {
                     return;
                 };
@@ -43,10 +47,10 @@ impl Play {
                 self.cluster.reservations.remove(&reservation.address);
                 self.tell(Fact::ReservationGone(reservation.address));
             }
-            BlockStep::AddFinalizer(..)
-            | BlockStep::RemoveFinalizer(..)
-            | BlockStep::DropReleaseBrake(..)
-            | BlockStep::Status(..) => self.write_block(name, step),
+            BlockStep::AddFinalizer { .. }
+            | BlockStep::RemoveFinalizer { .. }
+            | BlockStep::DropReleaseBrake { .. }
+            | BlockStep::Status { .. } => self.write_block(name, step),
         }
     }
 
@@ -55,21 +59,21 @@ impl Play {
         let version = version_of(object).unwrap();
         object.metadata.resource_version = Some(next(version).to_string());
         match step {
-            BlockStep::AddFinalizer(..) => {
+            BlockStep::AddFinalizer { .. } => {
                 let finalizers = object.metadata.finalizers.get_or_insert_default();
                 finalizers.push(mooring::api::names::BLOCK_FINALIZER.to_owned());
             }
-            BlockStep::RemoveFinalizer(..) => {
+            BlockStep::RemoveFinalizer { .. } => {
                 let block = read::block(object).unwrap();
                 assert!(block.deleting, "{block:?}");
                 self.cluster.blocks.remove(name);
                 return self.tell(Fact::BlockGone(name.clone()));
             }
-            BlockStep::DropReleaseBrake(..) => {
+            BlockStep::DropReleaseBrake { .. } => {
                 let annotations = object.metadata.annotations.as_mut().unwrap();
                 annotations.remove(mooring::api::names::RELEASE_BRAKE_ANNOTATION);
             }
-            BlockStep::Status(_, _, status) => {
+            BlockStep::Status { status, .. } => {
                 let before = object.data.get("status").cloned().unwrap_or_default();
                 let before = serde_json::from_value(before).unwrap_or_default();
                 let patch = read::block_status_patch(&status, &before, &time()).unwrap();

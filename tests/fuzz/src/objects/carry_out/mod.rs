@@ -4,21 +4,23 @@ mod blocks;
 mod writes;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use kube::core::DynamicObject;
 use mooring::api::read;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{CallError, Fact, Facts};
-use mooring_plan::names::{IpName, Millis, ReplicaSetUid, ResourceVersion};
+use mooring_plan::names::{IpName, ReplicaSetUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Step, Write};
+use mooring_plan::time::Instant;
 
 use super::cluster::{BEGIN, Cluster};
 use super::promises::may_call;
 
 /// Between two rounds.
-const PAUSE: Millis = Millis::seconds(6);
+const PAUSE: Duration = Duration::from_secs(6);
 /// The number of steps of one object in a round.
 const STEPS: u32 = 4;
 
@@ -26,7 +28,7 @@ const STEPS: u32 = 4;
 pub struct Play {
     cluster: Cluster,
     facts: Facts,
-    now: Millis,
+    now: Instant,
     /// The sorts of steps that were taken.
     pub taken: BTreeSet<String>,
 }
@@ -115,9 +117,11 @@ impl Play {
                     None => Fact::ReplicaSetsRead(ReplicaSetUid::new(set), Vec::new()),
                 }
             }
-            Read::Instance(id) => {
-                Fact::ReadFailed(name.clone(), Read::Instance(id), Some(Outcome::Unknown))
-            }
+            Read::Instance(id) => Fact::ReadFailed {
+                ip: name.clone(),
+                read: Read::Instance(id),
+                outcome: Some(Outcome::Unknown),
+            },
         }
     }
 
@@ -138,35 +142,40 @@ impl Play {
         let on = on.map(|on| on.id.clone());
         let result = match &call {
             _ if !interfaces.contains_key(&id) => Err(Outcome::InterfaceNotFound),
-            Call::Assign(_, _, Reassign::Refuse) if on.as_ref().is_some_and(|on| on != &id) => {
-                Err(Outcome::AssignedElsewhere)
-            }
-            Call::Unassign(..) if on.as_ref() != Some(&id) => Err(Outcome::Done),
-            Call::Assign(..) if self.cluster.full.contains(&id) => Err(Outcome::NoRoom),
+            Call::Assign {
+                reassign: Reassign::Refuse,
+                ..
+            } if on.as_ref().is_some_and(|on| on != &id) => Err(Outcome::AssignedElsewhere),
+            Call::Unassign { .. } if on.as_ref() != Some(&id) => Err(Outcome::Done),
+            Call::Assign { .. } if self.cluster.full.contains(&id) => Err(Outcome::NoRoom),
             _ if primary => Err(Outcome::Primary),
             _ => Ok(()),
         };
         if result.is_ok() {
             for interface in interfaces.values_mut() {
                 interface.addresses.remove(&address);
-                if matches!(call, Call::Assign(..)) && interface.id == id {
+                if matches!(call, Call::Assign { .. }) && interface.id == id {
                     interface.addresses.insert(address);
                 }
             }
         }
-        Fact::Called(name.clone(), call, result.map_err(failed))
+        Fact::Called {
+            ip: name.clone(),
+            call,
+            result: result.map_err(failed),
+        }
     }
 }
 
 /// `Claim`, `Assign`, `Reserve`: the step without what it is about.
 fn sort(step: &Step) -> String {
     let words = match step {
-        Step::Write(Write::Status(_, _, what, _)) => format!("{what:?}"),
+        Step::Write(Write::Status { change, .. }) => format!("{change:?}"),
         Step::Write(write) => format!("{write:?}"),
         Step::Read(read) => format!("Read{read:?}"),
         Step::Call(call) => format!("{call:?}"),
     };
-    let end = words.find('(').unwrap_or(words.len());
+    let end = words.find(['(', ' ']).unwrap_or(words.len());
     words[..end].to_owned()
 }
 

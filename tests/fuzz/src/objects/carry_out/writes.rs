@@ -12,7 +12,11 @@ use super::{Play, next, version_of};
 impl Play {
     pub(super) fn write(&mut self, name: &IpName, write: Write) -> Fact {
         let outcome = self.written(name, &write).unwrap_or(WriteOutcome::NotFound);
-        Fact::Wrote(name.clone(), write, outcome)
+        Fact::Wrote {
+            ip: name.clone(),
+            write,
+            outcome,
+        }
     }
 
     fn written(&mut self, name: &IpName, write: &Write) -> Option<WriteOutcome> {
@@ -27,13 +31,18 @@ impl Play {
                 pod.version = next(pod.version);
                 return Some(WriteOutcome::Done(Some(Written::Pod(pod.clone()))));
             }
-            Write::Label(_, uid, label) => {
+            Write::Label { uid, ip: label, .. } => {
                 let pod = cluster.pods.get_mut(uid)?;
                 pod.label.clone_from(label);
                 pod.version = next(pod.version);
                 return Some(WriteOutcome::Done(Some(Written::Pod(pod.clone()))));
             }
-            Write::Reserve(of, uid, _, address) => {
+            Write::Reserve {
+                ip: of,
+                uid,
+                address,
+                ..
+            } => {
                 if cluster.reservations.contains_key(address) {
                     return Some(WriteOutcome::AlreadyExists);
                 }
@@ -52,19 +61,24 @@ impl Play {
                 cluster.reservations.insert(*address, made.clone());
                 return Some(WriteOutcome::Done(Some(Written::Reservation(made))));
             }
-            Write::MendReservation(of, uid, _, known) => {
-                let mended = cluster.reservations.get_mut(&known.address)?;
+            Write::RepairReservation {
+                ip: of,
+                uid,
+                reservation: known,
+                ..
+            } => {
+                let repaired = cluster.reservations.get_mut(&known.address)?;
                 // Ours: it has our UID, or it has our name and the UID of no existing IP.
-                let marks = [mended.label.as_ref(), mended.owner.as_ref()];
+                let marks = [repaired.label.as_ref(), repaired.owner.as_ref()];
                 assert!(
-                    marks.contains(&Some(uid)) || mended.parent.as_ref() == Some(of),
-                    "the reservation of another IP is changed: {mended:?}"
+                    marks.contains(&Some(uid)) || repaired.parent.as_ref() == Some(of),
+                    "the reservation of another IP is changed: {repaired:?}"
                 );
-                mended.version = next(mended.version);
-                (mended.label, mended.owner) = (Some(uid.clone()), Some(uid.clone()));
-                (mended.finalizer, mended.managed) = (true, true);
-                let mended = mended.clone();
-                return Some(WriteOutcome::Done(Some(Written::Reservation(mended))));
+                repaired.version = next(repaired.version);
+                (repaired.label, repaired.owner) = (Some(uid.clone()), Some(uid.clone()));
+                (repaired.finalizer, repaired.managed) = (true, true);
+                let repaired = repaired.clone();
+                return Some(WriteOutcome::Done(Some(Written::Reservation(repaired))));
             }
             Write::Release(reservation) => {
                 cluster.reservations.remove(&reservation.address)?;
@@ -75,11 +89,11 @@ impl Play {
                 );
                 return Some(WriteOutcome::Done(None));
             }
-            Write::AddFinalizer(..)
-            | Write::RemoveFinalizer(..)
-            | Write::DropTakeFrom(..)
-            | Write::Status(..)
-            | Write::ReportUnreadable(..) => {}
+            Write::AddFinalizer { .. }
+            | Write::RemoveFinalizer { .. }
+            | Write::DropTakeFrom { .. }
+            | Write::Status { .. }
+            | Write::ReportUnreadable { .. } => {}
         }
         self.written_ip(name, write)
     }
@@ -87,11 +101,11 @@ impl Play {
     /// A write of an `IP`, guarded by its version.
     fn written_ip(&mut self, name: &IpName, write: &Write) -> Option<WriteOutcome> {
         let object = self.cluster.ips.get_mut(name)?;
-        let (Write::AddFinalizer(_, guard)
-        | Write::RemoveFinalizer(_, guard)
-        | Write::DropTakeFrom(_, guard)
-        | Write::Status(_, guard, ..)
-        | Write::ReportUnreadable(_, guard, _)) = write
+        let (Write::AddFinalizer { version: guard, .. }
+        | Write::RemoveFinalizer { version: guard, .. }
+        | Write::DropTakeFrom { version: guard, .. }
+        | Write::Status { version: guard, .. }
+        | Write::ReportUnreadable { version: guard, .. }) = write
         else {
             return None;
         };
@@ -100,11 +114,11 @@ impl Play {
         }
         object.metadata.resource_version = Some(next(*guard).to_string());
         match write {
-            Write::AddFinalizer(..) => {
+            Write::AddFinalizer { .. } => {
                 let finalizers = object.metadata.finalizers.get_or_insert_default();
                 finalizers.push(mooring::api::names::IP_FINALIZER.to_owned());
             }
-            Write::RemoveFinalizer(..) => {
+            Write::RemoveFinalizer { .. } => {
                 let ip = read::ip(object).unwrap();
                 assert!(ip.deleting && ip.status.claim.is_none(), "{ip:?}");
                 self.cluster.ips.remove(name);
@@ -112,20 +126,20 @@ impl Play {
                     .apply(Fact::IpGone(ip.name, ip.uid), self.now, self.now);
                 return Some(WriteOutcome::Done(None));
             }
-            Write::DropTakeFrom(..) => {
+            Write::DropTakeFrom { .. } => {
                 object
                     .metadata
                     .annotations
                     .as_mut()?
                     .remove(mooring::api::names::TAKE_FROM_ANNOTATION);
             }
-            Write::Status(_, _, what, status) => {
+            Write::Status { change, status, .. } => {
                 let before = read::ip(object).unwrap();
-                may_write(&before, *what, status);
+                may_write(&before, *change, status);
                 *object = with_status(object, status);
-                assert_eq!(&read::ip(object).unwrap().status, status, "{what:?}");
+                assert_eq!(&read::ip(object).unwrap().status, status, "{change:?}");
             }
-            Write::ReportUnreadable(_, _, message) => {
+            Write::ReportUnreadable { message, .. } => {
                 let patch = read::unreadable_ip_patch(object, message, &time()).unwrap();
                 json_patch::merge(&mut object.data, &patch);
                 let says = read::unreadable_ip(object, String::new()).unwrap().says;

@@ -2,14 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Facts, Settings, WriteOutcome, Written};
 use mooring_plan::names::{
-    ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, Millis, NodeName, PodKey, PodUid,
-    ResourceVersion,
+    ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion,
 };
 use mooring_plan::objects::{Claim, ClaimPhase, DesiredIp, Ip, IpStatus, Target};
 use mooring_plan::step::Write;
+use mooring_plan::time::Instant;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -54,9 +55,16 @@ fn ip() -> impl Strategy<Value = Ip> {
 /// Every way in which an IP becomes known or is forgotten.
 fn fact() -> impl Strategy<Value = Fact> {
     let wrote = |ip: Ip| {
-        let write = Write::AddFinalizer(ip.name.clone(), ip.version);
+        let write = Write::AddFinalizer {
+            ip: ip.name.clone(),
+            version: ip.version,
+        };
         let outcome = WriteOutcome::Done(Some(Written::Ip(ip.clone())));
-        Fact::Wrote(ip.name, write, outcome)
+        Fact::Wrote {
+            ip: ip.name,
+            write,
+            outcome,
+        }
     };
     let name = || select(&NAMES[..]).prop_map(IpName::from);
     prop_oneof![
@@ -76,10 +84,10 @@ proptest! {
     fn the_count_equals_a_full_scan_of_all_ips(
         facts in prop::collection::vec(fact(), 1..40),
     ) {
-        let settings = Settings { inventory_interval: Millis::seconds(60) };
+        let settings = Settings { inventory_interval: Duration::from_mins(1) };
         let mut known = Facts::new(settings);
         for (now, fact) in facts.into_iter().enumerate() {
-            let now = Millis(u64::try_from(now).unwrap());
+            let now = Instant::from_millis(u64::try_from(now).unwrap());
             known.apply(fact, now, now);
             for interface in INTERFACES.map(InterfaceId::from) {
                 let counted: BTreeSet<&IpName> = known.coming_to(&interface).collect();

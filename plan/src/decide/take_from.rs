@@ -1,0 +1,63 @@
+//! The end of the annotation `take-from`, and what is told of one that was of no use.
+//! Rules: R4.26, R8.18.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::{Next, World};
+use crate::facts::{Facts, SubnetFacts};
+use crate::names::IpName;
+use crate::objects::Claim;
+use crate::step::Write;
+use crate::time::Instant;
+
+impl World<'_> {
+    /// Removes the annotation if there is one.
+    pub(crate) fn drop_take_from(&self) -> Next {
+        match &self.ip.take_from {
+            Some(_) => Next::write(Write::DropTakeFrom {
+                ip: self.ip.name.clone(),
+                version: self.ip.version,
+            }),
+            None => Next::Rest,
+        }
+    }
+
+    /// The annotation names an interface without the address: what the user is told when it is removed. After its
+    /// use `previous` names that interface, or the claim is for it.
+    fn unused_take_from(&self) -> Option<String> {
+        let named = self.ip.take_from.as_ref()?;
+        let address = self.ip.status.address?;
+        let status = &self.ip.status;
+        let taken = status
+            .previous
+            .iter()
+            .any(|entry| entry.address == address && &entry.interface == named);
+        let target = status.claim.as_ref().and_then(Claim::target);
+        let place = target.map(|target| &target.place.interface);
+        let on = self.locate(address).on;
+        let looked = self.subnet().and_then(SubnetFacts::inventory).is_some();
+        if taken || place == Some(named) || on.as_ref() == Some(named) {
+            return None;
+        }
+        let found = match &on {
+            Some(on) if self.explained(address, on) => {
+                format!("it is on {on}, where Mooring put it: no annotation is needed")
+            }
+            Some(on) => format!("it is on {on}: if Mooring may take it from there, name {on}"),
+            None if looked => "it is on no interface of the subnet: no annotation is needed".into(),
+            None => "if AddressInUse names another interface, name that one".into(),
+        };
+        Some(format!(
+            "{address} is not on {named}, which the annotation ip.wgtwo.com/take-from named, so the annotation was \
+             removed; {found}"
+        ))
+    }
+}
+
+impl Facts {
+    /// What is told once the annotation `take-from` of this IP is removed, if it was of no use.
+    pub(crate) fn unused_take_from(&self, ip: &IpName, now: Instant) -> Option<String> {
+        World::of(self, ip, now)?.unused_take_from()
+    }
+}

@@ -1,0 +1,90 @@
+//! The reservations that are known, and those that are being made.
+//! Rules: R2.13, R2.14.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+
+use super::address_rows::AddressRows;
+use super::index::Sets;
+use crate::address::Address;
+use crate::names::{IpName, IpUid};
+use crate::objects::Reservation;
+
+/// The reservations that are known, by address and by the IPs that they name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Reservations {
+    at: BTreeMap<Address, Reservation>,
+    of: Sets<IpUid, Address>,
+    rows: AddressRows,
+    /// The address for which each of these IPs has a create in flight, or one of which it is not known whether it was
+    /// executed. Only the allocation of others passes over it: safe is what the API server says.
+    begun: BTreeMap<IpName, Address>,
+}
+
+impl Reservations {
+    pub(crate) fn get(&self, address: Address) -> Option<&Reservation> {
+        self.at.get(&address)
+    }
+
+    /// Those that name this IP, by label or by owner.
+    pub(crate) fn of(&self, ip: &IpUid) -> impl Iterator<Item = &Reservation> {
+        self.of.of(ip).filter_map(|address| self.at.get(address))
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Reservation> {
+        self.at.values()
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Reservation> {
+        self.at.values_mut()
+    }
+
+    pub(crate) fn within(&self, from: Address, to: Address) -> impl Iterator<Item = Address> {
+        self.at.range(from..=to).map(|(address, _)| *address)
+    }
+
+    /// The last of the addresses in sequence that are reserved from this one on; None: this one is not.
+    pub(crate) fn reserved_to(&self, address: Address) -> Option<Address> {
+        self.rows.last_from(address)
+    }
+
+    /// The addresses that others than this IP are reserving.
+    pub(crate) fn begun_by_others(&self, ip: &IpName) -> BTreeSet<Address> {
+        let others = self.begun.iter().filter(|(name, _)| *name != ip);
+        others.map(|(_, address)| *address).collect()
+    }
+
+    pub(super) fn insert(&mut self, reservation: Reservation) {
+        let address = reservation.address;
+        self.remove(address);
+        for uid in reservation.label.iter().chain(&reservation.owner) {
+            self.of.insert(uid.clone(), address);
+        }
+        self.rows.insert(address);
+        self.at.insert(address, reservation);
+    }
+
+    pub(super) fn remove(&mut self, address: Address) -> Option<Reservation> {
+        let gone = self.at.remove(&address)?;
+        for uid in gone.label.iter().chain(&gone.owner) {
+            self.of.remove(uid, &address);
+        }
+        self.rows.remove(address);
+        Some(gone)
+    }
+
+    pub(super) fn begin(&mut self, ip: IpName, address: Address) {
+        self.begun.insert(ip, address);
+    }
+
+    /// The create of this IP is over. The address, if that leaves it free.
+    pub(super) fn end(&mut self, ip: &IpName) -> Option<Address> {
+        let address = self.begun.remove(ip)?;
+        self.get(address).is_none().then_some(address)
+    }
+
+    /// This process begins to lead: what it had begun before says nothing.
+    pub(super) fn end_all(mut self) -> Self {
+        self.begun.clear();
+        self
+    }
+}

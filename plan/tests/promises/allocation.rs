@@ -1,0 +1,241 @@
+//! Many IPs that ask for any address of a block get one each without a race among themselves, and no address is kept
+//! for one that does not get it.
+//! Rules: R2.13, R2.14.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use mooring_plan::block::BlockRange;
+use mooring_plan::cloud::Reassign;
+use mooring_plan::facts::{Affected, Fact, WriteOutcome};
+use mooring_plan::names::IpName;
+use mooring_plan::step::{Read, Step, Write};
+use mooring_world::objects::reservation_of_others;
+
+use crate::paced::{Paced, ip};
+use crate::sim::{Sim, address};
+
+const MANY: usize = 1_000;
+const ONLY: &str = "203.0.113.10";
+
+/// The addresses that the IPs have.
+fn given(world: &Paced) -> BTreeSet<Ipv4Addr> {
+    let ips = world.kube.ips.values();
+    ips.filter_map(|ip| ip.status.address).collect()
+}
+
+/// The first addresses of the block that AWS does not keep.
+fn lowest(count: usize) -> BTreeSet<Ipv4Addr> {
+    let first = u32::from(Ipv4Addr::new(203, 0, 112, 4));
+    (first..).map(Ipv4Addr::from).take(count).collect()
+}
+
+fn refused(world: &Paced) -> usize {
+    let writes = world.written.iter();
+    let refused = writes.filter(|(.., outcome)| *outcome == WriteOutcome::AlreadyExists);
+    refused.count()
+}
+
+#[test]
+fn a_thousand_ips_of_a_block_are_reserved_with_three_writes_each() {
+    let mut world = Paced::new(0, 0, Reassign::Refuse);
+    world.ips_of_block(0..MANY);
+    world.run(Duration::from_secs(10));
+    assert_eq!(given(&world), lowest(MANY));
+    assert_eq!(refused(&world), 0);
+    let mut writes: BTreeMap<&IpName, usize> = BTreeMap::new();
+    for (ip, ..) in &world.written {
+        *writes.entry(ip).or_default() += 1;
+    }
+    assert!(writes.values().all(|writes| *writes == 3), "{writes:?}");
+}
+
+#[test]
+fn an_address_that_a_stranger_reserves_at_the_same_time_is_passed_over() {
+    let mut world = Paced::new(0, 0, Reassign::Refuse);
+    world.create_takes = Duration::from_millis(100);
+    world.ips_of_block(0..3);
+    world.run(Duration::from_millis(50));
+    let [first, second] = ["203.0.112.4", "203.0.112.5"].map(address);
+    // No watch of ours shows it.
+    let theirs = reservation_of_others("theirs", second, None);
+    world.kube.reservations.insert(second, theirs);
+    world.kube.bump();
+    world.run(Duration::from_secs(10));
+    let mut expected = lowest(4);
+    expected.remove(&second);
+    assert_eq!(given(&world), expected);
+    assert!(given(&world).contains(&first));
+    assert_eq!(refused(&world), 1);
+}
+
+#[test]
+fn two_leaders_that_choose_the_same_address_give_two_ips_an_address_each() {
+    let mut sim = Sim::new();
+    sim.second_controller();
+    for name in ["a", "b"] {
+        sim.ip_of_block(name, "block");
+    }
+    let reserves = |sim: &mut Sim, who: usize, name: &str| {
+        let name = IpName::from(name);
+        loop {
+            sim.tell(who);
+            sim.block_steps(who);
+            let facts = sim.controllers[who].facts();
+            let step = facts.decide(&name, sim.now).step.unwrap();
+            if matches!(step, Step::Write(Write::Reserve { .. })) {
+                return step;
+            }
+            sim.carry_out(who, &name, &step);
+        }
+    };
+    let steps = [reserves(&mut sim, 0, "a"), reserves(&mut sim, 1, "b")];
+    for (who, name) in ["a", "b"].into_iter().enumerate() {
+        sim.carry_out(who, &IpName::from(name), &steps[who]);
+    }
+    sim.settle();
+    let addresses = ["a", "b"].map(|name| sim.the_ip(name).status.address);
+    let lowest = ["203.0.113.4", "203.0.113.5"].map(|text| Some(address(text)));
+    assert_eq!(addresses, lowest, "{}", sim.story());
+}
+
+#[test]
+fn the_address_of_a_create_that_failed_goes_to_an_ip_that_waits() {
+    let outcomes: [fn(&Write) -> Option<WriteOutcome>; 3] = [
+        |write| of_first(write).then(|| WriteOutcome::Refused("no".to_owned())),
+        |write| of_first(write).then_some(WriteOutcome::Conflict),
+        |write| of_first(write).then_some(WriteOutcome::Unknown),
+    ];
+    for refuses in outcomes {
+        let mut world = Paced::new(0, 0, Reassign::Refuse);
+        world.change_blocks(|spec| {
+            spec.range = BlockRange::parse("203.0.112.4/32", []).unwrap();
+        });
+        world.refuses = refuses;
+        // The other one has said by then that the block is exhausted, and waits.
+        world.create_takes = Duration::from_millis(500);
+        world.ips_of_block(0..2);
+        world.run(Duration::from_secs(2));
+        assert_eq!(world.kube.ips[&ip(0)].status.address, None);
+        let given = world.kube.ips[&ip(1)].status.address;
+        assert_eq!(given, lowest(1).first().copied(), "{:?}", world.written);
+    }
+}
+
+fn of_first(write: &Write) -> bool {
+    matches!(write, Write::Reserve { ip: of, .. } if *of == ip(0))
+}
+
+/// Is this IP about to reserve the only address of the block?
+fn reserves(sim: &Sim, name: &str) -> bool {
+    let facts = sim.controllers[0].facts();
+    let step = facts.decide(&IpName::from(name), sim.now).step;
+    matches!(step, Some(Step::Write(Write::Reserve { address: at, .. })) if at == address(ONLY))
+}
+
+/// "other" is about to reserve the only address of the block; then "first" begins to.
+fn begun() -> Sim {
+    let mut sim = Sim::new();
+    sim.change_block("block", |block| {
+        let spec = block.spec.as_mut().unwrap();
+        spec.range = BlockRange::parse("203.0.113.10/32", []).unwrap();
+    });
+    sim.ip_of_block("other", "block");
+    sim.step_until(|step| matches!(step, Step::Read(Read::Reservations(_))));
+    sim.ip_of_block("first", "block");
+    sim.tell(0);
+    assert!(reserves(&sim, "other"), "{}", sim.story());
+    told(&mut sim, Fact::ReserveBegun("first".into(), address(ONLY)));
+    assert!(!reserves(&sim, "other"), "{}", sim.story());
+    sim
+}
+
+fn told(sim: &mut Sim, fact: Fact) -> bool {
+    let now = sim.now;
+    match sim.controllers[0].facts_mut().apply(fact, now, now) {
+        Affected::Nothing => false,
+        Affected::One(ip) => ip == "other".into(),
+        Affected::Several(ips) => ips.contains(&IpName::from("other")),
+        Affected::All => true,
+    }
+}
+
+fn answered(sim: &Sim, outcome: WriteOutcome) -> Fact {
+    let first = sim.the_ip("first");
+    let write = Write::Reserve {
+        ip: first.name.clone(),
+        uid: first.uid.clone(),
+        version: first.version,
+        address: address(ONLY),
+    };
+    let ip = first.name.clone();
+    Fact::Wrote { ip, write, outcome }
+}
+
+#[test]
+fn an_address_is_free_again_for_others_when_its_create_is_over() {
+    let ends: [fn(&Sim) -> Fact; 6] = [
+        |sim| answered(sim, WriteOutcome::Conflict),
+        |sim| answered(sim, WriteOutcome::NotFound),
+        |sim| answered(sim, WriteOutcome::Refused("no".to_owned())),
+        // It was deleted again before the answer came.
+        |sim| answered(sim, WriteOutcome::Done(None)),
+        // What another has made may go again.
+        |sim| answered(sim, WriteOutcome::AlreadyExists),
+        |sim| Fact::IpGone("first".into(), sim.the_ip("first").uid.clone()),
+    ];
+    for end in ends {
+        let mut sim = begun();
+        let end = end(&sim);
+        assert!(told(&mut sim, end.clone()), "{end:?}");
+        assert!(reserves(&sim, "other"), "{end:?}");
+    }
+}
+
+#[test]
+fn an_address_is_free_again_for_others_after_an_edit_or_with_a_successor() {
+    let mut edited = begun();
+    let mut ip = edited.the_ip("first").clone();
+    ip.version.0 += 1_000;
+    let mut successor = ip.clone();
+    successor.uid = "successor".into();
+    ip.desired = Err("none".to_owned());
+    assert!(told(&mut edited, Fact::Ip(ip)));
+    assert!(reserves(&edited, "other"));
+    let mut replaced = begun();
+    assert!(told(&mut replaced, Fact::Ip(successor)));
+    assert!(reserves(&replaced, "other"));
+    // Or the next create is of another address.
+    let mut elsewhere = begun();
+    let next = Fact::ReserveBegun("first".into(), address("203.0.113.20"));
+    assert!(told(&mut elsewhere, next));
+    assert!(reserves(&elsewhere, "other"));
+}
+
+#[test]
+fn an_address_whose_create_may_have_been_executed_is_free_again_after_a_list() {
+    let mut sim = begun();
+    let unknown = answered(&sim, WriteOutcome::Unknown);
+    told(&mut sim, unknown);
+    assert!(!reserves(&sim, "other"));
+    let listed = Fact::ReservationsRead(sim.the_ip("first").uid.clone(), Vec::new());
+    assert!(told(&mut sim, listed));
+    assert!(reserves(&sim, "other"));
+}
+
+#[test]
+fn a_process_that_begins_to_lead_keeps_no_address_for_a_create_of_before() {
+    let mut sim = Sim::new();
+    sim.change_block("block", |block| {
+        let spec = block.spec.as_mut().unwrap();
+        spec.range = BlockRange::parse("203.0.113.10/32", []).unwrap();
+    });
+    sim.settle();
+    told(&mut sim, Fact::ReserveBegun("first".into(), address(ONLY)));
+    sim.lead(0);
+    sim.ip_of_block("other", "block");
+    sim.settle();
+    let given = sim.the_ip("other").status.address;
+    assert_eq!(given, Some(address(ONLY)), "{}", sim.story());
+}

@@ -1,0 +1,132 @@
+//! Whoever names the wrong interface in `take-from` learns of it, once for each annotation; whoever names the right one
+//! does not.
+//! Rules: R4.26, R8.18.
+
+use std::time::Duration;
+
+use mooring_plan::cloud::Reassign;
+use mooring_plan::names::InterfaceId;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Notice, Regarding};
+use mooring_world::objects::interface_of;
+
+use crate::paced::{Paced, address, ip, node};
+
+const MINUTES: Duration = Duration::from_mins(5);
+
+fn interface(number: usize) -> InterfaceId {
+    interface_of(&node(number))
+}
+
+fn unused(world: &Paced) -> Vec<&Notice> {
+    let told = world.notices.iter();
+    told.filter(|notice| notice.reason == Reason::TakeFromUnused)
+        .collect()
+}
+
+/// Pod "a" on the first of three nodes has the address.
+fn attached() -> Paced {
+    let mut world = Paced::new(3, 1, Reassign::Refuse);
+    world.pod("a", 0, 0);
+    world.run(MINUTES);
+    assert_eq!(world.attached(1), 1);
+    world
+}
+
+/// Another owner has the address on the second node, and pod "a" on the first one waits for it.
+fn in_use() -> Paced {
+    let mut world = Paced::new(3, 1, Reassign::Refuse);
+    world.run(MINUTES);
+    world.cloud.put_manually(address(0), Some(&interface(1)));
+    world.pod("a", 0, 0);
+    world.run(MINUTES);
+    assert_eq!(world.attached(1), 0);
+    world
+}
+
+fn is_annotated(world: &Paced) -> bool {
+    world.kube.ips[&ip(0)].take_from.is_some()
+}
+
+#[test]
+fn an_interface_without_the_address_is_told_with_the_place_of_the_address() {
+    let mut world = attached();
+    world.take_from(0, &interface(1));
+    world.run(MINUTES);
+    assert!(!is_annotated(&world));
+    let told = unused(&world);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(matches!(&told[0].on, Regarding::Ip(name, _) if *name == ip(0)));
+    let message = &told[0].message;
+    assert!(message.contains(&format!("{} is not on eni-n01", address(0))));
+    assert!(message.contains("it is on eni-n00, where Mooring put it"));
+    // The same mistake again is another annotation.
+    world.take_from(0, &interface(1));
+    world.run(MINUTES);
+    assert_eq!(unused(&world).len(), 2);
+}
+
+#[test]
+fn an_address_on_no_interface_is_told_as_such() {
+    let mut world = Paced::new(2, 1, Reassign::Refuse);
+    world.run(MINUTES);
+    world.take_from(0, &interface(1));
+    world.run(MINUTES);
+    assert!(!is_annotated(&world));
+    let told = unused(&world);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].message.contains("it is on no interface"));
+}
+
+#[test]
+fn while_another_interface_has_the_address_the_annotation_stays_and_that_one_is_told() {
+    let mut world = in_use();
+    world.take_from(0, &interface(2));
+    world.run(MINUTES);
+    assert!(is_annotated(&world));
+    assert!(unused(&world).is_empty());
+    let conditions = &world.kube.ips[&ip(0)].status.conditions;
+    let attached = conditions.attached.as_ref().unwrap();
+    assert_eq!(attached.reason, Reason::AddressInUse);
+    assert!(attached.message.contains("eni-n01"), "{attached:?}");
+}
+
+#[test]
+fn an_annotation_that_was_used_is_not_told() {
+    let mut world = in_use();
+    world.take_from(0, &interface(1));
+    world.run(MINUTES);
+    assert_eq!(world.attached(1), 1);
+    assert!(!is_annotated(&world));
+    assert!(unused(&world).is_empty(), "{:?}", unused(&world));
+}
+
+#[test]
+fn an_annotation_that_was_used_is_not_told_by_the_next_process() {
+    let mut world = in_use();
+    world.take_from(0, &interface(1));
+    while world.attached(1) == 0 {
+        world.run(Duration::from_millis(1));
+    }
+    assert!(is_annotated(&world), "it is removed after the Record");
+    // By then it is proven that the address has left the interface.
+    world.now = world.now.plus(Duration::from_hours(1));
+    world.begins();
+    world.run(MINUTES);
+    assert!(!is_annotated(&world));
+    assert!(unused(&world).is_empty(), "{:?}", unused(&world));
+}
+
+#[test]
+fn what_is_told_is_of_the_annotation_that_was_removed() {
+    let mut world = attached();
+    world.take_from(0, &interface(1));
+    world.run(Duration::from_millis(1));
+    // The removal is in flight, and fails: the IP has changed.
+    world.take_from(0, &interface(2));
+    world.run(MINUTES);
+    assert!(!is_annotated(&world));
+    let told = unused(&world);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].message.contains("is not on eni-n02"), "{told:?}");
+}

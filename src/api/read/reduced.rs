@@ -1,0 +1,202 @@
+//! An object of which only the fields that are used are kept while it is parsed.
+//!
+//! A pod or a node as the API server sends it takes several times its text as a tree of values, and most of it is
+//! `managedFields`, containers and images. Whatever a kept field holds is accepted here: one object that does not match
+//! its schema must not hide the others of its list.
+
+use std::borrow::Cow;
+use std::fmt::{self, Formatter};
+use std::marker::PhantomData;
+
+use kube::Resource;
+use kube::api::{ApiResource, DynamicObject, ObjectMeta, TypeMeta};
+use kube::core::DynamicResourceScope;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::reduced_metadata::ReducedMetadata;
+
+/// What is kept of a value. A list keeps the same of each entry.
+#[derive(Clone, Copy, Debug)]
+pub enum Kept {
+    /// All of it.
+    All,
+    /// These fields, and of each what is said.
+    Fields(&'static [(&'static str, Kept)]),
+}
+
+/// What is kept of the objects of a kind.
+pub trait Fields: 'static {
+    /// What is kept beside the metadata.
+    const KEPT: &'static [(&'static str, Kept)];
+}
+
+/// All of spec and status.
+#[derive(Clone, Copy, Debug)]
+pub enum Whole {}
+
+impl Fields for Whole {
+    const KEPT: &'static [(&'static str, Kept)] = &[("spec", Kept::All), ("status", Kept::All)];
+}
+
+/// An object with these fields only.
+pub struct Reduced<F>(DynamicObject, PhantomData<fn() -> F>);
+
+impl<F> From<Reduced<F>> for DynamicObject {
+    fn from(object: Reduced<F>) -> Self {
+        object.0
+    }
+}
+
+impl<F> Clone for Reduced<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+
+impl<F> fmt::Debug for Reduced<F> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<F> Resource for Reduced<F> {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::kind(resource)
+    }
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::group(resource)
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::version(resource)
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        DynamicObject::plural(resource)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.0.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.0.metadata
+    }
+}
+
+impl<'de, F: Fields> serde::Deserialize<'de> for Reduced<F> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = deserializer.deserialize_map(ObjectVisitor(F::KEPT))?;
+        Ok(Self(object, PhantomData))
+    }
+}
+
+struct ObjectVisitor(&'static [(&'static str, Kept)]);
+
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = DynamicObject;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DynamicObject, A::Error> {
+        let (mut api_version, mut kind) = (None, None);
+        let mut metadata = None;
+        let mut data = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "apiVersion" => api_version = map.next_value()?,
+                "kind" => kind = map.next_value()?,
+                "metadata" => metadata = map.next_value::<Option<ReducedMetadata>>()?,
+                _ => keep(self.0, key, &mut map, &mut data)?,
+            }
+        }
+        let types = api_version.zip(kind);
+        Ok(DynamicObject {
+            types: types.map(|(api_version, kind)| TypeMeta { api_version, kind }),
+            metadata: metadata.map(ObjectMeta::from).unwrap_or_default(),
+            data: Value::Object(data),
+        })
+    }
+}
+
+/// Takes the value of this key into `kept`, or past it.
+fn keep<'de, A: MapAccess<'de>>(
+    fields: &[(&str, Kept)],
+    key: String,
+    map: &mut A,
+    kept: &mut Map<String, Value>,
+) -> Result<(), A::Error> {
+    match fields.iter().find(|(name, _)| *name == key) {
+        Some((_, of)) => drop(kept.insert(key, map.next_value_seed(*of)?)),
+        None => drop(map.next_value::<IgnoredAny>()?),
+    }
+    Ok(())
+}
+
+impl<'de> DeserializeSeed<'de> for Kept {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        match self {
+            Self::All => serde::Deserialize::deserialize(deserializer),
+            Self::Fields(fields) => deserializer.deserialize_any(FieldsVisitor(fields)),
+        }
+    }
+}
+
+struct FieldsVisitor(&'static [(&'static str, Kept)]);
+
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut kept = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            keep(self.0, key, &mut map, &mut kept)?;
+        }
+        Ok(Value::Object(kept))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut kept = Vec::new();
+        while let Some(entry) = list.next_element_seed(Kept::Fields(self.0))? {
+            kept.push(entry);
+        }
+        Ok(Value::Array(kept))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+}

@@ -1,0 +1,105 @@
+//! The kinds of metrics, and how they are registered.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Metric, Registry};
+
+pub(super) type Labels<const N: usize> = [(&'static str, String); N];
+
+/// From a millisecond to half a minute: admission's answers and EC2's calls.
+pub(super) const CALL_SECONDS: [f64; 14] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
+/// From a tenth of a second to half an hour: what a pod waits for its address.
+pub(super) const WAIT_SECONDS: [f64; 12] = [
+    0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 1800.0,
+];
+
+#[derive(Clone)]
+pub(super) struct Seconds(pub(super) &'static [f64]);
+
+impl MetricConstructor<Histogram> for Seconds {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new(self.0.iter().copied())
+    }
+}
+
+pub(super) type Histograms<const N: usize> = Family<Labels<N>, Histogram, Seconds>;
+
+/// The version.
+pub(super) fn build(registry: &mut Registry) {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    registry.register(
+        "build",
+        "Version of this process",
+        Info::new([("version", version)]),
+    );
+}
+
+/// Calls of EC2 by action and answer, and how many may be made.
+pub(super) fn ec2_calls(
+    registry: &mut Registry,
+) -> (Family<Labels<2>, Counter>, Family<Labels<1>, Gauge>) {
+    let requests = family(
+        registry,
+        "ec2_requests",
+        "Calls of EC2, by action and code of the answer",
+    );
+    let tokens = family(
+        registry,
+        "ec2_tokens",
+        "Tokens in the bucket of an action: the calls that the leader can make immediately",
+    );
+    (requests, tokens)
+}
+
+/// How long addresses took to be attached.
+pub(super) fn changes_of_place(registry: &mut Registry, moves: &Histogram, attaches: &Histogram) {
+    registry.register(
+        "move_duration_seconds",
+        "Time from the claim that moves an address to the record of its new place",
+        moves.clone(),
+    );
+    registry.register(
+        "attach_duration_seconds",
+        "Time from the claim of a free address to the record of its place",
+        attaches.clone(),
+    );
+}
+
+/// The parts of failovers.
+pub(super) fn failovers(registry: &mut Registry) -> Histograms<1> {
+    let failovers = Histograms::new_with_constructor(Seconds(&WAIT_SECONDS));
+    registry.register(
+        "failover_seconds",
+        "Parts of a failover that fast failover began: detection, eviction, scheduling, claim, ec2, record, \
+         programming (with spec.node), and total",
+        failovers.clone(),
+    );
+    failovers
+}
+
+/// One counter, from the start.
+pub(super) fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
+    let counter = Counter::default();
+    registry.register(name, help, counter.clone());
+    counter
+}
+
+/// Metrics of one kind that are told apart by labels.
+pub(super) fn family<const N: usize, M>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+) -> Family<Labels<N>, M>
+where
+    M: Default,
+    Family<Labels<N>, M>: Metric,
+{
+    let family = Family::default();
+    registry.register(name, help, Family::clone(&family));
+    family
+}

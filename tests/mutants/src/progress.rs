@@ -1,0 +1,43 @@
+//! What is shown while it works.
+
+use std::time::{Duration, Instant};
+
+/// How often a line is printed.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// How far a part of the work is.
+pub(crate) struct Progress {
+    what: &'static str,
+    all: usize,
+    done: usize,
+    begun: Instant,
+    printed: Instant,
+}
+
+impl Progress {
+    pub(crate) fn of(all: usize, what: &'static str) -> Self {
+        let now = Instant::now();
+        Self {
+            what,
+            all,
+            done: 0,
+            begun: now,
+            printed: now,
+        }
+    }
+
+    /// One more is done.
+    pub(crate) fn step(&mut self, found: &str) {
+        self.done += 1;
+        if self.printed.elapsed() >= EVERY {
+            self.printed = Instant::now();
+            let left = self.all.saturating_sub(self.done);
+            let took = self.begun.elapsed().as_secs();
+            let left = took * left as u64 / self.done as u64;
+            println!(
+                "{} of {} {}{found}; about {left} s left",
+                self.done, self.all, self.what
+            );
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The copy of the tree in which mutants are built: `plan`, and what its tests need.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is copied, with all that lies below it.
+const COPIED: [&str; 6] = [
+    "plan",
+    "tests/world",
+    "tests/ec2-emulator",
+    "Cargo.lock",
+    "clippy.toml",
+    "rust-toolchain.toml",
+];
+
+/// Optimised a little: compiled in seconds all the same, and the tests then end in two.
+const PROFILE: &str = "
+[profile.dev]
+debug = false
+opt-level = 1
+";
+
+/// Copies the tree from the folder, but for the sources of `plan`: these are returned.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<BTreeMap<String, String>> {
+    let mut sources = BTreeMap::new();
+    for part in COPIED {
+        for file in files(&from.join(part))? {
+            let name = file.strip_prefix(from).unwrap_or(&file);
+            let text = fs::read(&file)?;
+            let path = name.to_string_lossy().into_owned();
+            if path.starts_with("plan/src/") {
+                sources.insert(path, String::from_utf8_lossy(&text).into_owned());
+            } else {
+                write(&to.join(name), &text)?;
+            }
+        }
+    }
+    let workspace = fs::read_to_string(from.join("Cargo.toml"))?;
+    write(&to.join("Cargo.toml"), manifest(&workspace).as_bytes())?;
+    Ok(sources)
+}
+
+/// The workspace without its own package, and with those members that are copied.
+fn manifest(workspace: &str) -> String {
+    let (shared, _) = workspace
+        .split_once("[package]\n")
+        .unwrap_or((workspace, ""));
+    let lines = shared.lines().map(|line| {
+        if line.starts_with("members = ") {
+            "members = [\"plan\", \"tests/ec2-emulator\", \"tests/world\"]"
+        } else if line.starts_with("exclude = ") {
+            ""
+        } else {
+            line
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n") + PROFILE
+}
+
+/// The file, or the files below the folder.
+pub(crate) fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path)? {
+        found.extend(files(&entry?.path())?);
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Writes the file unless it has this text already: what did not change is not built again.
+pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_has_the_workspace_without_its_package() {
+        let workspace =
+            "[workspace]\nmembers = [\"plan\", \"tests/e2e\"]\n\n[package]\nname = \"mooring\"\n";
+        let manifest = manifest(workspace);
+        assert!(manifest.contains("members = [\"plan\", \"tests/ec2-emulator\", \"tests/world\"]"));
+        assert!(!manifest.contains("mooring"));
+    }
+}
