@@ -32,7 +32,7 @@ pub enum Unusable {
 
 /// Takes `hole` out of sorted, disjoint spans.
 fn without(spans: Vec<Span>, hole: Span) -> Vec<Span> {
-    let mut rest = Vec::with_capacity(spans.len() + 1);
+    let mut rest = Vec::new();
     for (from, to) in spans {
         if hole.1 < from || to < hole.0 {
             rest.push((from, to));

@@ -62,10 +62,8 @@ impl Bucket {
 
     fn count(&mut self, now: Instant) {
         let gained = millis(now.since(self.counted)).saturating_mul(self.refill);
-        if gained > 0 {
-            self.held = self.held.saturating_add(gained).min(self.size * TOKEN);
-            self.counted = now;
-        }
+        self.held = self.held.saturating_add(gained).min(self.size * TOKEN);
+        self.counted = now;
     }
 
     fn take(&mut self, now: Instant) -> Result<(), Instant> {
@@ -113,15 +111,8 @@ pub struct Buckets {
 }
 
 impl Default for Buckets {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Buckets {
     /// Full buckets.
-    #[must_use]
-    pub const fn new() -> Self {
+    fn default() -> Self {
         Self {
             assign: Bucket::new(Action::Assign),
             unassign: Bucket::new(Action::Unassign),
@@ -132,7 +123,9 @@ impl Buckets {
             describe_subnets: Bucket::new(Action::DescribeSubnets),
         }
     }
+}
 
+impl Buckets {
     /// The same with this budget for mutating calls.
     #[must_use]
     pub fn with_budget(self, budget: Budget) -> Self {
@@ -214,7 +207,7 @@ mod tests {
             (Action::DescribeInstanceTypes, 100, 20),
             (Action::DescribeSubnets, 100, 20),
         ] {
-            let mut buckets = Buckets::new();
+            let mut buckets = Buckets::default();
             assert_eq!(
                 calls(
                     &mut buckets,
@@ -244,7 +237,7 @@ mod tests {
             burst: 10,
             per_second: 2,
         };
-        let mut buckets = Buckets::new().with_budget(budget);
+        let mut buckets = Buckets::default().with_budget(budget);
         for (action, expected) in [
             (Action::Assign, 20..=30),
             (Action::Unassign, 20..=30),
@@ -257,15 +250,32 @@ mod tests {
 
     #[test]
     fn actions_do_not_eat_from_each_other() {
-        let mut buckets = Buckets::new();
+        let mut buckets = Buckets::default();
         while buckets.take(Action::Assign, Instant::START).is_ok() {}
         assert_eq!(buckets.take(Action::Unassign, Instant::START), Ok(()));
     }
 
     #[test]
+    fn what_is_held_and_what_is_used_are_whole_tokens() {
+        let (mut buckets, now) = (Buckets::default(), Instant::from_millis(5));
+        let both = |buckets: &mut Buckets, now| {
+            let held = buckets.held(Action::Assign, now);
+            (held, buckets.used(Action::Assign, now))
+        };
+        assert_eq!(both(&mut buckets, now), (100, 0));
+        for _ in 0..3 {
+            assert_eq!(buckets.take(Action::Assign, now), Ok(()));
+        }
+        assert_eq!(both(&mut buckets, now), (97, 3));
+        // Half a token has come back.
+        let later = now.plus(Duration::from_millis(100));
+        assert_eq!(both(&mut buckets, later), (97, 2));
+    }
+
+    #[test]
     fn once_throttled_it_is_as_fast_as_the_refill_at_once_however_often_that_was() {
         for throttlings in [1, 2, 50] {
-            let mut buckets = Buckets::new();
+            let mut buckets = Buckets::default();
             let mut now = Instant::START;
             for _ in 0..throttlings {
                 now = now.plus(Duration::from_secs(1));
@@ -286,7 +296,7 @@ mod tests {
         fn a_refusal_names_a_moment_ahead_and_never_far(
             events in proptest::collection::vec((0u8..2, 0u64..5_000), 1..200),
         ) {
-            let (mut buckets, mut now) = (Buckets::new(), Instant::START);
+            let (mut buckets, mut now) = (Buckets::default(), Instant::START);
             for (event, later) in events {
                 now = now.plus(Duration::from_millis(later));
                 match event {

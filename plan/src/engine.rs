@@ -147,7 +147,7 @@ impl Engine {
             in_flight: BTreeMap::new(),
             together: 0,
             repeats: RepeatLimiter::default(),
-            buckets: Buckets::new(),
+            buckets: Buckets::default(),
             tombstones: Tombstones::default(),
             claims: ClaimTimers::default(),
             dedup: EventDedup::default(),

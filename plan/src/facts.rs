@@ -6,6 +6,7 @@
 
 mod address_rows;
 mod affected;
+mod answered;
 mod apply;
 mod bounds;
 mod fact;
@@ -27,6 +28,7 @@ mod subnet;
 mod timestamps;
 
 pub use affected::Affected;
+pub(crate) use answered::Answered;
 pub use bounds::Contradiction;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
@@ -93,9 +95,9 @@ pub struct Facts {
     /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
     /// whether their addresses are somewhere.
     pub(crate) ownerless: BTreeMap<Address, (String, Instant)>,
-    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, (Instant, ReplicaSet)>,
+    pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Answered<ReplicaSet>>,
     pub(crate) replica_sets_of: Sets<DeploymentUid, ReplicaSetUid>,
-    pub(crate) instances: BTreeMap<InstanceId, (Instant, Option<InstanceState>)>,
+    pub(crate) instances: BTreeMap<InstanceId, Answered<Option<InstanceState>>>,
     /// Instances of which a status check fails.
     pub(crate) impaired: BTreeMap<InstanceId, Impaired>,
     /// Status checks are not permitted: until then they are not asked for.
@@ -122,15 +124,15 @@ pub struct Facts {
     pub(crate) recovered: Instant,
 }
 
-/// Answers to quorum reads, with when each was begun. `None` in a second place is a 404.
+/// Answers to quorum reads. The value `None` is a 404; of some reads only the time is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Reads {
-    pub(crate) pods: BTreeMap<PodKey, (Instant, Option<Pod>)>,
-    pub(crate) ips: BTreeMap<IpName, (Instant, Option<Ip>)>,
+    pub(crate) pods: BTreeMap<PodKey, Answered<Option<Pod>>>,
+    pub(crate) ips: BTreeMap<IpName, Answered<Option<Ip>>>,
     pub(crate) nodes: BTreeMap<NodeName, Instant>,
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Instant>,
-    pub(crate) reservations: BTreeMap<Address, (Instant, Option<Reservation>)>,
-    pub(crate) own_reservations: BTreeMap<IpUid, (Instant, Vec<Reservation>)>,
+    pub(crate) reservations: BTreeMap<Address, Answered<Option<Reservation>>>,
+    pub(crate) own_reservations: BTreeMap<IpUid, Answered<Vec<Reservation>>>,
     /// IPs of which a read failed, and waits.
     pub(crate) failed: BTreeSet<IpName>,
 }

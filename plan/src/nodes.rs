@@ -68,9 +68,9 @@ impl Facts {
         // An answer to an earlier question is of a time at which the node was another way.
         let answer = self.instances.get(instance);
         let answer =
-            answer.filter(|(begun, _)| *begun >= since && now.since(*begun) <= INSTANCE_FRESH);
+            answer.filter(|read| read.begun >= since && now.since(read.begun) <= INSTANCE_FRESH);
         // That EC2 knows no such instance proves nothing, and neither does its silence.
-        let state = answer.and_then(|(_, state)| *state);
+        let state = answer.and_then(|read| read.value);
         let impaired = || self.is_impaired_for_good(seen, instance, now);
         let step = match (question, state) {
             (Question::Away(_), Some(state)) if state.is_ending() => {

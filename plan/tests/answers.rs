@@ -68,7 +68,7 @@ fn drained(buckets: &mut Buckets, now: Instant) -> u64 {
 #[test]
 fn a_refusal_has_the_exact_time_of_the_next_token() {
     for later in [0, 1, 77, 199] {
-        let mut buckets = Buckets::new();
+        let mut buckets = Buckets::default();
         buckets.throttled(Action::Assign, Instant::START);
         let now = Instant::from_millis(later);
         let when = buckets.take(Action::Assign, now).unwrap_err();
@@ -81,14 +81,14 @@ fn a_refusal_has_the_exact_time_of_the_next_token() {
 
 #[test]
 fn an_idle_bucket_refills_to_a_full_burst_and_no_more() {
-    let mut buckets = Buckets::new();
+    let mut buckets = Buckets::default();
     let burst = drained(&mut buckets, Instant::START);
     assert_eq!(drained(&mut buckets, Instant::from_secs(3600)), burst);
 }
 
 #[test]
 fn frequent_requests_do_not_slow_the_refill() {
-    let mut buckets = Buckets::new();
+    let mut buckets = Buckets::default();
     drained(&mut buckets, Instant::START);
     let mut made = 0;
     for later in 1..=32_000 {

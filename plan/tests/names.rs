@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use mooring_plan::cloud::{InstanceState, Reassign};
-use mooring_plan::names::{BlockName, InterfaceId, PodKey, ResourceVersion};
+use mooring_plan::names::{BlockName, ClaimId, InterfaceId, PodKey, ResourceVersion};
 use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
@@ -23,8 +23,10 @@ fn the_label_of_a_block_has_its_name_under_our_domain() {
 }
 
 #[test]
-fn a_version_is_displayed_as_its_number() {
+fn a_version_and_the_id_of_a_claim_are_displayed_as_their_numbers() {
     assert_eq!(ResourceVersion(42).to_string(), "42");
+    // The status of an IP has it as text.
+    assert_eq!(ClaimId::from(ResourceVersion(42)).to_string(), "42");
 }
 
 #[test]

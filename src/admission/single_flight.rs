@@ -20,7 +20,7 @@ type Outcome<T> = Shared<oneshot::Receiver<T>>;
 /// The reads of one value.
 #[derive(Debug)]
 struct Reads<T> {
-    /// The read that has not begun: whoever asks now gets what it gives.
+    /// The read that has not begun: a caller that asks now gets its result.
     next: Mutex<Option<Outcome<T>>>,
     running: Semaphore,
     /// Of all values: the most reads at a time.

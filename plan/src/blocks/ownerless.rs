@@ -29,10 +29,10 @@ impl Facts {
                 return None;
             }
             let read = self.reads.ips.get(parent);
-            match read.filter(|(begun, _)| begun > since && now.since(*begun) <= READ_FRESH) {
+            match read.filter(|read| read.begun > *since && now.since(read.begun) <= READ_FRESH) {
                 None => Some(BlockStep::ReadIp(parent.clone())),
-                Some((_, found)) => {
-                    let found = found.as_ref().map(|ip| &ip.uid);
+                Some(read) => {
+                    let found = read.value.as_ref().map(|ip| &ip.uid);
                     let lives = found.is_some_and(|uid| may_be_of(reservation, uid));
                     (!lives).then(|| BlockStep::Release(reservation.clone()))
                 }

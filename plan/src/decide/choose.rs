@@ -148,12 +148,13 @@ impl<'a> World<'a> {
             let set = candidate
                 .pod
                 .replica_set()
-                .and_then(|(_, uid)| self.facts.replica_sets.get(uid));
+                .and_then(|(_, uid)| self.facts.replica_sets.get(uid))
+                .map(|read| &read.value);
             let same = |set: &ReplicaSet| {
                 set.deployment.as_ref() == Some(&deployment)
                     && candidate.pod.key.namespace == namespace
             };
-            if let Some((_, set)) = set.filter(|(_, set)| same(set)) {
+            if let Some(set) = set.filter(|set| same(set)) {
                 group.push((candidate, set.clone()));
             }
         }
@@ -168,7 +169,7 @@ impl<'a> World<'a> {
             .replica_sets_of
             .of(&deployment)
             .filter_map(|uid| self.facts.replica_sets.get(uid))
-            .map(|(_, set)| set)
+            .map(|read| &read.value)
             .filter(|set| set.replicas > 0)
             .min_by_key(|set| set.revision)
             .map(|set| set.uid.clone());
@@ -209,8 +210,8 @@ impl<'a> World<'a> {
     }
 
     fn replica_set(&self, uid: &ReplicaSetUid, age: Duration) -> Option<&'a ReplicaSet> {
-        let (begun, set) = self.facts.replica_sets.get(uid)?;
-        (self.now.since(*begun) <= age).then_some(set)
+        let read = self.facts.replica_sets.get(uid)?;
+        (self.now.since(read.begun) <= age).then_some(&read.value)
     }
 
     fn asked(&self, uid: &ReplicaSetUid, age: Duration) -> bool {
@@ -256,7 +257,8 @@ impl<'a> World<'a> {
                 continue;
             };
             waits = waits.or(soon);
-            let before = self.facts.replica_sets.get(theirs).map(|(_, set)| set);
+            let before = self.facts.replica_sets.get(theirs);
+            let before = before.map(|read| &read.value);
             // The creator of a pod can write any owner into it, also one of another namespace.
             let same = |before: &&ReplicaSet| {
                 set.deployment.is_some()

@@ -99,8 +99,7 @@ impl<'a> World<'a> {
 
     fn deployment(&self, pod: &Pod) -> Option<&'a DeploymentUid> {
         let (_, uid) = pod.replica_set()?;
-        let (_, set) = self.facts.replica_sets.get(uid)?;
-        set.deployment.as_ref()
+        self.facts.replica_sets.get(uid)?.value.deployment.as_ref()
     }
 }
 

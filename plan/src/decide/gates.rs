@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use super::conditions::Trouble;
 use super::trouble::foreign;
 use super::{Next, World};
-use crate::facts::READ_FRESH;
+use crate::facts::{Answered, READ_FRESH};
 use crate::names::{PodKey, PodUid, ResourceVersion};
 use crate::objects::{Claim, ClaimPhase, Pod};
 use crate::reason::Reason;
@@ -149,16 +149,16 @@ impl<'a> World<'a> {
             return self.write_gate_true(pod, version, claim);
         }
         let fresh = |begun| self.memory.fresh(begun, self.now);
-        let Some((pod_begun, read)) = self
+        let Some(of_pod) = self
             .facts
             .reads
             .pods
             .get(&pod.key)
-            .filter(|(begun, _)| fresh(*begun))
+            .filter(|read| fresh(read.begun))
         else {
             return Next::read(Read::Pod(pod.key.clone()));
         };
-        let Some(read) = read.as_ref().filter(|read| read.uid == pod.uid) else {
+        let Some(read) = of_pod.value.as_ref().filter(|read| read.uid == pod.uid) else {
             return Next::Rest;
         };
         let ip = self
@@ -166,8 +166,8 @@ impl<'a> World<'a> {
             .reads
             .ips
             .get(&self.ip.name)
-            .filter(|(begun, _)| begun >= pod_begun && fresh(*begun));
-        let Some((_, ip)) = ip else {
+            .filter(|read| read.begun >= of_pod.begun && fresh(read.begun));
+        let Some(Answered { value: ip, .. }) = ip else {
             return Next::read(Read::Ip(self.ip.name.clone()));
         };
         let holds = ip.as_ref().is_some_and(|ip| {

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use super::{Next, World};
-use crate::facts::{PodSeen, READ_FRESH};
+use crate::facts::{Answered, PodSeen, READ_FRESH};
 use crate::objects::{Claim, Pod, Target};
 use crate::step::{Read, Write};
 
@@ -75,7 +75,10 @@ impl<'a> World<'a> {
             return Next::Rest;
         };
         match self.facts.reads.pods.get(&claim.pod) {
-            Some((begun, Some(read))) if read.uid == claim.uid => {
+            Some(Answered {
+                begun,
+                value: Some(read),
+            }) if read.uid == claim.uid => {
                 let stale = begun.plus(READ_FRESH).plus(Duration::from_millis(1));
                 Next::At(stale.max(self.now.plus(Duration::from_millis(1))))
             }
@@ -132,12 +135,19 @@ impl<'a> World<'a> {
             return yes();
         }
         match self.facts.instances.get(&target.place.instance) {
-            Some((begun, state)) if self.now.since(*begun) <= INSTANCE_FRESH => {
-                if state.is_some_and(crate::cloud::InstanceState::is_ending) {
+            Some(read) if self.now.since(read.begun) <= INSTANCE_FRESH => {
+                if read
+                    .value
+                    .is_some_and(crate::cloud::InstanceState::is_ending)
+                {
                     return yes();
                 }
                 Failover::Ask(Next::At(
-                    due.min(begun.plus(INSTANCE_FRESH).plus(Duration::from_millis(1))),
+                    due.min(
+                        read.begun
+                            .plus(INSTANCE_FRESH)
+                            .plus(Duration::from_millis(1)),
+                    ),
                 ))
             }
             _ => Failover::Ask(Next::read(Read::Instance(target.place.instance.clone()))),

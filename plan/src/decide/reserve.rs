@@ -12,7 +12,7 @@ use super::world::is_ours;
 use super::{Next, World};
 use crate::address::Address;
 use crate::block::Unusable;
-use crate::facts::SubnetFacts;
+use crate::facts::{Answered, SubnetFacts};
 use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
 use crate::step::{Read, Write};
@@ -182,7 +182,10 @@ impl<'a> World<'a> {
         };
         let again = asked.plus(ASK_AGAIN);
         match self.facts.reads.reservations.get(&address) {
-            Some((begun, Some(reservation))) if self.memory.fresh(*begun, self.now) => {
+            Some(Answered {
+                begun,
+                value: Some(reservation),
+            }) if self.memory.fresh(*begun, self.now) => {
                 if is_ours(reservation, &ip.uid) {
                     return self.adopted(reservation);
                 }

@@ -131,12 +131,12 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
         .reads
         .own_reservations
         .get(&ip.uid)
-        .filter(|(begun, _)| world.memory.fresh(*begun, world.now));
+        .filter(|read| world.memory.fresh(read.begun, world.now));
     // The watch may lag behind what was reserved last: the list has the last word.
     let reservation = world
         .own_reservations()
         .next()
-        .or_else(|| listed.and_then(|(_, list)| list.first()));
+        .or_else(|| listed.and_then(|read| read.value.first()));
     match (reservation, listed) {
         (Some(reservation), _) => match world.confirm_unassigned_for_good(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
@@ -201,8 +201,8 @@ fn allocate(
     }
     // A crash may have left one that the watch does not show yet.
     match world.facts.reads.own_reservations.get(&world.ip.uid) {
-        Some((begun, list)) if world.memory.fresh(*begun, world.now) => {
-            let left = list.iter().filter(of_block);
+        Some(read) if world.memory.fresh(read.begun, world.now) => {
+            let left = read.value.iter().filter(of_block);
             if let Some(reservation) = left.min_by_key(|reservation| reservation.address) {
                 return Ok(reservation.address);
             }

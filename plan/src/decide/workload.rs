@@ -22,7 +22,7 @@ impl<'a> World<'a> {
             Controller::Other(uid) => uid.clone(),
             Controller::ReplicaSet(_, uid) => {
                 let read = self.facts.replica_sets.get(uid);
-                let deployment = read.and_then(|(_, set)| set.deployment.as_ref());
+                let deployment = read.and_then(|read| read.value.deployment.as_ref());
                 deployment.map_or_else(
                     || WorkloadUid::from(uid.as_str()),
                     |deployment| WorkloadUid::from(deployment.as_str()),

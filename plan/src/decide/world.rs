@@ -95,8 +95,9 @@ impl<'a> World<'a> {
         reason = "not read, read and not there, read: three answers"
     )]
     pub(crate) fn read_pod(&self, key: &PodKey) -> Option<Option<&'a Pod>> {
-        let (begun, pod) = self.facts.reads.pods.get(key)?;
-        self.memory.fresh(*begun, self.now).then_some(pod.as_ref())
+        let read = self.facts.reads.pods.get(key)?;
+        let fresh = self.memory.fresh(read.begun, self.now);
+        fresh.then_some(read.value.as_ref())
     }
 
     /// As [`Self::read_pod`], of an IP.
@@ -105,8 +106,9 @@ impl<'a> World<'a> {
         reason = "not read, read and not there, read: three answers"
     )]
     pub(crate) fn read_ip(&self, name: &IpName) -> Option<Option<&'a Ip>> {
-        let (begun, ip) = self.facts.reads.ips.get(name)?;
-        self.memory.fresh(*begun, self.now).then_some(ip.as_ref())
+        let read = self.facts.reads.ips.get(name)?;
+        let fresh = self.memory.fresh(read.begun, self.now);
+        fresh.then_some(read.value.as_ref())
     }
 
     pub(crate) fn own_reservation(&self, address: Address) -> Option<&'a Reservation> {

@@ -276,9 +276,12 @@ mod tests {
     #[test]
     fn a_sentence_that_names_all_addresses_says_nothing_of_one() {
         let mut queue = CallQueue::default();
-        waiting(&mut queue, 2, Instant::START);
-        let answers = [Err("one of 203.0.113.0, 203.0.113.1"), Ok(()), Ok(())];
-        assert_eq!(sizes(&mut queue, &answers), [2, 1, 1]);
+        waiting(&mut queue, 4, Instant::START);
+        let sentence = "one of 203.0.113.0, 203.0.113.1, 203.0.113.2, 203.0.113.3";
+        assert_eq!(
+            sizes(&mut queue, &[Err(sentence), Ok(()), Ok(())]),
+            [4, 2, 2]
+        );
     }
 
     #[test]

@@ -66,6 +66,7 @@ impl ClaimTimers {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use core::time::Duration;
 
@@ -114,6 +115,52 @@ mod tests {
         assert_eq!(timers.moved(&ip, &place("eni-1")), Moved::No);
         assert_eq!(timers.moved(&ip, &place("eni-2")), Moved::Yes);
         assert!(timers.recorded(&ip, Instant::from_millis(1)).taken_over);
+    }
+
+    fn claimed(interface: &str) -> Claim {
+        let before = recorded(interface);
+        let target = before.target().unwrap().clone();
+        Claim {
+            phase: ClaimPhase::Claimed(target),
+            ..before
+        }
+    }
+
+    #[test]
+    fn a_claim_that_changes_before_it_is_recorded_is_still_the_same_wait() {
+        let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
+        timers.claimed(&ip, None, Instant::from_millis(10));
+        timers.claimed(&ip, Some(&claimed("eni-1")), Instant::from_millis(20));
+        let expected = RecordedClaim {
+            took: Some(Duration::from_millis(20)),
+            taken_over: false,
+        };
+        assert_eq!(timers.recorded(&ip, Instant::from_millis(30)), expected);
+    }
+
+    #[test]
+    fn a_claim_over_one_that_was_recorded_is_another_wait() {
+        let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
+        timers.claimed(&ip, None, Instant::from_millis(10));
+        timers.claimed(&ip, Some(&recorded("eni-1")), Instant::from_millis(20));
+        let took = timers.recorded(&ip, Instant::from_millis(30)).took;
+        assert_eq!(took, Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn a_claim_that_another_process_began_is_measured_from_when_this_one_changes_it() {
+        let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
+        timers.claimed(&ip, Some(&claimed("eni-1")), Instant::from_millis(20));
+        let took = timers.recorded(&ip, Instant::from_millis(30)).took;
+        assert_eq!(took, Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn a_claim_that_is_dropped_is_not_measured() {
+        let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
+        timers.claimed(&ip, None, Instant::from_millis(10));
+        timers.dropped(&ip);
+        assert_eq!(timers.recorded(&ip, Instant::from_millis(30)).took, None);
     }
 
     #[test]

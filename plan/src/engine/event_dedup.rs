@@ -41,8 +41,9 @@ impl EventDedup {
 mod tests {
     use alloc::borrow::ToOwned as _;
     use alloc::vec;
+    use core::time::Duration;
 
-    use super::EventDedup;
+    use super::{EventDedup, FORGET_AFTER};
     use crate::names::{IpName, IpUid};
     use crate::reason::Reason;
     use crate::step::{Notice, Regarding};
@@ -70,5 +71,20 @@ mod tests {
         let later = Instant::from_secs(7000);
         dedup.forget_old(later);
         assert_eq!(dedup.new_ones(vec![notice("x")], later).len(), 1);
+    }
+
+    #[test]
+    fn what_was_not_true_for_long_takes_no_memory_and_what_was_true_lately_is_known() {
+        let mut dedup = EventDedup::default();
+        dedup.new_ones(vec![notice("x")], Instant::START);
+        let known = dedup.clone();
+        let just_before = FORGET_AFTER.saturating_sub(Duration::from_millis(1));
+        dedup.forget_old(Instant::START.plus(just_before));
+        assert_eq!(dedup, known);
+        dedup.forget_old(Instant::START.plus(FORGET_AFTER));
+        assert_eq!(dedup, EventDedup::default());
+        dedup.new_ones(vec![notice("x")], Instant::START);
+        dedup.forget_old(Instant::from_secs(6000));
+        assert_eq!(dedup, EventDedup::default());
     }
 }

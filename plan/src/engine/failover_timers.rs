@@ -82,7 +82,6 @@ pub(super) struct FailoverTimers(BTreeMap<IpName, FailoverTimer>);
 impl FailoverTimers {
     /// The taint is set on a node that is away since then; these claims are there.
     pub(super) fn begin(&mut self, claims: Vec<(IpName, Claim)>, away: Instant, now: Instant) {
-        self.0.retain(|_, timer| now.since(timer.last) < LONGEST);
         let timers = claims.into_iter().map(|(ip, claim)| {
             let timer = FailoverTimer {
                 loser: claim.uid,
@@ -113,14 +112,15 @@ impl FailoverTimers {
         now: Instant,
     ) -> Vec<(FailoverPart, Duration)> {
         let mut ended = Vec::new();
-        let Some(timer) = self.0.get_mut(name) else {
+        let (Some(timer), Some(ip)) = (self.0.get_mut(name), facts.ip(name)) else {
             return ended;
         };
-        let ip = facts.ip(name);
         let over = loop {
-            let Some(ip) = ip else { break true };
+            if now.since(timer.last) >= LONGEST {
+                break true;
+            }
             let Some(next) = timer.next_part(ip, facts) else {
-                break now.since(timer.last) >= LONGEST;
+                break false;
             };
             // A record without a call of this process: EC2 had done it before.
             if timer.part == FailoverPart::Ec2 {
@@ -136,6 +136,11 @@ impl FailoverTimers {
             self.0.remove(name);
         }
         ended
+    }
+
+    /// The IP is gone.
+    pub(super) fn forget(&mut self, ip: &IpName) {
+        self.0.remove(ip);
     }
 
     pub(super) fn clear(&mut self) {

@@ -46,6 +46,7 @@ impl Engine {
             self.repeats.forget(ip);
             self.claims.dropped(ip);
             self.calls.forget(ip);
+            self.failovers.forget(ip);
             return Reconciled::Nothing;
         }
         let decision = self.facts.decide(ip, now);

@@ -82,7 +82,7 @@ mod tests {
     use alloc::vec::Vec;
     use core::time::Duration;
 
-    use super::RepeatLimiter;
+    use super::{FORGET_AFTER, FREE, RepeatLimiter};
     use crate::names::IpName;
     use crate::step::{Read, Step};
     use crate::time::Instant;
@@ -98,7 +98,10 @@ mod tests {
                     began += 1;
                     now = now.plus(Duration::from_millis(1));
                 }
-                Err(due) => now = due,
+                Err(due) => {
+                    assert!(due > now, "to be asked again at once");
+                    now = due;
+                }
             }
         }
         began
@@ -126,6 +129,33 @@ mod tests {
     fn different_steps_never_wait() {
         let steps: Vec<Step> = (0..500).map(|number| read(&number.to_string())).collect();
         assert_eq!(run(&steps, Instant::START, Instant::from_millis(500)), 500);
+    }
+
+    #[test]
+    fn a_step_that_waits_holds_no_other_one() {
+        let (mut limiter, ip) = (RepeatLimiter::default(), IpName::from("a"));
+        let now = Instant::START;
+        limiter.began(&ip, read("b"), now);
+        for _ in 0..FREE {
+            limiter.began(&ip, read("a"), now);
+        }
+        assert!(limiter.check(&ip, &read("a"), now).is_err());
+        assert_eq!(limiter.check(&ip, &read("b"), now), Ok(()));
+        assert_eq!(limiter.check(&ip, &read("c"), now), Ok(()));
+    }
+
+    #[test]
+    fn a_step_that_was_not_repeated_for_long_is_new_again() {
+        let (mut limiter, ip) = (RepeatLimiter::default(), IpName::from("a"));
+        for _ in 0..FREE {
+            limiter.began(&ip, read("a"), Instant::START);
+        }
+        let later = Instant::START.plus(FORGET_AFTER);
+        for _ in 1..FREE {
+            assert_eq!(limiter.check(&ip, &read("a"), later), Ok(()));
+            limiter.began(&ip, read("a"), later);
+        }
+        assert_eq!(limiter.check(&ip, &read("a"), later), Ok(()));
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Tombstones {
             return;
         }
         self.0.push_back(uid);
-        while self.0.len() > CAPACITY {
+        if self.0.len() > CAPACITY {
             self.0.pop_front();
         }
     }
@@ -69,7 +69,7 @@ mod tests {
     use alloc::borrow::ToOwned as _;
     use core::time::Duration;
 
-    use super::Tombstones;
+    use super::{CAPACITY, Tombstones};
     use crate::facts::{Fact, Facts, Settings, WriteOutcome, Written};
     use crate::names::{IpName, IpUid, ResourceVersion};
     use crate::objects::{Ip, IpStatus};
@@ -131,6 +131,21 @@ mod tests {
             tombstones.filter(wrote("second"), Instant::START, &facts),
             wrote("second")
         );
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_first_and_no_sooner_than_needed() {
+        let mut tombstones = Tombstones::default();
+        let uid = |number: usize| IpUid::new(alloc::format!("{number}"));
+        for number in 0..CAPACITY {
+            tombstones.add(uid(number));
+            tombstones.add(uid(number));
+        }
+        assert!(tombstones.0.contains(&uid(0)));
+        tombstones.add(uid(CAPACITY));
+        assert!(!tombstones.0.contains(&uid(0)));
+        assert!(tombstones.0.contains(&uid(1)));
+        assert_eq!(tombstones.0.len(), CAPACITY);
     }
 
     #[test]

@@ -148,14 +148,7 @@ impl Facts {
             return Affected::Several(BTreeSet::new());
         }
         let name = before.or(after).map(|block| &block.name);
-        let concerns = |ip: &&Ip| {
-            let desired = ip
-                .desired
-                .as_ref()
-                .ok()
-                .and_then(|desired| desired.block.as_ref());
-            ip.status.block.as_ref() == name || desired.is_some() && desired == name || !settled(ip)
-        };
+        let concerns = |ip: &&Ip| ip.status.block.as_ref() == name || !settled(ip);
         Affected::Several(self.names_of(concerns))
     }
 
@@ -182,10 +175,7 @@ impl Facts {
         let subnet = self.subnets.get(id);
         let interval = self.settings.inventory_interval;
         let lately = subnet.is_some_and(|subnet| subnet.looked_lately(interval, now));
-        self.names_of(|ip| {
-            let agreed = lately && self.agreed_place(id, ip).is_some();
-            !agreed && !self.lies_elsewhere(id, ip)
-        })
+        self.names_of(|ip| !(lately && self.agreed_place(id, ip).is_some()))
     }
 
     /// Those about which it is not agreed, or was not before; and those that wait for something that an

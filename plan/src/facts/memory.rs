@@ -125,7 +125,6 @@ impl Memory {
             self.ended_early = now.since(self.claim_seen) <= LATE_CALL;
         }
         let answered = !self.assign_may_land(now);
-        let settled = |claim: Option<&Claim>| claim.is_none_or(Claim::recorded) && answered;
         let taken_back = recorded(old) && !recorded(claim);
         if !(same_target && same_address) || taken_back {
             self.closed_gates.clear();
@@ -147,7 +146,7 @@ impl Memory {
         match claim.map(|claim| &claim.phase) {
             Some(ClaimPhase::Detaching) => {
                 if self.detaching.is_none() {
-                    self.detaching = Some((now, recorded(old) && settled(old)));
+                    self.detaching = Some((now, recorded(old) && answered));
                     self.unassigned.clear();
                     self.missing.clear();
                 }

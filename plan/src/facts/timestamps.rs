@@ -30,19 +30,19 @@ impl Facts {
             change(&mut seen.version_seen);
         }
         let reads = &mut self.reads;
-        for (at, _) in reads.pods.values_mut() {
-            change(at);
+        for read in reads.pods.values_mut() {
+            change(&mut read.begun);
         }
-        for (at, _) in reads.ips.values_mut() {
-            change(at);
+        for read in reads.ips.values_mut() {
+            change(&mut read.begun);
         }
         reads.nodes.values_mut().for_each(&mut *change);
         reads.replica_sets.values_mut().for_each(&mut *change);
-        for (at, _) in reads.reservations.values_mut() {
-            change(at);
+        for read in reads.reservations.values_mut() {
+            change(&mut read.begun);
         }
-        for (at, _) in reads.own_reservations.values_mut() {
-            change(at);
+        for read in reads.own_reservations.values_mut() {
+            change(&mut read.begun);
         }
     }
 
@@ -107,11 +107,11 @@ impl Facts {
         for seen in self.node_reports.values_mut() {
             change(&mut seen.heard);
         }
-        for (at, _) in self.replica_sets.values_mut() {
-            change(at);
+        for read in self.replica_sets.values_mut() {
+            change(&mut read.begun);
         }
-        for (at, _) in self.instances.values_mut() {
-            change(at);
+        for read in self.instances.values_mut() {
+            change(&mut read.begun);
         }
         for (_, at) in self.missing_holders.values_mut() {
             change(at);
@@ -147,18 +147,18 @@ impl Facts {
             of_any.any(|memory| memory.fresh(begun, now))
         };
         let reads = &mut self.reads;
-        reads.pods.retain(|_, (begun, _)| fresh(*begun));
-        reads.ips.retain(|_, (begun, _)| fresh(*begun));
+        reads.pods.retain(|_, read| fresh(read.begun));
+        reads.ips.retain(|_, read| fresh(read.begun));
         reads.nodes.retain(|_, begun| fresh(*begun));
-        reads.reservations.retain(|_, (begun, _)| fresh(*begun));
-        reads.own_reservations.retain(|_, (begun, _)| fresh(*begun));
-        let pods = reads.pods.values().map(|(begun, _)| begun);
+        reads.reservations.retain(|_, read| fresh(read.begun));
+        reads.own_reservations.retain(|_, read| fresh(read.begun));
+        let pods = reads.pods.values().map(|read| &read.begun);
         let begun = pods
-            .chain(reads.ips.values().map(|(begun, _)| begun))
+            .chain(reads.ips.values().map(|read| &read.begun))
             .chain(reads.nodes.values())
             .chain(reads.replica_sets.values())
-            .chain(reads.reservations.values().map(|(begun, _)| begun))
-            .chain(reads.own_reservations.values().map(|(begun, _)| begun));
+            .chain(reads.reservations.values().map(|read| &read.begun))
+            .chain(reads.own_reservations.values().map(|read| &read.begun));
         let oldest = begun.min().copied();
         // How long it is kept is longer than a checker looks.
         self.missed.values_mut().for_each(|at| *at = now);

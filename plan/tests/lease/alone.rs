@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mooring_plan::lease::{Election, Identity, LeaseAnswer, LeaseStep, Timings};
+use mooring_plan::lease::{Election, Identity, Leadership, LeaseAnswer, LeaseStep, Timings};
 use mooring_plan::time::Instant;
 
 use super::{Server, TIMINGS};
@@ -34,6 +34,17 @@ fn a_leader_leads_until_just_before_its_deadline() {
     assert!(!election.leads(Instant::from_millis(10_000)));
     let follower = Election::new(Identity::from("b"), TIMINGS);
     assert_eq!(follower.leads_until(), None);
+}
+
+#[test]
+fn what_a_leader_is_told_to_do_is_its_lease_and_ends_with_it() {
+    let (election, _) = leading(TIMINGS);
+    let said = election.leadership(Instant::from_millis(9_999));
+    assert_eq!(said.until, election.leads_until());
+    assert_eq!(said.calls_until, election.calls_until());
+    assert!(said.calls_until.is_some());
+    let after = election.leadership(Instant::from_millis(10_000));
+    assert_eq!(after, Leadership::default());
 }
 
 #[test]

@@ -367,6 +367,26 @@ fn an_address_that_a_late_inventory_shows_is_not_released() {
     );
 }
 
+/// Found by the property: the winner of a rollout is claimed for while no watch shows that the holder is not annotated any
+/// more. A rollout takes no read of the holder.
+#[test]
+fn a_rollout_from_a_pod_that_was_just_unannotated_takes_no_read_of_it() {
+    check_promises(
+        2,
+        &[
+            Event::PodComes("a", "n1", "other", 1),
+            Event::PodComes("d", "n1", "other", 2),
+            Event::Wait(5),
+            Event::NodeUnreachable("n2"),
+            Event::PodIsReady("d"),
+            Event::Steps(0, 1),
+            Event::WatchStops(0, Kind::Pod),
+            Event::AnnotationGoes("a"),
+            Event::Wait(3),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
+use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 use mooring_plan::time::Instant;
 
@@ -246,6 +247,34 @@ fn a_waiting_read_is_made_at_once_when_a_node_changes() {
     sim.change_node("n1", |node| node.ready = false);
     sim.wait(Duration::from_millis(100));
     sim.expect_free("partner");
+}
+
+#[test]
+fn one_inventory_without_an_answer_is_not_reported_and_a_second_is() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    let claim = |step: &Step| {
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        )
+    };
+    sim.step_until(claim);
+    sim.restart(0);
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.count_from_here();
+    let told = |sim: &Sim| sim.rules.reported("IP partner", Reason::AttachFailed);
+    while sim.counts.inventories < 1 {
+        sim.wait(Duration::from_millis(10));
+    }
+    sim.wait(Duration::from_millis(500));
+    assert_eq!(sim.counts.inventories, 1);
+    assert!(!told(&sim), "{}", sim.story());
+    sim.wait(Duration::from_secs(2));
+    assert!(told(&sim), "{}", sim.story());
 }
 
 #[test]

@@ -38,11 +38,11 @@ pub fn node_name(number: u32) -> NodeName {
     NodeName::new(format!("{number:04}"))
 }
 
-fn subnet() -> SubnetId {
+pub fn subnet() -> SubnetId {
     SubnetId::from(SUBNET)
 }
 
-fn address(number: u32) -> Ipv4Addr {
+pub fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 1, 0, 0)) + number)
 }
 

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use mooring_plan::step::{StatusWrite, Step, Write};
+use mooring_plan::step::{StatusWrite, Step};
 
-use crate::sim::Sim;
+use crate::sim::{Sim, status_write};
 
 #[test]
 fn an_ip_without_a_holder_is_deleted_with_its_reservation() {
@@ -104,15 +104,7 @@ fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
     sim.settle();
     sim.pod("a").on("n1");
     sim.leader = Some(0);
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Claim,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Claim));
     let late = loop {
         match sim.in_hand(1) {
             Some((_, Step::Call(call))) => break call,

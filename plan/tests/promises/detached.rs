@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Call, StatusWrite, Step, Write};
+use mooring_plan::step::{Call, StatusWrite, Step};
 
-use crate::sim::{INTERVAL, Sim, instance_of, interface_of};
+use crate::sim::{INTERVAL, Sim, instance_of, interface_of, status_write};
 
 /// The interface of that node is detached, or attached again. What it has, it keeps.
 fn attach(sim: &mut Sim, node: &str, attached: bool) {
@@ -60,15 +60,7 @@ fn an_address_is_not_unassigned_for_a_target_that_is_gone() {
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.next_revision("b", "n2", 2);
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Claim,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Claim));
     attach(&mut sim, "n2", false);
     let from = sim.now;
     sim.now = from.plus(INTERVAL);

@@ -73,10 +73,20 @@ impl Driven {
         self.engine.handle(completed, self.now);
     }
 
+    /// All that is begun now.
+    pub fn effects(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        while let Some(effect) = self.engine.poll(self.now) {
+            effects.push(effect);
+            assert!(effects.len() < 10_000, "more and more at once");
+        }
+        effects
+    }
+
     /// The IPs whose steps begin now.
     pub fn begun(&mut self) -> Vec<IpName> {
         let mut begun = Vec::new();
-        while let Some(effect) = self.engine.poll(self.now) {
+        for effect in self.effects() {
             if let Effect::Read(ip, _) | Effect::Write { ip, .. } = effect {
                 begun.push(ip);
             }

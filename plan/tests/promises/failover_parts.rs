@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::FailoverPart;
+use mooring_plan::objects::DataPath;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Regarding;
 
-use crate::paced::Paced;
+use crate::paced::{Paced, ip};
 
 const MOMENT: Duration = Duration::from_secs(1);
 
@@ -61,9 +62,81 @@ fn the_parts_are_measured_in_their_order_and_add_up() {
         .map(|part| took(*part))
         .sum();
     assert_eq!(sum, took(FailoverPart::Total));
+    // An Unassign and an Assign, and a write.
+    let call = Duration::from_millis(20);
+    assert!(took(FailoverPart::Ec2) >= 2 * call);
+    assert!(took(FailoverPart::Record) < call);
     // Nothing more is measured afterwards.
     world.run(Duration::from_mins(10));
     assert_eq!(parts(&world), expected);
+}
+
+/// How long this part took, if it has ended.
+fn took(world: &Paced, part: FailoverPart) -> Option<Duration> {
+    let mut parts = world.failovers.iter();
+    let found = parts.find(|(of, _)| *of == part);
+    found.map(|(_, took)| *took)
+}
+
+#[test]
+fn a_next_pod_is_scheduled_when_it_is_bound() {
+    let mut world = stopped();
+    world.is_deleted("db");
+    world.ends("db");
+    world.pending_pod("db", 0);
+    world.run(Duration::from_secs(5));
+    assert_eq!(took(&world, FailoverPart::Scheduling), None);
+    world.is_bound("db", 1);
+    world.run(MOMENT);
+    let scheduling = took(&world, FailoverPart::Scheduling);
+    assert!(scheduling >= Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn programming_lasts_until_the_pod_is_told() {
+    let mut world = stopped();
+    world.change_blocks(|spec| spec.data_path = DataPath::NodePart);
+    world.is_deleted("db");
+    world.ends("db");
+    world.pod("db", 0, 1);
+    world.run(Duration::from_secs(10));
+    assert_eq!(world.attached(1), 1);
+    assert_eq!(parts(&world).last(), Some(&FailoverPart::Record));
+    // Its data path is another one from now on: there is no node part in this world.
+    world.change_blocks(|spec| spec.data_path = DataPath::Foreign);
+    world.run(MOMENT);
+    assert_eq!(parts(&world), FailoverPart::ALL);
+    let programming = took(&world, FailoverPart::Programming);
+    assert!(programming >= Some(Duration::from_secs(9)));
+}
+
+#[test]
+fn a_part_that_takes_too_long_ends_what_is_measured() {
+    let mut world = stopped();
+    world.run(Duration::from_mins(31));
+    world.is_deleted("db");
+    world.ends("db");
+    world.pod("db", 0, 1);
+    world.run(Duration::from_mins(1));
+    assert_eq!(world.attached(1), 1);
+    assert_eq!(parts(&world), [FailoverPart::Detection]);
+}
+
+#[test]
+fn an_ip_that_is_made_again_has_no_failover_of_its_predecessor() {
+    let mut world = stopped();
+    world.is_deleted("db");
+    world.ends("db");
+    world.run(Duration::from_mins(5));
+    world.kube.change_ip(&ip(0), None, |ip| ip.deleting = true);
+    world.run(Duration::from_mins(5));
+    assert!(world.kube.ips.is_empty());
+    let measured = world.failovers.len();
+    world.ip(0);
+    world.pod("db", 0, 1);
+    world.run(Duration::from_mins(1));
+    assert_eq!(world.attached(1), 1);
+    assert_eq!(world.failovers.len(), measured);
 }
 
 #[test]

@@ -10,11 +10,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 
-use crate::sim::{Sim, key};
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
-}
+use crate::sim::{Sim, key, status_write};
 
 fn partner() -> IpName {
     IpName::from("partner")
@@ -169,4 +165,18 @@ fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
         sim.settle();
         sim.expect_attached("partner", "a");
     }
+}
+
+/// It may be a version from before the Record or from after it: nothing tells.
+#[test]
+fn a_pod_that_is_seen_to_change_as_the_record_begins_is_read_first() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    sim.kube.change_pod(&key("a"), |_| {});
+    let next = sim.step(0).unwrap();
+    assert!(status_write(StatusWrite::Record)(&next), "{next:?}");
+    sim.tell(0);
+    let next = self::next(&sim);
+    assert_eq!(next, Some(Step::Read(Read::Pod(key("a")))));
 }

@@ -11,16 +11,12 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 
-use crate::sim::{Fault, INTERVAL, SUBNET, Sim, address, instance_of, interface_of};
+use crate::sim::{Fault, INTERVAL, SUBNET, Sim, address, instance_of, interface_of, status_write};
 
 fn attached() -> Sim {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2", "n3"]);
     sim.taken.clear();
     sim
-}
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 #[test]

@@ -105,12 +105,10 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
 }
 
 /// The first leader's Assign is on its way, its second is recorded, and another begins to lead.
-fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
+fn a_change_of_leader_during_an_assign(unshown: &[Kind]) -> (Sim, Call) {
     let mut sim = two();
     sim.tell(1);
-    if !shown {
-        sim.controllers[1].stuck.extend(Kind::ALL);
-    }
+    sim.controllers[1].stuck.extend(unshown);
     sim.ec2.faults.push_back(Fault::RequestLost);
     sim.pod("a").on("n1");
     let Step::Call(late) = steps_until(&mut sim, 0, |step| matches!(step, Step::Call(_))) else {
@@ -124,13 +122,29 @@ fn a_change_of_leader_during_an_assign(shown: bool) -> (Sim, Call) {
 
 #[test]
 fn an_ip_is_not_deleted_while_an_assign_of_the_former_leader_can_land() {
-    for shown in [true, false] {
-        let (mut sim, late) = a_change_of_leader_during_an_assign(shown);
+    for unshown in [&[][..], &[Kind::Ip], &Kind::ALL] {
+        let (mut sim, late) = a_change_of_leader_during_an_assign(unshown);
         sim.wait(Duration::from_millis(20));
         sim.controllers[1].stuck.clear();
         sim.remove_pod("a");
         sim.delete_ip("partner");
         sim.expect_kept_until_landed(&late);
+    }
+}
+
+#[test]
+fn an_address_is_not_free_while_an_assign_of_the_former_leader_can_land() {
+    for unshown in [&[][..], &[Kind::Ip], &Kind::ALL] {
+        let (mut sim, late) = a_change_of_leader_during_an_assign(unshown);
+        sim.wait(Duration::from_millis(20));
+        sim.controllers[1].stuck.clear();
+        sim.remove_pod("a");
+        sim.wait(Duration::from_secs(5));
+        let claim = sim.the_ip("partner").status.claim.as_ref();
+        assert!(claim.is_some(), "{}", sim.story());
+        sim.ec2.execute(&late, sim.now).unwrap();
+        sim.settle();
+        sim.expect_free("partner");
     }
 }
 

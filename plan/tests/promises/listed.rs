@@ -15,7 +15,7 @@ use crate::engine::{Driven, name};
 /// What is begun now: how many lists, and which IPs are read on their own.
 fn begun(driven: &mut Driven) -> (usize, Vec<IpName>) {
     let (mut lists, mut read) = (0, Vec::new());
-    while let Some(effect) = driven.engine.poll(driven.now) {
+    for effect in driven.effects() {
         match effect {
             Effect::ListIps => lists += 1,
             Effect::Read(ip, Read::Ip(of)) if ip == of => read.push(ip),

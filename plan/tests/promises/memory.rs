@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use mooring_plan::facts::Fact;
+use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::Claim;
-use mooring_plan::step::{Call, Read, Step};
+use mooring_plan::step::{Call, Read, Step, Write};
 use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim, key};
@@ -37,14 +37,14 @@ fn first_wait(sim: &Sim, what: impl Fn(&Step) -> bool) -> Duration {
 fn a_successful_call_resets_the_backoff() {
     let mut sim = attached();
     // Four times before it is taken off, and once before it is put on.
-    sim.ec2.faults.extend([Fault::Throttled; 4]);
-    sim.ec2.faults.extend([Fault::None, Fault::Throttled]);
+    sim.ec2.faults.extend([Fault::Invalid; 4]);
+    sim.ec2.faults.extend([Fault::None, Fault::Invalid]);
     sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "b");
     let wait = first_wait(&sim, |step| matches!(step, Step::Call(Call::Assign { .. })));
     assert!(
-        wait <= Duration::from_millis(1_260),
+        wait <= Duration::from_millis(1_010),
         "{wait:?}\n{}",
         sim.story()
     );
@@ -110,6 +110,36 @@ fn a_read_of_an_earlier_pod_does_not_apply_to_its_successor() {
     facts.apply(Fact::Ip(ip), now, now);
     let step = facts.decide(&IpName::from("partner"), now).step;
     assert_eq!(step, Some(Step::Read(Read::Pod(key("a")))));
+}
+
+/// What was not found can have been an earlier IP of that name.
+#[test]
+fn a_read_from_before_the_last_write_that_finds_no_ip_is_repeated_after_a_wait() {
+    let mut sim = world();
+    sim.tell(0);
+    let name = IpName::from("partner");
+    let (asked, version) = (sim.now, sim.the_ip("partner").version);
+    let write = Write::DropTakeFrom {
+        ip: name.clone(),
+        version,
+    };
+    let now = asked.plus(Duration::from_millis(1));
+    let facts = sim.controllers[0].facts_mut();
+    let conflict = Fact::Wrote {
+        ip: name.clone(),
+        write,
+        outcome: WriteOutcome::Conflict,
+    };
+    facts.apply(conflict, asked, now);
+    let read = Some(Step::Read(Read::Ip(name.clone())));
+    assert_eq!(facts.decide(&name, now).step, read);
+    facts.apply(Fact::IpRead(name.clone(), None), asked, now);
+    assert!(facts.knows(&name));
+    let decision = facts.decide(&name, now);
+    assert_eq!(decision.step, None, "it waits");
+    let again = decision.again.unwrap();
+    assert!(again.since(now) <= Duration::from_secs(1));
+    assert_eq!(facts.decide(&name, again).step, read);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mooring_plan::cloud::InstanceState;
 use mooring_plan::facts::{Fact, Facts};
 use mooring_plan::names::InstanceType;
 use mooring_plan::outcome::Outcome;
@@ -25,6 +26,9 @@ fn decisions(facts: &Facts, now: Instant) -> String {
     for name in facts.block_names() {
         all.push_str(&format!("{name}: {:?}\n", facts.block_steps(name, now)));
     }
+    let (steps, again) = facts.node_steps(now);
+    let again = again.map(|at| at.since(now));
+    all.push_str(&format!("nodes: {steps:?} {again:?}\n"));
     for subnet in facts.subnets_wanted() {
         let due = facts.inventory_due(&subnet);
         all.push_str(&format!(
@@ -117,6 +121,36 @@ fn while_calls_fail() {
         sim.pod("c").on("n1").asks("other");
         pass(&mut sim, 90);
     }
+}
+
+#[test]
+fn while_a_node_is_away() {
+    let mut sim = world();
+    sim.change_block("block", |block| {
+        block.spec.as_mut().unwrap().fast_failover = true;
+    });
+    sim.pod("a").on("n1");
+    pass(&mut sim, 5);
+    sim.change_node("n1", |node| node.ready = false);
+    pass(&mut sim, 60);
+    sim.instance("n1", InstanceState::Stopped);
+    pass(&mut sim, 60);
+}
+
+#[test]
+fn while_a_kubelet_writes_its_pod() {
+    let mut sim = world();
+    sim.pod("a").on("n1");
+    for round in 0..60 {
+        if round < 30 {
+            sim.change_pod("a", |_| {});
+        }
+        decides_the_same(&mut sim);
+        if sim.step(0).is_err() {
+            sim.now = sim.now.plus(Duration::from_millis(1));
+        }
+    }
+    sim.expect_attached("partner", "a");
 }
 
 #[test]

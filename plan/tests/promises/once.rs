@@ -10,7 +10,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 
-use crate::sim::{INTERVAL, Sim, address};
+use crate::sim::{INTERVAL, Sim, address, status_write};
 
 fn world() -> Sim {
     Sim::reserved(&["n1", "n2"])
@@ -20,10 +20,6 @@ fn attached() -> Sim {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     sim.taken.clear();
     sim
-}
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 #[test]

@@ -9,15 +9,17 @@ use std::time::Duration;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, FailoverPart, Pacing, Report, Work};
 use mooring_plan::facts::{CallError, Fact, Settings, WriteOutcome};
-use mooring_plan::names::{InterfaceId, IpName, NodeName};
-use mooring_plan::objects::{Block, BlockSpec, DesiredIp};
+use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName};
+use mooring_plan::objects::{Block, DesiredIp};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{CallGroup, NodeStep, Notice, Write};
+use mooring_plan::step::{BlockStep, CallGroup, NodeStep, Notice, Write};
 use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::{answer, leadership};
 use mooring_world::kube::Kube;
 use mooring_world::objects::{self, instance_of, interface_of};
+
+use crate::paced_calls::Execution;
 
 /// The subnet, and the block in it.
 const RANGE: &str = "203.0.112.0/20";
@@ -45,6 +47,20 @@ pub struct Paced {
     pub failovers: Vec<(FailoverPart, Duration)>,
     /// The Events.
     pub notices: Vec<Notice>,
+    /// What metrics were told, and when.
+    pub reports: Vec<(Instant, Report)>,
+    /// When each inventory was begun.
+    pub inventories: Vec<Instant>,
+    /// The steps of blocks, and when they were begun.
+    pub block_steps: Vec<(Instant, BlockName, BlockStep)>,
+    /// The steps of nodes, and when they were begun.
+    pub node_steps: Vec<(Instant, NodeName, NodeStep)>,
+    /// How often the engine asked to be called although nothing had happened.
+    pub wakes: usize,
+    /// Does it take no write of a block, or of the label of one?
+    pub refuses_blocks: bool,
+    /// How long a round of steps of a block takes, and an inventory.
+    pub takes: (Duration, Duration),
     /// What is in flight, by when it ends.
     in_flight: BTreeMap<(Instant, u64), Ends>,
     begun: u64,
@@ -52,6 +68,10 @@ pub struct Paced {
     shown: Kube,
     /// How the next requests to EC2 fail, instead of being carried out.
     pub fail: Vec<CallError>,
+    /// How the next requests to EC2 are carried out, if not as usual.
+    pub executions: Vec<Execution>,
+    /// The requests that were carried out after their caller had its answer, or none; and whether they were done.
+    pub late: Vec<(CallGroup, bool)>,
     /// How a write fails, instead of being carried out.
     pub refuses: fn(&Write) -> Option<WriteOutcome>,
     /// How long the create of a reservation takes.
@@ -61,9 +81,11 @@ pub struct Paced {
 }
 
 /// What is carried out when a request ends.
-enum Ends {
+pub(crate) enum Ends {
     Done(Box<Event>),
     Effect(Box<Effect>),
+    /// A request to EC2 whose caller does not wait any more.
+    Request(CallGroup, Vec<Ipv4Addr>),
 }
 
 fn engine() -> Engine {
@@ -97,10 +119,19 @@ impl Paced {
             sent: Vec::new(),
             failovers: Vec::new(),
             notices: Vec::new(),
+            reports: Vec::new(),
+            inventories: Vec::new(),
+            block_steps: Vec::new(),
+            node_steps: Vec::new(),
+            wakes: 0,
+            refuses_blocks: false,
+            takes: (EC2, EC2),
             in_flight: BTreeMap::new(),
             begun: 0,
             shown: Kube::default(),
             fail: Vec::new(),
+            executions: Vec::new(),
+            late: Vec::new(),
             refuses: |_| None,
             create_takes: WRITE,
             written: Vec::new(),
@@ -124,15 +155,7 @@ impl Paced {
             world.kube.nodes.insert(name, node);
         }
         for number in 0..ips {
-            let desired = DesiredIp {
-                reassign,
-                ..objects::desired(address(number))
-            };
-            let name = ip(number);
-            let uid = world.kube.new_uid("ip");
-            let mut ip = objects::ip(name.as_str(), uid, desired);
-            ip.version = world.kube.bump();
-            world.kube.ips.insert(name, ip);
+            world.add_ip(number, reassign);
         }
         world.begins();
         world
@@ -155,6 +178,18 @@ impl Paced {
         self.watches_show();
     }
 
+    pub(crate) fn add_ip(&mut self, number: usize, reassign: Reassign) {
+        let desired = DesiredIp {
+            reassign,
+            ..objects::desired(address(number))
+        };
+        let name = ip(number);
+        let uid = self.kube.new_uid("ip");
+        let mut ip = objects::ip(name.as_str(), uid, desired);
+        ip.version = self.kube.bump();
+        self.kube.ips.insert(name, ip);
+    }
+
     /// A new process: it lists everything, and leads.
     pub fn begins(&mut self) {
         self.engine = engine();
@@ -167,84 +202,18 @@ impl Paced {
         self.engine.handle(leadership(true), self.now);
     }
 
-    /// A pod that asks for this IP is bound to a node.
-    pub fn pod(&mut self, name: &str, of: usize, on: usize) {
-        let uid = self.kube.new_uid(name);
-        let asked = self.kube.ips[&ip(of)].uid.clone();
-        let mut pod = objects::pod(name, uid, ip(of).as_str(), Some(asked));
-        pod.version = self.kube.bump();
-        pod.node = Some(NodeName::new(node(on)));
-        pod.containers_ready = true;
-        pod.containers_running = true;
-        self.kube.pods.insert(pod.key.clone(), pod);
-        self.watches_show();
-    }
-
-    /// The node is unreachable, and its pods are being deleted.
-    pub fn dies(&mut self, number: usize) {
-        let name = NodeName::new(node(number));
-        self.kube.bump();
-        let lost = self.kube.nodes.get_mut(&name).unwrap();
-        lost.ready = false;
-        lost.unreachable = true;
-        let on = self.kube.pods.values();
-        let on = on.filter(|pod| pod.node.as_ref() == Some(&name));
-        let pods: Vec<_> = on.map(|pod| pod.key.clone()).collect();
-        for pod in pods {
-            self.kube.change_pod(&pod, |pod| pod.deleting = Some(30));
-        }
-        self.watches_show();
-    }
-
-    /// Its kubelet says that it is not ready, and its instance is stopped.
-    pub fn is_stopped(&mut self, number: usize) {
-        let name = node(number);
-        self.cloud.stop(&instance_of(&name));
-        self.kube.bump();
-        let node = self.kube.nodes.get_mut(&NodeName::new(name)).unwrap();
-        node.ready = false;
-        self.watches_show();
-    }
-
-    /// The pod is told to go.
-    pub fn is_deleted(&mut self, name: &str) {
-        let key = objects::key(name);
-        self.kube.change_pod(&key, |pod| pod.deleting = Some(30));
-        self.watches_show();
-    }
-
-    /// The address may be taken from this interface.
-    pub fn take_from(&mut self, number: usize, interface: &InterfaceId) {
-        self.kube.change_ip(&ip(number), None, |ip| {
-            ip.take_from = Some(interface.clone());
-        });
-        self.watches_show();
-    }
-
-    /// Every block asks for fast failover, or for what else this sets.
-    pub fn change_blocks(&mut self, change: impl Fn(&mut BlockSpec)) {
-        for block in self.kube.blocks.values_mut() {
-            change(block.spec.as_mut().unwrap());
-        }
-        self.kube.bump();
-        self.watches_show();
-    }
-
-    /// The pod ends, and its object goes.
-    pub fn ends(&mut self, name: &str) {
-        self.kube.bump();
-        self.kube.pods.remove(&objects::key(name));
-        self.watches_show();
-    }
-
     /// Everything that follows within this time.
     pub fn run(&mut self, length: Duration) {
         let until = self.now.plus(length);
         loop {
+            let mut begun = 0;
             while let Some(effect) = self.engine.poll(self.now) {
                 self.begin(effect);
+                begun += 1;
+                assert!(begun < 10_000, "more and more at once");
             }
             let wake = self.engine.wake_at(self.now);
+            assert!(wake > self.now, "to be called again at once");
             let ends = self.in_flight.keys().next().map(|(at, _)| *at);
             let next = ends.map_or(wake, |ends| ends.min(wake));
             if next > until {
@@ -252,6 +221,9 @@ impl Paced {
                 return;
             }
             self.now = next;
+            if ends.is_none_or(|ends| wake < ends) {
+                self.wakes += 1;
+            }
             while let Some(entry) = self.in_flight.first_entry()
                 && entry.key().0 <= self.now
             {
@@ -271,6 +243,7 @@ impl Paced {
                 if let Report::Failover(part, took) = report {
                     self.failovers.push((*part, *took));
                 }
+                self.reports.push((self.now, report.clone()));
                 return;
             }
             Effect::Read(..) | Effect::ListIps => READ,
@@ -279,45 +252,50 @@ impl Paced {
                 ..
             } => self.create_takes,
             Effect::Write { .. } => WRITE,
-            Effect::Calls(..)
-            | Effect::Inventory(_)
-            | Effect::BlockSteps(..)
-            | Effect::NodeStep(..) => EC2,
+            Effect::Calls(..) | Effect::NodeStep(..) => EC2,
+            Effect::BlockSteps(..) => self.takes.0,
+            Effect::Inventory(_) => self.takes.1,
         };
         let ends = match effect {
             Effect::Calls(group, ips) => Ends::Done(Box::new(self.call(group, ips))),
             // What it lists is as it was when it was begun.
             Effect::Inventory(subnet) => {
+                self.inventories.push(self.now);
                 let listed = Fact::InventoryDone(subnet.clone(), self.cloud.describe());
                 let completed = Event::Completed(Work::Inventory(subnet), listed.into());
                 Ends::Done(Box::new(completed))
             }
-            effect => Ends::Effect(Box::new(effect)),
+            effect => {
+                if let Effect::BlockSteps(block, steps) = &effect {
+                    let steps = steps.iter().cloned();
+                    let steps = steps.map(|step| (self.now, block.clone(), step));
+                    self.block_steps.extend(steps);
+                }
+                if let Effect::NodeStep(name, step) = &effect {
+                    let step = (self.now, name.clone(), step.clone());
+                    self.node_steps.push(step);
+                }
+                Ends::Effect(Box::new(effect))
+            }
         };
+        self.ends_after(takes, ends);
+    }
+
+    pub(crate) fn ends_after(&mut self, takes: Duration, ends: Ends) {
         self.begun += 1;
         self.in_flight
             .insert((self.now.plus(takes), self.begun), ends);
-    }
-
-    fn call(&mut self, group: CallGroup, ips: Vec<(IpName, Ipv4Addr)>) -> Event {
-        let addresses: Vec<_> = ips.iter().map(|(_, address)| *address).collect();
-        let result = match self.fail.pop() {
-            Some(error) => Err(error),
-            None => self.cloud.execute_together(&group, &addresses),
-        };
-        self.sent.push(Sent {
-            at: self.now,
-            group: group.clone(),
-            addresses,
-            refused: result.as_ref().err().map(|error| error.outcome),
-        });
-        Event::Called(group, ips, result)
     }
 
     fn end(&mut self, ended: Ends) {
         let event = match ended {
             Ends::Done(event) => Some(*event),
             Ends::Effect(effect) => self.carry_out(*effect),
+            Ends::Request(group, addresses) => {
+                let done = self.cloud.execute_together(&group, &addresses);
+                self.late.push((group, done.is_ok()));
+                None
+            }
         };
         if let Some(event) = event {
             self.engine.handle(event, self.now);
@@ -349,9 +327,12 @@ impl Paced {
             }
             Effect::BlockSteps(block, steps) => {
                 let limit = self.cloud.limit();
-                let answers = steps.into_iter();
-                let answers = answers.filter_map(|step| answer(step, RANGE, limit));
-                (Work::Block(block), answers.collect::<Vec<Fact>>().into())
+                let mut answers = Vec::new();
+                for step in steps {
+                    self.block_step(&step);
+                    answers.extend(answer(step, RANGE, limit));
+                }
+                (Work::Block(block), answers.into())
             }
             Effect::NodeStep(name, step) => {
                 let facts = self.node_step(&name, &step);
@@ -362,25 +343,8 @@ impl Paced {
         Some(Event::Completed(work, completion))
     }
 
-    fn node_step(&mut self, name: &NodeName, step: &NodeStep) -> Vec<Fact> {
-        let wanted = match step {
-            NodeStep::Ask(instance, _) => {
-                let state = self.cloud.state_of(instance);
-                let read = Fact::InstanceRead(instance.clone(), state);
-                return vec![Fact::NodeAsked(name.clone()), read];
-            }
-            NodeStep::SetTaint(..) => true,
-            NodeStep::RemoveTaint(_) => false,
-        };
-        let version = self.kube.bump();
-        let node = self.kube.nodes.get_mut(name).unwrap();
-        (node.out_of_service, node.our_taint) = (wanted, wanted);
-        node.version = version;
-        vec![Fact::NodeWrote(name.clone(), WriteOutcome::Done(None))]
-    }
-
     /// The watches show what has changed.
-    fn watches_show(&mut self) {
+    pub(crate) fn watches_show(&mut self) {
         if self.kube.newest() == self.shown.newest() {
             return;
         }

@@ -143,3 +143,28 @@ fn of_nine_places_the_one_with_the_address_is_not_forgotten() {
     sim.settle();
     sim.expect_attached("partner", "p11");
 }
+
+#[test]
+fn a_pod_that_gets_its_place_back_is_not_among_the_places_before() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
+    sim.next_revision("b", "n2", 2);
+    sim.step_until(|step| matches!(step, Step::Write(Write::Gate(gate)) if gate.status));
+    sim.expect_attached("partner", "b");
+    sim.delete_pod("b");
+    sim.tell(0);
+    sim.remove_pod("b");
+    let claims = |step: &Step| {
+        matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        )
+    };
+    sim.step_until(claims);
+    let status = &sim.the_ip("partner").status;
+    assert_eq!(status.claim.as_ref().unwrap().pod.name, "a");
+    let mut places = status.previous.iter().map(|entry| entry.interface.as_str());
+    assert!(places.all(|on| on != "eni-n1"), "{status:?}");
+}

@@ -9,9 +9,9 @@ use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Call, StatusWrite, Step, Write};
+use mooring_plan::step::{Call, StatusWrite, Step};
 
-use crate::sim::{Fault, INTERVAL, Sim, address, interface_of};
+use crate::sim::{Fault, INTERVAL, Sim, address, interface_of, status_write};
 
 const ADDRESS: &str = "203.0.113.10";
 
@@ -27,10 +27,6 @@ fn goes(sim: &mut Sim, pod: &str) {
     sim.delete_pod(pod);
     sim.tell(0);
     sim.remove_pod(pod);
-}
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 fn calls(sim: &Sim) -> Vec<&Call> {

@@ -9,7 +9,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Regarding, StatusWrite, Step, Write};
 
-use crate::sim::{Fault, Sim};
+use crate::sim::{Fault, Sim, status_write};
 
 fn on_what(on: &Regarding) -> &'static str {
     match on {
@@ -25,15 +25,7 @@ fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.faults.extend([Fault::Denied; 4000]);
     sim.pod("a").on("n1");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Claim,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Claim));
     sim.count_from_here();
     sim.wait(Duration::from_hours(1));
     assert!(sim.counts.assigns > 60, "{}", sim.story());

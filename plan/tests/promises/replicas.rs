@@ -9,7 +9,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
-use crate::sim::{Sim, address, interface_of};
+use crate::sim::{Sim, address, interface_of, status_write};
 
 fn two() -> Sim {
     let mut sim = Sim::new();
@@ -305,15 +305,7 @@ fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     sim.ip("partner", "203.0.113.10");
     sim.settle();
     sim.pod("a").on("n1");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Claim,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Claim));
     sim.tell(1);
     sim.controllers[1].stuck.insert(Kind::Ip);
     sim.leader = Some(0);

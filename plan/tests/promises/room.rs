@@ -1,6 +1,8 @@
 //! Which interface of a node carries an address, and when it has room.
 //! Rules: R3.5, R3.6, R3.9.
 
+use std::time::Duration;
+
 use mooring_plan::names::IpName;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
@@ -160,4 +162,22 @@ fn a_node_that_is_away_gets_no_address() {
         sim.expect_free("partner");
         sim.expect_event("a", Reason::NoEligibleNode);
     }
+}
+
+#[test]
+fn a_moved_address_leaves_its_slot_at_once() {
+    let mut sim = with_limit(2);
+    sim.node("n2");
+    sim.allow_reassignment("partner");
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    for (pod, node, revision) in [("b", "n2", 2), ("c", "n1", 3), ("d", "n2", 4)] {
+        sim.next_revision(pod, node, revision);
+        sim.wait(Duration::from_secs(2));
+        sim.expect_attached("partner", pod);
+    }
+    sim.pod("o").on("n1").asks("other");
+    sim.wait(Duration::from_secs(2));
+    sim.expect_attached("other", "o");
 }

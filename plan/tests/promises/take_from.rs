@@ -1,5 +1,5 @@
-//! Whoever names the wrong interface in `take-from` learns of it, once for each annotation; whoever names the right one
-//! does not.
+//! A user who names the wrong interface in `take-from` is told, once for each annotation. A user who names the right one
+//! is not.
 //! Rules: R4.26, R8.18.
 
 use std::time::Duration;
@@ -129,4 +129,54 @@ fn what_is_told_is_of_the_annotation_that_was_removed() {
     let told = unused(&world);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].message.contains("is not on eni-n02"), "{told:?}");
+}
+
+#[test]
+fn a_place_that_the_address_has_left_is_no_use_of_another_interface() {
+    let mut world = attached();
+    world.ends("a");
+    world.pod("b", 0, 1);
+    while world.attached(1) == 0 || world.places(1) != [Some(interface(1))] {
+        world.run(Duration::from_millis(1));
+    }
+    assert!(!world.kube.ips[&ip(0)].status.previous.is_empty());
+    world.take_from(0, &interface(2));
+    world.run(MINUTES);
+    assert!(!is_annotated(&world));
+    assert_eq!(unused(&world).len(), 1);
+}
+
+#[test]
+fn before_the_first_look_nothing_is_told_of_where_the_address_is() {
+    let mut world = attached();
+    world.takes.1 = Duration::from_hours(1);
+    world.kube.change_ip(&ip(0), None, |ip| {
+        ip.take_from = Some(interface(1));
+    });
+    world.begins();
+    world.run(Duration::from_secs(10));
+    assert!(!is_annotated(&world));
+    let told = unused(&world);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(!told[0].message.contains("it is on"), "{told:?}");
+}
+
+#[test]
+fn an_address_that_was_just_moved_by_hand_is_told_with_what_would_let_mooring_take_it() {
+    let mut world = attached();
+    world.cloud.put_manually(address(0), Some(&interface(1)));
+    let looks = world.inventories.len();
+    while world.inventories.len() == looks {
+        world.run(Duration::from_millis(1));
+    }
+    world.run(world.takes.1);
+    world.take_from(0, &interface(2));
+    world.run(Duration::from_millis(500));
+    let told = unused(&world);
+    assert_eq!(told.len(), 1, "{told:?}");
+    let message = &told[0].message;
+    assert!(
+        message.contains("if Mooring may take it from there, name eni-n01"),
+        "{message}"
+    );
 }

@@ -251,6 +251,12 @@ fn a_read_affects_the_same_ips_as_a_watch() {
     let gone = Fact::NodeRead(node.name, None);
     assert_eq!(told(&mut sim, gone.clone()), several(&["partner"]));
     assert_eq!(told(&mut sim, gone), Affected::Nothing);
+    let mut held = sim.kube.reservations[&address("203.0.113.10")].clone();
+    held.version = ResourceVersion(1_000);
+    let shown = Fact::ReservationRead(held.address, Some(held.clone()));
+    assert_eq!(told(&mut sim, shown), partner());
+    let known = Fact::Reservation(held);
+    assert_eq!(told(&mut sim, known), Affected::Nothing);
     // Others may wait for its address.
     let missed = Fact::IpRead(IpName::from("partner"), None);
     assert_eq!(told(&mut sim, missed.clone()), several(&["partner"]));

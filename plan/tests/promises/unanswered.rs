@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use mooring_plan::cloud::Reassign;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
-use crate::sim::{Fault, Sim};
+use crate::sim::{Fault, Sim, address, interface_of, status_write};
 
 /// The Assign of the first address is in flight with an unknown outcome, and the address is edited.
 fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
@@ -19,15 +20,7 @@ fn edited_with_an_assign_on_its_way(restarted: bool) -> (Sim, Call) {
         sim.restart(0);
     }
     sim.edit("partner", "203.0.113.20");
-    sim.step_until(|step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Record,
-                ..
-            })
-        )
-    });
+    sim.step_until(status_write(StatusWrite::Record));
     (sim, late)
 }
 
@@ -129,4 +122,71 @@ fn a_target_refused_after_a_late_call_is_not_free() {
     sim.settle();
     sim.expect_gone("partner");
     sim.expect_on("203.0.113.10", None);
+}
+
+/// The pod goes: the address is free when the Assign that is on its way has landed, and not before.
+fn expect_not_free_before_it_landed(sim: &mut Sim, late: &Call) {
+    sim.remove_pod("a");
+    sim.wait(Duration::from_secs(5));
+    let claim = sim.the_ip("partner").status.claim.as_ref();
+    assert!(claim.is_some(), "{}", sim.story());
+    sim.ec2.execute(late, sim.now).unwrap();
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn a_recorded_address_is_not_free_while_a_late_assign_can_land() {
+    for restarted in [false, true] {
+        let (mut sim, late) = recorded_with_an_assign_on_its_way(restarted);
+        expect_not_free_before_it_landed(&mut sim, &late);
+    }
+    let (mut sim, _) = recorded_with_an_assign_on_its_way(false);
+    sim.wait(Duration::from_secs(10));
+    sim.remove_pod("a");
+    sim.wait(Duration::from_secs(1));
+    sim.expect_free("partner");
+}
+
+#[test]
+fn a_claim_of_another_process_is_not_free_while_its_assign_can_land() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.second_controller();
+    sim.wait(Duration::from_secs(15));
+    sim.leader = Some(0);
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Claim));
+    let Some((_, Step::Call(late))) = sim.in_hand(0) else {
+        panic!("no call\n{}", sim.story());
+    };
+    sim.leader = Some(1);
+    sim.tell(1);
+    expect_not_free_before_it_landed(&mut sim, &late);
+}
+
+#[test]
+fn an_ip_that_a_new_process_finds_free_is_kept_while_an_assign_of_the_one_before_can_land() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.remove_pod("a");
+    sim.step_until(status_write(StatusWrite::Clear));
+    let late = Call::Assign {
+        interface: interface_of("n1"),
+        address: address("203.0.113.10"),
+        reassign: Reassign::Refuse,
+    };
+    sim.restart(0);
+    sim.delete_ip("partner");
+    sim.expect_kept_until_landed(&late);
+}
+
+#[test]
+fn once_it_is_proven_free_inventories_come_once_per_interval_again() {
+    let (mut sim, _) = recorded_with_an_assign_on_its_way(false);
+    sim.remove_pod("a");
+    sim.wait(Duration::from_mins(1));
+    sim.expect_free("partner");
+    sim.count_from_here();
+    sim.wait(Duration::from_mins(10));
+    let looks = sim.counts.inventories;
+    assert!((9..=11).contains(&looks), "{looks} in ten minutes");
 }

@@ -104,6 +104,19 @@ fn another_source_address_is_reported_and_blocks_nothing() {
 }
 
 #[test]
+fn another_target_that_sees_the_address_is_named() {
+    let mut sim = asking(true);
+    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    let other = ProbeOutcome {
+        target: "198.51.100.8:7000".to_owned(),
+        ..seen("203.0.113.10", 3)
+    };
+    say(&mut sim, Some(other));
+    let said = verified(&sim).unwrap();
+    assert!(said.message.starts_with("198.51.100.8:7000"), "{said:?}");
+}
+
+#[test]
 fn a_silent_target_is_reported_with_the_reason() {
     let mut sim = asking(true);
     say(&mut sim, Some(failed(None, "no answer within 3 s")));

@@ -3,16 +3,12 @@
 use mooring_plan::names::BlockName;
 use mooring_plan::objects::Condition;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Read, StatusWrite, Step, Write};
+use mooring_plan::step::{Read, StatusWrite, Step};
 
-use crate::sim::{INTERVAL, Sim, address};
+use crate::sim::{INTERVAL, Sim, address, status_write};
 
 fn world() -> Sim {
     Sim::reserved(&["n1", "n2", "n3"])
-}
-
-fn status_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 /// `Reserved`, `Attached` and `Ready`: whether, why, and in which words.

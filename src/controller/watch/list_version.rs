@@ -40,7 +40,7 @@ pub(super) struct ListVersion {
     stands_at: ResourceVersion,
 }
 
-/// The facts of this kind are received by nobody any more.
+/// The receiver of the facts is gone.
 struct Closed;
 
 impl ListVersion {
@@ -158,7 +158,7 @@ async fn tick(ticks: &mut Option<Interval>) {
     }
 }
 
-/// The next change of the revision; None: nobody tells it any more.
+/// The next change of the revision; None: its sender is gone.
 async fn next(revision: &mut Option<watch::Receiver<Revision>>) -> Option<Revision> {
     let Some(receiver) = revision else {
         return std::future::pending().await;

@@ -27,7 +27,7 @@ impl Facts {
         // What was read before that is no word on it any more.
         let older = |read: &Pod| read.uid == pod.uid && read.version < pod.version;
         let read = self.reads.pods.get(&pod.key);
-        if read.is_some_and(|(_, read)| read.as_ref().is_some_and(older)) {
+        if read.is_some_and(|read| read.value.as_ref().is_some_and(older)) {
             self.reads.pods.remove(&pod.key);
         }
         let seen = before.map_or(now, |before| before.seen);

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
-use crate::address::Address;
-use crate::names::{IpName, IpUid, PodUid, ReplicaSetUid};
+use crate::facts::Answered;
+use crate::names::{IpName, PodUid, ReplicaSetUid};
 use crate::objects::{Ip, Pod, ReplicaSet};
 use crate::step::Read;
 use crate::time::Instant;
@@ -44,23 +44,21 @@ impl Facts {
                 // It may have been read for another IP.
                 let naming = self.index.ips_naming(&key).cloned().collect();
                 touched = touched.and(Affected::of(naming));
-                // The watch may have been faster than the answer.
-                let newest = pod.map(|pod| match self.pods.get(&pod.uid) {
-                    Some(seen) if seen.pod.version > pod.version => seen.pod.clone(),
-                    _ => pod,
+                // The watch may have been faster than the answer: what is seen of the pod is never older.
+                let newest = pod.map(|pod| {
+                    let seen = self.pods.get(&pod.uid);
+                    seen.map_or(pod, |seen| seen.pod.clone())
                 });
-                self.reads.pods.insert(key, (begun, newest));
+                self.reads.pods.insert(key, Answered::new(begun, newest));
             }
             Fact::IpRead(_, Some(ip)) => touched = self.see_read(ip, begun, now),
             Fact::IpRead(name, None) if self.is_of_known(&name, begun) => {
-                self.doubt_record(&name);
                 touched = self.lose_ip(&name, now);
                 // A watch that lags may show it once more, in any state that it was in.
                 self.missed.insert(name.clone(), now);
-                self.reads.ips.insert(name, (begun, None));
+                self.reads.ips.insert(name, Answered::new(begun, None));
             }
             Fact::IpRead(name, None) => {
-                self.doubt_record(&name);
                 let missed = Fact::ReadFailed {
                     ip: name.clone(),
                     read: Read::Ip(name),
@@ -99,12 +97,12 @@ impl Facts {
                 }
                 self.reads
                     .reservations
-                    .insert(address, (begun, reservation));
+                    .insert(address, Answered::new(begun, reservation));
             }
             Fact::ReservationsRead(uid, list) => touched = self.see_own(uid, list, begun),
             Fact::ReplicaSetsRead(of, sets) => touched = self.see_replica_sets(of, sets, begun),
             Fact::InstanceRead(id, state) => {
-                self.instances.insert(id, (begun, state));
+                self.instances.insert(id, Answered::new(begun, state));
             }
             Fact::ChecksRead(id, since) => touched = self.see_checks(id, since, begun),
             Fact::ChecksFailed(outcome) => touched = self.miss_checks(outcome, now),
@@ -130,22 +128,14 @@ impl Facts {
     /// Takes an IP that a quorum read shows.
     fn see_read(&mut self, ip: Ip, begun: Instant, now: Instant) -> Affected {
         let name = ip.name.clone();
-        self.doubt_record(&name);
         // One that was begun before the last write is no word on what that has led to.
         let of_this_round = self.is_of_known(&name, begun);
         let touched = self.see_ip(ip.clone(), now);
         if let Some(memory) = self.memory.get_mut(&name).filter(|_| of_this_round) {
             memory.stale = false;
         }
-        self.reads.ips.insert(name, (begun, Some(ip)));
+        self.reads.ips.insert(name, Answered::new(begun, Some(ip)));
         touched
-    }
-
-    /// What a read shows is newer than the answer to any Record.
-    fn doubt_record(&mut self, name: &IpName) {
-        if let Some(memory) = self.memory.get_mut(name) {
-            memory.recorded = None;
-        }
     }
 
     /// Was this read of an IP begun since the one that is known was first seen, or last written? Else what it
@@ -162,7 +152,7 @@ impl Facts {
         self.forget_outages(now);
         self.reads.forget_before(now);
         self.instances
-            .retain(|_, (begun, _)| within(begun, KEEP_INSTANCES));
+            .retain(|_, read| within(&read.begun, KEEP_INSTANCES));
         self.missed.retain(|_, at| within(at, KEEP_LONG));
     }
 
@@ -268,14 +258,15 @@ impl Facts {
                 self.replica_sets_of
                     .insert(deployment.clone(), set.uid.clone());
             }
-            self.replica_sets.insert(set.uid.clone(), (begun, set));
+            self.replica_sets
+                .insert(set.uid.clone(), Answered::new(begun, set));
         }
         touched
     }
 
     fn forget_replica_set(&mut self, uid: &ReplicaSetUid) {
         let gone = self.replica_sets.remove(uid);
-        if let Some(deployment) = gone.and_then(|(_, set)| set.deployment) {
+        if let Some(deployment) = gone.and_then(|read| read.value.deployment) {
             self.replica_sets_of.remove(&deployment, uid);
         }
     }
@@ -284,7 +275,9 @@ impl Facts {
     pub(super) fn forget_replica_sets(&mut self, now: Instant) {
         let old = |at: &Instant| now.since(*at) >= KEEP_LONG;
         let sets = self.replica_sets.iter();
-        let old = sets.filter(|(_, (at, _))| old(at)).map(|(uid, _)| uid);
+        let old = sets
+            .filter(|(_, read)| old(&read.begun))
+            .map(|(uid, _)| uid);
         for uid in old.cloned().collect::<Vec<_>>() {
             self.forget_replica_set(&uid);
         }
@@ -294,13 +287,11 @@ impl Facts {
 impl Reads {
     fn forget_before(&mut self, now: Instant) {
         let keep = |begun: &Instant| now.since(*begun) <= KEEP_READS;
-        self.pods.retain(|_, (begun, _)| keep(begun));
-        self.ips.retain(|_, (begun, _)| keep(begun));
+        self.pods.retain(|_, read| keep(&read.begun));
+        self.ips.retain(|_, read| keep(&read.begun));
         self.nodes.retain(|_, begun| keep(begun));
         self.replica_sets.retain(|_, begun| keep(begun));
-        self.reservations
-            .retain(|_: &Address, (begun, _)| keep(begun));
-        self.own_reservations
-            .retain(|_: &IpUid, (begun, _)| keep(begun));
+        self.reservations.retain(|_, read| keep(&read.begun));
+        self.own_reservations.retain(|_, read| keep(&read.begun));
     }
 }

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::address::Address;
-use crate::facts::{Affected, Facts};
+use crate::facts::{Affected, Answered, Facts};
 use crate::names::{IpName, IpUid};
 use crate::objects::Reservation;
 use crate::time::Instant;
@@ -40,7 +40,8 @@ impl Facts {
         begun: Instant,
     ) -> Affected {
         let name = self.index.ip_of_uid(&uid).cloned();
-        self.reads.own_reservations.insert(uid, (begun, list));
+        let answered = Answered::new(begun, list);
+        self.reads.own_reservations.insert(uid, answered);
         // At most one step of an IP is in flight: the list was begun after its last create was answered.
         name.map_or(Affected::Nothing, |name| self.reserve_ended(&name))
     }

@@ -256,13 +256,7 @@ fn a_restored_api_server_without_missing_holders_engages_no_brake() {
     assert!(!condition(&mut sim, "BrakeEngaged").status);
 }
 
-#[test]
-fn a_subnet_without_interfaces_of_the_cni_has_no_shared_interface() {
-    let mut sim = world();
-    let interface = sim.ec2.interface_mut(&interface_of("n2"));
-    interface.tags.clear();
-    sim.wait(INTERVAL);
-    assert!(condition(&mut sim, "SharedWithCNI").status);
+fn the_subnet_excludes_the_cni(sim: &mut Sim) {
     let excluded = Subnet {
         cni: CniUse::Excluded,
         ..Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()])
@@ -270,6 +264,29 @@ fn a_subnet_without_interfaces_of_the_cni_has_no_shared_interface() {
     let now = sim.now;
     let fact = Fact::SubnetRead(SubnetId::from(SUBNET), excluded);
     sim.controllers[0].facts_mut().apply(fact, now, now);
+}
+
+#[test]
+fn a_subnet_without_interfaces_of_the_cni_has_no_shared_interface() {
+    let mut sim = world();
+    let interface = sim.ec2.interface_mut(&interface_of("n2"));
+    interface.tags.clear();
+    sim.wait(INTERVAL);
+    assert!(condition(&mut sim, "SharedWithCNI").status);
+    the_subnet_excludes_the_cni(&mut sim);
     let said = condition(&mut sim, "SharedWithCNI");
     assert_eq!((said.status, said.reason), (false, Reason::NoneSeen));
+}
+
+/// The CNI manages it whatever its tag says, unless it is kept out of the subnet.
+#[test]
+fn the_first_interface_of_an_instance_is_shared_although_it_has_the_tag() {
+    let mut sim = world();
+    assert!(!condition(&mut sim, "SharedWithCNI").status);
+    let interface = sim.ec2.interface_mut(&interface_of("n2"));
+    interface.attachment.as_mut().unwrap().device_index = 0;
+    sim.wait(INTERVAL);
+    assert!(condition(&mut sim, "SharedWithCNI").status);
+    the_subnet_excludes_the_cni(&mut sim);
+    assert!(!condition(&mut sim, "SharedWithCNI").status);
 }

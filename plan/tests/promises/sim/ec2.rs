@@ -26,6 +26,8 @@ pub enum Fault {
     RequestLost,
     /// Refused for a full interface, whatever it has.
     NoRoom,
+    /// Refused for a reason that has no name.
+    Invalid,
 }
 
 /// EC2, and the faults to come.
@@ -94,6 +96,7 @@ impl Ec2 {
                 Err(CallError { message, ..refused })
             }
             Fault::Throttled => Err(refused(Outcome::Throttled)),
+            Fault::Invalid => Err(refused(Outcome::Invalid)),
             // Others were faster, unless the address is there already.
             Fault::NoRoom => match call {
                 Call::Assign { interface: to, .. }

@@ -34,8 +34,17 @@ impl Sim {
         }
         let pod = self.kube.pod(&claim.pod, &claim.uid);
         let living = pod.filter(|pod| pod.annotated && !pod.ended);
+        let winner = after.claim.as_ref();
+        let winner = winner.and_then(|next| self.kube.pod(&next.pod, &next.uid));
         let Some(living) = living else {
-            self.expect_read(controller, before, claim);
+            // A rollout, decided before the end of the annotation was shown: that takes no read of the holder.
+            let runs = pod.filter(|pod| !pod.ended);
+            if !runs
+                .zip(winner)
+                .is_some_and(|(pod, winner)| self.rolled_out(pod, winner))
+            {
+                self.expect_read(controller, before, claim);
+            }
             return;
         };
         let Some(next) = after.claim.as_ref().filter(|next| next.uid != claim.uid) else {
@@ -45,7 +54,6 @@ impl Sim {
                 self.story()
             );
         };
-        let winner = self.kube.pod(&next.pod, &next.uid);
         if winner.is_some_and(|winner| self.rolled_out(living, winner)) {
             return;
         }

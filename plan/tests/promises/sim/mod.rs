@@ -12,6 +12,7 @@ mod nodes;
 mod pods;
 mod rules;
 mod run;
+mod steps;
 mod touched;
 mod watch;
 
@@ -30,6 +31,7 @@ use mooring_world::kube::Kube;
 pub use ec2::{Ec2, Fault};
 pub use mooring_world::objects::{SUBNET, address, instance_of, interface_of, key};
 pub use rules::Rules;
+pub use steps::status_write;
 use watch::Shown;
 
 /// How often the world's controllers list interfaces.

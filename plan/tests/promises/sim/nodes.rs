@@ -23,6 +23,8 @@ impl Sim {
             };
             self.note(format!("[{controller}] node {name}: {step:?}"));
             self.node_taken.push((self.now, name.clone(), step.clone()));
+            let taken = self.node_taken.len();
+            assert!(taken < 10_000, "more and more: {step:?}");
             let facts = self.node_step(controller, &name, &step);
             self.now = self.now.plus(Duration::from_millis(1));
             let completed = Event::Completed(Work::Node(name.clone()), facts.into());

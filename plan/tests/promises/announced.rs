@@ -1,0 +1,134 @@
+//! What is done is told to users: as an Event of the IP, and of the pod that it is done for.
+
+use std::time::Duration;
+
+use mooring_plan::cloud::Reassign;
+use mooring_plan::facts::WriteOutcome;
+use mooring_plan::objects::Ip;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Regarding, StatusWrite, Write};
+
+use crate::paced::{Paced, address, ip};
+
+/// What the Events of this reason are on, and what they say.
+fn told(world: &Paced, reason: Reason) -> Vec<(String, String)> {
+    let told = world.notices.iter();
+    let told = told.filter(|notice| notice.reason == reason);
+    let on = |on: &Regarding| match on {
+        Regarding::Ip(name, _) => format!("IP {name}"),
+        Regarding::Pod(key, _) => format!("pod {}", key.name),
+        Regarding::Block(name, _) => format!("block {name}"),
+        Regarding::Node(name, _) => format!("node {name}"),
+    };
+    told.map(|notice| (on(&notice.on), notice.message.clone()))
+        .collect()
+}
+
+fn subjects(world: &Paced, reason: Reason) -> Vec<String> {
+    told(world, reason).into_iter().map(|(on, _)| on).collect()
+}
+
+#[test]
+fn a_reservation_is_told_on_the_ip_with_its_address() {
+    let world = Paced::attached_once();
+    let told = told(&world, Reason::Reserved);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].0, "IP ip-0000");
+    assert!(told[0].1.contains(&address(0).to_string()), "{told:?}");
+}
+
+#[test]
+fn an_attach_is_told_on_pod_and_ip_and_the_pod_learns_which_ip() {
+    let world = Paced::attached_once();
+    let told = told(&world, Reason::Attached);
+    let [(pod, of_pod), (ip, of_ip)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!((pod.as_str(), ip.as_str()), ("pod db", "IP ip-0000"));
+    assert!(of_ip.contains("eni-n00"), "{told:?}");
+    assert_eq!(*of_pod, format!("IP ip-0000: {of_ip}"));
+    assert_eq!(subjects(&world, Reason::Moved), [""; 0]);
+}
+
+#[test]
+fn an_address_that_another_pod_takes_over_is_told_as_moved() {
+    let mut world = Paced::attached_once();
+    world.notices.clear();
+    world.dies(0);
+    world.ends("db");
+    world.pod("db-2", 0, 1);
+    world.run(Duration::from_mins(2));
+    assert_eq!(world.attached(1), 1);
+    assert_eq!(subjects(&world, Reason::Moved), ["pod db-2", "IP ip-0000"]);
+    assert_eq!(subjects(&world, Reason::Attached), [""; 0]);
+}
+
+#[test]
+fn an_attach_after_a_detach_is_no_move() {
+    let mut world = Paced::attached_once();
+    world.is_deleted("db");
+    world.ends("db");
+    world.run(Duration::from_mins(5));
+    world.notices.clear();
+    world.pod("db", 0, 1);
+    world.run(Duration::from_mins(1));
+    assert_eq!(subjects(&world, Reason::Attached), ["pod db", "IP ip-0000"]);
+    assert_eq!(subjects(&world, Reason::Moved), [""; 0]);
+}
+
+#[test]
+fn a_detach_is_told_on_pod_and_ip_with_address_and_pod() {
+    let mut world = Paced::attached_once();
+    world.notices.clear();
+    world.is_deleted("db");
+    world.ends("db");
+    world.run(Duration::from_mins(5));
+    let message = format!(
+        "{} is on no interface for pod default/db any more",
+        address(0)
+    );
+    let expected = [
+        ("pod db".to_owned(), format!("IP ip-0000: {message}")),
+        ("IP ip-0000".to_owned(), message),
+    ];
+    assert_eq!(told(&world, Reason::Detached), expected);
+}
+
+#[test]
+fn a_reservation_that_is_let_go_is_told_with_its_address() {
+    let mut world = Paced::attached_once();
+    world.is_deleted("db");
+    world.ends("db");
+    world.run(Duration::from_mins(5));
+    world
+        .kube
+        .change_ip(&ip(0), None, |ip: &mut Ip| ip.deleting = true);
+    world.run(Duration::from_mins(5));
+    assert!(world.kube.ips.is_empty(), "{:?}", world.kube.ips);
+    let message = format!("{} is no longer reserved for this IP", address(0));
+    let expected = [("IP ip-0000".to_owned(), message)];
+    assert_eq!(told(&world, Reason::Released), expected);
+}
+
+#[test]
+fn a_write_that_is_refused_is_told_as_nothing_done() {
+    let mut world = Paced::new(1, 1, Reassign::Refuse);
+    world.pod("db", 0, 0);
+    world.refuses = |write| {
+        let Write::Status {
+            change: StatusWrite::Record,
+            ..
+        } = write
+        else {
+            return None;
+        };
+        Some(WriteOutcome::Refused(String::from("no")))
+    };
+    world.run(Duration::from_secs(20));
+    assert_eq!(world.sent.len(), 1);
+    assert_eq!(subjects(&world, Reason::Attached), [""; 0]);
+    world.refuses = |_| None;
+    world.run(Duration::from_mins(1));
+    assert_eq!(world.attached(1), 1);
+    assert_eq!(subjects(&world, Reason::Attached), ["pod db", "IP ip-0000"]);
+}

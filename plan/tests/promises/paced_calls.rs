@@ -1,0 +1,60 @@
+//! How EC2 carries out the requests of the paced engine.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use mooring_plan::engine::Event;
+use mooring_plan::facts::CallError;
+use mooring_plan::names::IpName;
+use mooring_plan::outcome::Outcome;
+use mooring_plan::step::CallGroup;
+
+use crate::paced::{Ends, Paced, Sent};
+
+/// How a request is carried out, if not as usual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// At once, and the answer is lost.
+    Unanswered,
+    /// After this time, when its caller has given up.
+    Late(Duration),
+    /// At once, with its answer, and once more after this time.
+    Twice(Duration),
+}
+
+fn unanswered() -> CallError {
+    CallError {
+        outcome: Outcome::Unknown,
+        code: "Timeout".to_owned(),
+        message: "no answer in time".to_owned(),
+    }
+}
+
+impl Paced {
+    pub(crate) fn call(&mut self, group: CallGroup, ips: Vec<(IpName, Ipv4Addr)>) -> Event {
+        let addresses: Vec<_> = ips.iter().map(|(_, address)| *address).collect();
+        let result = match (self.fail.pop(), self.executions.pop()) {
+            (Some(error), _) => Err(error),
+            (None, None) => self.cloud.execute_together(&group, &addresses),
+            (None, Some(Execution::Unanswered)) => {
+                self.cloud.execute_together(&group, &addresses).unwrap();
+                Err(unanswered())
+            }
+            (None, Some(Execution::Late(after))) => {
+                self.ends_after(after, Ends::Request(group.clone(), addresses.clone()));
+                Err(unanswered())
+            }
+            (None, Some(Execution::Twice(after))) => {
+                self.ends_after(after, Ends::Request(group.clone(), addresses.clone()));
+                self.cloud.execute_together(&group, &addresses)
+            }
+        };
+        self.sent.push(Sent {
+            at: self.now,
+            group: group.clone(),
+            addresses,
+            refused: result.as_ref().err().map(|error| error.outcome),
+        });
+        Event::Called(group, ips, result)
+    }
+}
