@@ -222,6 +222,25 @@ fn the_readme_is_short_and_installs_in_six_commands() {
     assert_eq!(commands.lines().count(), 6);
 }
 
+/// What `make bench` has written into a page, by lines.
+fn figures(page: &str) -> Vec<String> {
+    let text = read(page);
+    let (_, rest) = text
+        .split_once("<!-- figures: written by make bench -->")
+        .unwrap();
+    let (block, _) = rest.split_once("<!-- end of the figures -->").unwrap();
+    block.trim().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_figures_of_the_readme_are_those_of_the_page_on_performance() {
+    let (readme, page) = (figures("README.md"), figures("docs/performance.md"));
+    let rows = readme.iter().filter(|line| line.starts_with("| "));
+    assert!(rows.count() > 4, "{readme:#?}");
+    let others: Vec<_> = readme.iter().filter(|line| !page.contains(line)).collect();
+    assert!(others.is_empty(), "{others:#?}");
+}
+
 #[test]
 fn the_reference_has_every_reason_flag_field_and_metric() {
     let reference = read("docs/reference.md");

@@ -1,11 +1,12 @@
 //! The cluster that is measured: one block, and nodes with room for 49 addresses each.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
-use kube::api::{DynamicObject, PostParams};
-use mooring_cluster::{Mooring, MooringOptions, NodeSpec};
+use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
+use mooring_cluster::{Mooring, MooringOptions, NodeSpec, Subnet};
 use serde_json::{Value, json};
 
 use crate::harness::expectations::condition;
@@ -15,9 +16,13 @@ use crate::harness::scene::{Ip, Scene};
 
 /// Beside the address of the interface itself.
 pub const ROOM: usize = 49;
+/// The nodes of one side of a drain.
+pub const SIDE: usize = 8;
+/// The first node of pods that are never moved.
+pub const STAYING: usize = 3 * SIDE;
 /// The time limit of a phase.
-pub const LONG: Duration = Duration::from_mins(3);
-/// Requests of the one who creates objects, at a time.
+pub const LONG: Duration = Duration::from_mins(5);
+/// Requests of the client that creates objects, at a time.
 const AT_ONCE: usize = 16;
 
 /// What the phases share.
@@ -25,10 +30,39 @@ pub struct Bench<'a> {
     pub scene: &'a Scene,
     /// The process that is measured.
     pub mooring: Arc<Mooring>,
+    pub block: String,
+    pub subnet: Subnet,
     pub nodes: Vec<String>,
     pub ips: Vec<Ip>,
     /// The next node that has no pods.
     pub grown_on: usize,
+    /// The number of IPs that are attached.
+    pub attached: usize,
+}
+
+/// Where an IP gets its address from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressFrom {
+    /// `spec.address`.
+    Spec,
+    /// The block: the lowest free one.
+    Block,
+}
+
+/// What IPs are created.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    pub address: AddressFrom,
+    pub reassign: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            address: AddressFrom::Spec,
+            reassign: false,
+        }
+    }
 }
 
 fn is(object: &Value, kind: &str) -> bool {
@@ -51,140 +85,195 @@ impl<'a> Bench<'a> {
             .ec2()
             .settings(&json!({"latency_ms": {"default": 20}}))
             .await;
-        let subnet = scene.cluster().add_subnet("10.200.0.0/19").await;
+        let subnet = scene.cluster().add_subnet("10.200.0.0/17").await;
         scene.prefixes.lock().unwrap().push("10.200.".to_owned());
-        let mut names = Vec::new();
-        for number in 0..nodes {
-            let spec = NodeSpec::new(&format!("n{number}"))
-                .interface(&subnet)
-                .instance_type("c5.24xlarge");
-            names.push(scene.node_of(spec).await.name);
-        }
+        let names = nodes_in(scene, &subnet, "n", nodes).await;
         let mooring = scene.mooring_with(options()).await;
         let block = scene.block_in("bench", &subnet, &json!({})).await;
-        for node in &names {
-            scene.expect_labelled(node, &block).await;
-        }
+        let label = format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}");
+        scene
+            .eventually("all nodes are labelled", LONG, async || {
+                let labelled = scene.count("Node", &label).await;
+                if labelled == names.len() {
+                    Ok(())
+                } else {
+                    Err(labelled)
+                }
+            })
+            .await;
         Self {
             scene,
             mooring,
+            block,
+            subnet,
             nodes: names,
             ips: Vec::new(),
-            grown_on: super::phases::GROWN_ON,
+            grown_on: STAYING,
+            attached: 0,
         }
     }
 
-    /// Creates this number of IPs, and waits until they are reserved. Returns the index of the first.
-    pub async fn more_ips(&mut self, count: usize) -> usize {
-        let first = self.ips.len();
-        let made: Vec<Ip> = (first..first + count)
-            .map(|number| Ip {
-                name: self.scene.named(&format!("ip-{number}")),
-                // The first addresses of the subnet are those of interfaces.
-                address: format!("10.200.{}.{}", 4 + number / 200, 10 + number % 200),
-            })
-            .collect();
-        let objects = made
-            .iter()
-            .map(|ip| ip_named(&ip.name, &json!({"address": ip.address})));
-        self.create("IP", objects.collect()).await;
-        for ip in &made {
-            self.scene.remember_ip(&ip.name);
+    /// Creates this number of IPs, and waits until they are reserved. Returns their indexes.
+    pub async fn more_ips(&mut self, count: usize) -> Range<usize> {
+        self.more_ips_of(count, Wanted::default()).await
+    }
+
+    /// Creates IPs of a kind, and waits until they are reserved. Returns their indexes.
+    pub async fn more_ips_of(&mut self, count: usize, wanted: Wanted) -> Range<usize> {
+        let indexes = self.ips.len()..self.ips.len() + count;
+        let batch = format!("from-{}", indexes.start);
+        let mut objects = Vec::new();
+        for number in indexes.clone() {
+            let name = self.scene.named(&format!("ip-{number}"));
+            // The first addresses of the subnet are those of interfaces, and those that Mooring chooses.
+            let address = format!("10.200.{}.{}", 8 + number / 200, 10 + number % 200);
+            let spec = match wanted.address {
+                AddressFrom::Spec => json!({"address": address, "reassign": wanted.reassign}),
+                AddressFrom::Block => json!({"block": self.block, "reassign": wanted.reassign}),
+            };
+            let labels = json!({"metadata": {"labels": {"app": batch}}});
+            objects.push(merged(ip_named(&name, &spec), &labels));
+            self.ips.push(Ip { name, address });
         }
-        self.ips.extend(made);
-        let names: Vec<String> = self.ips[first..].iter().map(|ip| ip.name.clone()).collect();
-        self.all("IP", &names, "reserved", |ip| is(ip, "Reserved"))
+        self.create("IP", objects).await;
+        self.all("IP", &batch, count, "reserved", |ip| is(ip, "Reserved"))
             .await;
-        first
+        indexes
     }
 
-    /// A pod for each of these IPs, on the nodes from `first` on in turn.
-    pub async fn pods(
-        &self,
-        prefix: &str,
-        ips: std::ops::Range<usize>,
-        on: std::ops::Range<usize>,
-    ) {
-        let pods = ips.map(|number| {
-            let node = &self.nodes[on.start + number % on.len()];
-            let pod = json!({"apiVersion": "v1", "kind": "Pod",
-                "metadata": {"name": format!("{prefix}-{number}"), "namespace": self.scene.name},
-                "spec": {"nodeSelector": {"kubernetes.io/hostname": node}}});
-            merged(Scene::template(prefix, &self.ips[number]), &pod)
-        });
+    /// A pod for each of these IPs, on the nodes of `on` in turn.
+    pub async fn pods(&self, prefix: &str, ips: Range<usize>, on: &Range<usize>) {
+        let pods = ips.map(|number| self.pod(prefix, number, on));
         self.create("Pod", pods.collect()).await;
     }
 
-    async fn create(&self, kind: &str, objects: Vec<Value>) {
-        let api = self.scene.api(kind);
-        let created = objects.into_iter().map(|object| {
-            let api = api.clone();
-            async move {
-                let object: DynamicObject = serde_json::from_value(object).expect("an object");
-                let created = api.create(&PostParams::default(), &object).await;
-                created.unwrap_or_else(|error| panic!("creating {object:?}: {error}"));
-            }
-        });
-        stream::iter(created)
-            .buffer_unordered(AT_ONCE)
-            .collect::<()>()
-            .await;
+    /// The manifest of the pod of an IP.
+    pub fn pod(&self, prefix: &str, ip: usize, on: &Range<usize>) -> Value {
+        let node = &self.nodes[on.start + ip % on.len()];
+        let pod = json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": format!("{prefix}-{ip}"), "namespace": self.scene.name},
+            "spec": {"nodeSelector": {"kubernetes.io/hostname": node}}});
+        merged(Scene::template(prefix, &self.ips[ip]), &pod)
     }
 
-    /// Waits until all of these objects are as they are to be.
-    pub async fn all(&self, kind: &str, names: &[String], what: &str, is: impl Fn(&Value) -> bool) {
-        let sentence = format!("{} {kind}s are {what}", names.len());
+    pub async fn create(&self, kind: &str, objects: Vec<Value>) {
+        let created = objects
+            .into_iter()
+            .map(|object| self.create_one(kind, object));
+        let created = stream::iter(created).buffer_unordered(AT_ONCE);
+        created.collect::<()>().await;
+    }
+
+    pub async fn create_one(&self, kind: &str, object: Value) {
+        let object: DynamicObject = serde_json::from_value(object).expect("an object");
+        let api = self.scene.api(kind);
+        let created = api.create(&PostParams::default(), &object).await;
+        created.unwrap_or_else(|error| panic!("creating {object:?}: {error}"));
+    }
+
+    /// Deletes a pod at once: its kubelet is not asked.
+    pub async fn end_pod(&self, name: &str) {
+        let now = DeleteParams::default().grace_period(0);
+        let deleted = self.scene.api("Pod").delete(name, &now).await;
+        deleted.unwrap_or_else(|error| panic!("deleting pod {name}: {error}"));
+    }
+
+    /// Waits until as many objects with this value of the label `app` are as they are to be.
+    pub async fn all(
+        &self,
+        kind: &str,
+        app: &str,
+        count: usize,
+        what: &str,
+        is: impl Fn(&Value) -> bool,
+    ) {
+        let (api, labelled) = (
+            self.scene.api(kind),
+            ListParams::default().labels(&format!("app={app}")),
+        );
+        let sentence = format!("{count} {kind}s {app} are {what}");
         self.scene
             .eventually(&sentence, LONG, async || {
-                let objects = self.scene.list(kind).await;
-                let meant = objects.iter().filter(|object| {
-                    let name = object["metadata"]["name"].as_str().unwrap_or_default();
-                    names.iter().any(|of| of == name)
-                });
-                let ready = meant.filter(|object| is(object)).count();
-                if ready == names.len() {
+                let objects = api
+                    .list(&labelled)
+                    .await
+                    .map_err(|error| error.to_string())?;
+                let objects = objects.items.iter().map(serde_json::to_value);
+                let ready = objects.flatten().filter(|object| is(object)).count();
+                if ready == count {
                     Ok(())
                 } else {
-                    Err(ready)
+                    Err(ready.to_string())
                 }
             })
             .await;
     }
 
-    /// Waits until the pods of these IPs hold them.
-    pub async fn attached(&self, prefix: &str, ips: std::ops::Range<usize>) {
-        let names: Vec<String> = ips.map(|number| format!("{prefix}-{number}")).collect();
-        self.all("Pod", &names, "ready", |pod| is(pod, "Ready"))
+    /// Waits until all pods of this prefix are bound to nodes.
+    pub async fn bound(&self, prefix: &str, count: usize) {
+        self.all("Pod", prefix, count, "bound", |pod| {
+            pod["spec"]["nodeName"].is_string()
+        })
+        .await;
+    }
+
+    /// Waits until all pods of this prefix hold their IPs.
+    pub async fn attached(&self, prefix: &str, count: usize) {
+        self.all("Pod", prefix, count, "ready", |pod| is(pod, "Ready"))
             .await;
     }
 
-    /// The resident memory of the process that is measured, in MiB.
-    pub fn memory(&self) -> f64 {
-        let pid = self.mooring.process().pid();
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-        let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
-        kib.expect("a process has memory") / 1024.0
+    /// Waits until this pod holds its IP.
+    pub async fn attached_one(&self, pod: &str) {
+        let sentence = format!("pod {pod} is ready");
+        self.scene
+            .eventually(&sentence, LONG, async || {
+                let pod = self.scene.get("Pod", pod).await.unwrap_or_default();
+                is(&pod, "Ready").then_some(())
+            })
+            .await;
     }
 
-    /// The CPU time of that process, in seconds.
-    pub fn cpu(&self) -> f64 {
-        let pid = self.mooring.process().pid();
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-        let (_, after) = stat.rsplit_once(')').expect("it has a name");
-        let fields: Vec<&str> = after.split_whitespace().collect();
-        // Fields 14 and 15 of proc(5), in hundredths.
-        let ticks = |at: usize| fields[at].parse::<f64>().expect("a number");
-        (ticks(11) + ticks(12)) / 100.0
+    /// EC2 throttles no call.
+    pub async fn without_buckets(&self) {
+        let off = json!({"token_buckets": false});
+        self.scene.ec2().settings(&off).await;
     }
 
     /// EC2's buckets are full.
     pub async fn full_buckets(&self) {
-        for on in [false, true] {
-            self.scene
-                .ec2()
-                .settings(&json!({"token_buckets": on}))
-                .await;
+        self.without_buckets().await;
+        let on = json!({"token_buckets": true});
+        self.scene.ec2().settings(&on).await;
+    }
+
+    /// The buckets of Assign and Unassign are empty.
+    pub async fn empty_buckets(&self) {
+        let empty =
+            json!({"tokens": {"AssignPrivateIpAddresses": 0, "UnassignPrivateIpAddresses": 0}});
+        self.scene.ec2().settings(&empty).await;
+    }
+
+    /// The cluster ends with the scene: to delete thousands of objects one by one would take longer than to measure.
+    pub fn leave_all(&self) {
+        for list in [
+            &self.scene.ips,
+            &self.scene.blocks,
+            &self.scene.nodes,
+            &self.scene.prefixes,
+        ] {
+            list.lock().unwrap().clear();
         }
     }
+}
+
+/// Nodes with an interface in the subnet that has room for [`ROOM`] addresses. Returns their names.
+pub async fn nodes_in(scene: &Scene, subnet: &Subnet, prefix: &str, count: usize) -> Vec<String> {
+    let nodes = (0..count).map(|number| {
+        let spec = NodeSpec::new(&format!("{prefix}{number}"))
+            .interface(subnet)
+            .instance_type("c5.24xlarge");
+        async move { scene.node_of(spec).await.name }
+    });
+    stream::iter(nodes).buffered(AT_ONCE).collect().await
 }

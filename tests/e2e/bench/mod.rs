@@ -4,11 +4,30 @@
 //! Listed only with `MOORING_BENCH=quick` or `=full`, which `make bench` sets; times mean something only on a machine that
 //! does nothing else. Counts are asserted, times are shown.
 
+mod attaches;
+mod calls_svg;
 mod cluster;
+mod counted;
+mod drain;
+mod failover;
 mod figures;
-mod phases;
+mod growth;
+mod machine;
+mod moves;
+mod null_handler;
+mod plain_pods;
+mod plot;
+mod report;
+mod reservations;
+mod rest;
+mod restart;
 mod review_load;
+mod single_addresses;
+mod successor;
 mod timeline;
+mod usage;
+
+use std::time::Instant;
 
 use libtest_mimic::Trial;
 use mooring_cluster::ClusterOptions;
@@ -16,7 +35,8 @@ use mooring_cluster::ClusterOptions;
 use crate::harness::runner::alone_in;
 use crate::harness::scene::Scene;
 use cluster::Bench;
-pub use figures::report;
+use drain::{Buckets, Crowd};
+pub use report::report;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,41 +54,101 @@ fn extent() -> Option<Extent> {
 }
 
 pub fn scenes() -> Vec<Trial> {
-    if extent().is_none() {
+    let Some(extent) = extent() else {
         return Vec::new();
-    }
+    };
     vec![alone_in(
         "e2e::bench::figures",
-        control_plane_as_shipped,
-        figures_of_a_cluster,
+        options,
+        async move |scene| figures_of_a_cluster(scene, extent).await,
     )]
 }
 
-/// With Go's own garbage collection, as others measure.
-fn control_plane_as_shipped() -> ClusterOptions {
+/// The audit log has the bodies that are measured or judged, and no others: of thousands of pods they are gigabytes.
+fn options() -> ClusterOptions {
+    let policy = mooring_cluster::repository().join("tests/e2e/bench/audit-policy.yaml");
+    let flag = format!("--audit-policy-file={}", policy.display());
     ClusterOptions {
+        api_server_flags: vec![flag],
+        // Go's own garbage collection, as others measure.
         heap_growth: 100,
         ..ClusterOptions::default()
     }
 }
 
-/// One after the other in one cluster: what is measured has the machine for itself.
-async fn figures_of_a_cluster(scene: &Scene) {
-    let Some(extent) = extent() else { return };
-    let sizes: &[usize] = match extent {
-        Extent::Quick => &[500],
-        Extent::Full => &[500, 1000, 2000],
-    };
-    let largest = sizes.last().copied().unwrap_or_default();
-    let mut bench = Bench::new(scene, phases::nodes(largest)).await;
-    phases::memory_without_ips(&bench);
-    phases::single_attaches(&mut bench).await;
-    phases::attaches_at_once(&mut bench).await;
-    phases::drain(&mut bench).await;
-    phases::at_rest(&mut bench).await;
-    for ips in sizes {
-        phases::grown(&mut bench, *ips).await;
+/// Says which phase begins, and when.
+struct Progress(Instant);
+
+impl Progress {
+    fn begins(&self, phase: &str) {
+        println!("bench: {:4.0} s: {phase}", self.0.elapsed().as_secs_f64());
     }
-    phases::successor(&mut bench).await;
-    review_load::webhook(&mut bench).await;
+}
+
+/// One after the other in one cluster: what is measured has the machine for itself.
+async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
+    let progress = Progress(Instant::now());
+    progress.begins("nodes");
+    let mut bench = Bench::new(scene, growth::nodes(extent)).await;
+    let bench = &mut bench;
+    growth::without_ips(bench);
+
+    progress.begins("growth to 10 IPs, attaches");
+    growth::grown(bench, 10).await;
+    attaches::single(bench).await;
+    attaches::at_once(bench, Buckets::Full).await;
+    for ips in growth::sizes(extent) {
+        progress.begins(&format!("growth to {ips} IPs"));
+        growth::grown(bench, *ips).await;
+    }
+    progress.begins("at rest");
+    rest::at_rest(bench, extent).await;
+    progress.begins("a move right after a restart");
+    restart::then_a_move(bench).await;
+    progress.begins("single moves");
+    moves::single(bench).await;
+
+    progress.begins("256 moves that wait for the leader");
+    let mut crowd = Crowd::new(bench).await;
+    drain::waiting(bench, &mut crowd, Buckets::Full).await;
+    progress.begins("256 moves, 100 a second");
+    moves::in_sequence(bench, &mut crowd, Buckets::Full).await;
+    progress.begins("the same from empty buckets");
+    attaches::at_once(bench, Buckets::Empty).await;
+    moves::in_sequence(bench, &mut crowd, Buckets::Empty).await;
+    if extent == Extent::Full {
+        drain::waiting(bench, &mut crowd, Buckets::Empty).await;
+    }
+    progress.begins("IPs reserved at once");
+    reservations::at_once(bench, extent).await;
+    progress.begins("failover");
+    failover::of_a_deployment(bench).await;
+    progress.begins("webhook");
+    review_load::webhook(bench, extent).await;
+    progress.begins("successor");
+    successor::successor(bench).await;
+    if extent == Extent::Full {
+        large(bench, &progress).await;
+    }
+    progress.begins("the judge reads the histories");
+    scene.judge().await;
+    bench.leave_all();
+    figures::end();
+}
+
+/// What takes minutes.
+async fn large(bench: &mut Bench<'_>, progress: &Progress) {
+    // Each of many thousand calls is compared with the whole history: only what came until now is judged.
+    bench.scene.judge().await;
+    bench.leave_all();
+    progress.begins("256 moves, each to an interface of its own");
+    single_addresses::moves(bench).await;
+    for ips in growth::LARGE {
+        progress.begins(&format!("growth to {ips} IPs"));
+        growth::grown(bench, ips).await;
+    }
+    rest::at_rest(bench, Extent::Full).await;
+    successor::successor(bench).await;
+    progress.begins("100,000 pods without an annotation");
+    plain_pods::memory(bench).await;
 }

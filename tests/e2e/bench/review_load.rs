@@ -2,52 +2,128 @@
 
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use serde_json::json;
 
+use super::Extent;
 use super::cluster::Bench;
-use super::figures::{Others, figure, number, percentiles};
+use super::figures::{Figure, number, percentiles};
+use super::null_handler::NullHandler;
 use crate::harness::webhook_client::{WebhookClient, ask, request, review};
 
-const LENGTH: Duration = Duration::from_secs(5);
+const CONNECTIONS: usize = 64;
+/// An answer of Mooring to a mutating review has about this size.
+const ANSWER: usize = 700;
 
-pub async fn webhook(bench: &mut Bench<'_>) {
+/// Reviews that are sent one after the other over each connection.
+struct Load {
+    key: &'static str,
+    what: &'static str,
+    client: WebhookClient,
+    /// Each connection sends one of these again and again.
+    requests: Vec<String>,
+}
+
+pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
+    let length = match extent {
+        Extent::Quick => Duration::from_secs(2),
+        Extent::Full => Duration::from_secs(10),
+    };
+    let loads = loads(bench).await;
+    let body = json!({"response": {"allowed": true, "patch": "x".repeat(ANSWER)}}).to_string();
+    let null = NullHandler::start(bench, &body).await;
+    let base = Load {
+        key: "null",
+        what: "null TLS handler in the process of the load, same request",
+        client: WebhookClient::at(bench.scene, null.address),
+        requests: loads[0].requests.clone(),
+    };
+    let mut null_medians = Vec::new();
+    for load in [base].into_iter().chain(loads) {
+        let size = load.requests[0].len() / 1000;
+        for (position, connections) in [1, CONNECTIONS].into_iter().enumerate() {
+            let asking = (0..connections).map(|number| {
+                let request = &load.requests[number % load.requests.len()];
+                ask_again_and_again(&load.client, request, length)
+            });
+            let begun = Instant::now();
+            let times = join_all(asking).await.concat();
+            let rate = number(times.len()) / begun.elapsed().as_secs_f64();
+            let (median, longest) = percentiles(times);
+            let ratio = null_medians.get(position).map(|null| median / null);
+            if ratio.is_none() {
+                null_medians.push(median);
+            }
+            let ratio = ratio.map_or_else(String::new, |ratio| {
+                format!(", {ratio:.1} x the null handler")
+            });
+            let goal = if load.key == "null" || connections == 1 {
+                ""
+            } else {
+                "6,000/s, 3 x"
+            };
+            Figure::new(
+                &format!("webhook-{}-{connections}", load.key),
+                &format!(
+                    "{}, {size} KB, {connections} connections: median, longest, rate",
+                    load.what
+                ),
+            )
+            .goal(goal)
+            .is(format!(
+                "{median:.2} ms, {longest:.0} ms, {rate:.0}/s{ratio}"
+            ));
+        }
+    }
+    let panics = bench
+        .mooring
+        .metric("mooring_webhook_panics_total", &[])
+        .await;
+    assert!(panics < 0.5, "{panics} reviews panicked");
+}
+
+async fn loads(bench: &Bench<'_>) -> [Load; 3] {
     let scene = bench.scene;
     let client = WebhookClient::new(scene, &bench.mooring);
     let filler = json!({"metadata": {"annotations": {"example.com/filler": "x".repeat(6000)}}});
-    let asking = scene.pod_asking("web", &bench.ips[0].name, &filler);
-    // As the mutating review has left it.
-    let mutated = scene.would_create(&asking).await.accepted();
-    for (path, pod) in [("/mutate/pod", asking), ("/validate/pod", mutated)] {
-        let review = review(&scene.name, &pod);
-        let request = request(path, &review);
-        for connections in [1, 64] {
-            let asking = (0..connections).map(|_| ask_again_and_again(&client, &request));
-            let begun = Instant::now();
-            let times = futures::future::join_all(asking).await.concat();
-            let rate = number(times.len()) / begun.elapsed().as_secs_f64();
-            let (median, most) = percentiles(times);
-            figure(
-                &format!(
-                    "webhook {path}, {} KB, {connections} connections: p50, p99, rate",
-                    review.len() / 1000
-                ),
-                format!("{median:.2} ms, {most:.1} ms, {rate:.0}/s"),
-                "6,000/s",
-                Others::default(),
-            );
-        }
+    let mut asking = Vec::new();
+    for ip in &bench.ips[..CONNECTIONS] {
+        asking.push(scene.pod_asking("web", &ip.name, &filler));
     }
+    // As the mutating review has left it.
+    let mutated = scene.would_create(&asking[0]).await.accepted();
+    let mutating = asking
+        .iter()
+        .map(|pod| request("/mutate/pod", &review(&scene.name, pod)));
+    let mutating: Vec<String> = mutating.collect();
+    let validating = request("/validate/pod", &review(&scene.name, &mutated));
+    let load = |key, what, requests| Load {
+        key,
+        what,
+        client: client.clone(),
+        requests,
+    };
+    [
+        load(
+            "mutate",
+            "webhook, mutating review of one IP",
+            vec![mutating[0].clone()],
+        ),
+        load("mutate-64", "webhook, mutating reviews of 64 IPs", mutating),
+        load("validate", "webhook, validating review", vec![validating]),
+    ]
 }
 
-/// One review after the other over one connection, for [`LENGTH`]. Returns how long each took, in milliseconds.
-async fn ask_again_and_again(client: &WebhookClient, request: &str) -> Vec<f64> {
+/// One review after the other over one connection. Returns how long each took, in milliseconds.
+async fn ask_again_and_again(client: &WebhookClient, request: &str, length: Duration) -> Vec<f64> {
     let mut stream = client.connect().await.expect("the webhook listens");
     let (begun, mut times) = (Instant::now(), Vec::new());
-    while begun.elapsed() < LENGTH {
+    while begun.elapsed() < length {
         let asked = Instant::now();
         let answer = ask(&mut stream, request).await.expect("an answer");
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         times.push(asked.elapsed().as_secs_f64() * 1e3);
+        let granted = answer.starts_with("HTTP/1.1 200") && answer.contains("\"allowed\":true");
+        assert!(granted, "{answer}");
     }
     times
 }

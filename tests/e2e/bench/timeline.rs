@@ -3,48 +3,91 @@
 use jiff::Timestamp;
 use mooring_cluster::AuditEvent;
 
+use super::cluster::Bench;
 use crate::harness::expectations::GATE;
 
-/// When a pod was bound, its IP was recorded as attached, and its gate was opened.
+/// When a pod could get its IP, when the IP was recorded as attached, and when the gate was opened.
 #[derive(Clone, Copy, Debug)]
-pub struct Attach {
-    pub bound: Timestamp,
+pub struct Timeline {
+    pub begun: Timestamp,
     pub recorded: Timestamp,
     pub opened: Timestamp,
 }
 
-impl Attach {
-    /// Of a pod and its IP; None: not all of it is there.
-    pub fn of(audit: &[AuditEvent], pod: &str, ip: &str) -> Option<Self> {
-        let bound = audit.iter().rfind(|event| {
-            event.resource == "pods" && event.subresource == "binding" && event.name == pod
-        })?;
-        let after = |event: &&AuditEvent| event.by_mooring() && event.answered >= bound.answered;
+/// What a pod waits for last.
+#[derive(Clone, Copy, Debug)]
+pub enum Since<'a> {
+    /// Its own binding.
+    Binding,
+    /// The deletion of the pods of this prefix, which had the IPs.
+    DeletionOf(&'a str),
+}
+
+impl Timeline {
+    /// Of the pod of an IP; None: not all of it is there.
+    fn of(audit: &[AuditEvent], pod: &str, ip: &str, since: &str) -> Option<Self> {
+        let begun = audit
+            .iter()
+            .filter(|event| event.code < 300)
+            .find(|event| {
+                let begins = if since == pod {
+                    event.subresource == "binding"
+                } else {
+                    event.verb == "delete"
+                };
+                event.resource == "pods" && begins && event.name == since
+            })?;
+        let holder = format!("{}/{pod}", begun.namespace);
+        let after = |event: &&AuditEvent| event.by_mooring() && event.answered >= begun.answered;
         let recorded = audit.iter().filter(after).find(|event| {
+            let status = &event.response["status"];
             event.resource == "ips"
                 && event.subresource == "status"
                 && event.name == ip
-                && event.response["status"]["assigned"] == true
+                && status["assigned"] == true
+                && status["pod"] == holder.as_str()
         })?;
         let opened = audit.iter().filter(after).find(|event| {
             event.resource == "pods" && event.name == pod && event.condition(GATE) == Some("True")
         })?;
         Some(Self {
-            bound: bound.answered,
+            begun: begun.answered,
             recorded: recorded.answered,
             opened: opened.answered,
         })
     }
+}
 
-    /// From the binding to the record, in milliseconds.
-    pub fn to_record(self) -> f64 {
-        millis(self.bound, self.recorded)
-    }
+/// The times to the record and to the gate, in milliseconds.
+pub struct Times {
+    pub record: Vec<f64>,
+    pub gate: Vec<f64>,
+}
 
-    /// From the binding to the gate, in milliseconds.
-    pub fn to_gate(self) -> f64 {
-        millis(self.bound, self.opened)
+/// The times of the pods of these IPs.
+pub fn times(
+    bench: &Bench<'_>,
+    audit: &[AuditEvent],
+    prefix: &str,
+    ips: std::ops::Range<usize>,
+    since: Since<'_>,
+) -> Times {
+    let mut times = Times {
+        record: Vec::new(),
+        gate: Vec::new(),
+    };
+    for number in ips {
+        let pod = format!("{prefix}-{number}");
+        let begins = match since {
+            Since::Binding => pod.clone(),
+            Since::DeletionOf(old) => format!("{old}-{number}"),
+        };
+        let found = Timeline::of(audit, &pod, &bench.ips[number].name, &begins);
+        let found = found.unwrap_or_else(|| panic!("{pod} is not in the audit log"));
+        times.record.push(millis(found.begun, found.recorded));
+        times.gate.push(millis(found.begun, found.opened));
     }
+    times
 }
 
 /// The time between two moments, in milliseconds.

@@ -48,6 +48,12 @@ pub struct WebhookClient {
 
 impl WebhookClient {
     pub fn new(scene: &Scene, mooring: &Mooring) -> Self {
+        let (_, address) = mooring.webhook_url().rsplit_once('/').expect("a URL");
+        Self::at(scene, address.parse().expect("an address and a port"))
+    }
+
+    /// A client of another server with a certificate of the same CA.
+    pub fn at(scene: &Scene, address: SocketAddr) -> Self {
         let ca = scene.cluster().webhook_authority().certificate();
         let ca = CertificateDer::from_pem_slice(ca.as_bytes()).expect("a certificate");
         let mut roots = RootCertStore::empty();
@@ -58,9 +64,8 @@ impl WebhookClient {
             .expect("the versions of the provider")
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let (_, address) = mooring.webhook_url().rsplit_once('/').expect("a URL");
         Self {
-            address: address.parse().expect("an address and a port"),
+            address,
             tls: TlsConnector::from(Arc::new(config)),
         }
     }
@@ -95,8 +100,8 @@ pub async fn ask(stream: &mut TlsStream<TcpStream>, request: &str) -> std::io::R
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Is this an answer with its whole body?
-fn is_whole(answer: &[u8]) -> bool {
+/// Is this a request or an answer with its whole body?
+pub fn is_whole(answer: &[u8]) -> bool {
     let answer = String::from_utf8_lossy(answer);
     let Some((head, body)) = answer.split_once("\r\n\r\n") else {
         return false;

@@ -116,7 +116,7 @@ impl Ec2 {
     }
 
     /// Changes how it behaves: `lag_ms` (of Describes), `latency_ms` (`{"default": 5}`), `token_buckets`
-    /// (`false`: no throttling), `bucket_sizes`. Omitted fields do not change.
+    /// (`false`: no throttling), `bucket_sizes`, `tokens` (what a bucket has left). Omitted fields do not change.
     pub async fn settings(&self, changes: &Value) {
         self.post_control_api("settings", changes).await;
     }

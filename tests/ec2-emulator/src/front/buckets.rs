@@ -81,6 +81,17 @@ impl TokenBuckets {
         self.levels.clear();
     }
 
+    /// Leaves this number of calls in the buckets of an action at the time `now`; they refill from there.
+    pub fn leave(&mut self, action: Action, tokens: u32, now: Duration) {
+        for narrowed in [false, true] {
+            let level = Level {
+                thousandths: u64::from(tokens) * 1000,
+                at: now,
+            };
+            self.levels.insert(Bucket { action, narrowed }, level);
+        }
+    }
+
     /// Draws one call at the time `now`; false: there was none left.
     pub fn draw(&mut self, bucket: Bucket, now: Duration) -> bool {
         let size = self

@@ -192,6 +192,10 @@ async fn change_settings(state: State<Emulator>, Json(changes): Json<Changes>) -
         for (action, size) in changes.bucket_sizes {
             inside.buckets.resize(action, size);
         }
+        let now = state.now();
+        for (action, tokens) in changes.tokens {
+            inside.buckets.leave(action, tokens, now);
+        }
     }
     settings(state).await
 }

@@ -70,4 +70,7 @@ pub struct Changes {
     /// Other sizes than EC2's, by action; both buckets of a Describe get the same.
     #[serde(default)]
     pub bucket_sizes: BTreeMap<Action, Size>,
+    /// How many calls the buckets of an action have left now, at most their size.
+    #[serde(default)]
+    pub tokens: BTreeMap<Action, u32>,
 }

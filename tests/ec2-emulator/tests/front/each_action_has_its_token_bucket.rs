@@ -76,6 +76,32 @@ fn frequent_requests_do_not_stop_the_refill() {
     assert_eq!(through.len(), 3, "{through:?}");
 }
 
+#[test]
+fn that_can_be_emptied_and_refills_from_there() {
+    let mut buckets = TokenBuckets::default();
+    let (bucket, second) = (
+        narrowed(Action::AssignPrivateIpAddresses),
+        Duration::from_secs(1),
+    );
+    buckets.leave(bucket.action, 0, second);
+    assert_eq!(drain(&mut buckets, bucket, second), 0);
+    assert_eq!(drain(&mut buckets, bucket, second * 3), 10);
+    let others = narrowed(Action::UnassignPrivateIpAddresses);
+    assert_eq!(drain(&mut buckets, others, second), 100);
+    // It holds no more than its size.
+    buckets.leave(bucket.action, 1000, second * 3);
+    assert_eq!(drain(&mut buckets, bucket, second * 3), 100);
+}
+
+#[tokio::test]
+async fn a_test_empties_a_bucket_while_it_runs() {
+    let server = server().await;
+    let tokens = json!({ "tokens": { "AssignPrivateIpAddresses": 0 } });
+    server.post("settings", &tokens).await;
+    let refused = error_of(server.assign(&server.a, ADDRESS).await);
+    assert_eq!(refused, (503, "RequestLimitExceeded".to_owned()));
+}
+
 #[tokio::test]
 async fn an_empty_bucket_answers_503_and_executes_nothing() {
     let server = server().await;

@@ -1,0 +1,142 @@
+//! 256 moves from 8 nodes to 8 others, all of which wait when the leader starts.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use mooring_cluster::MooringOptions;
+
+use super::calls_svg;
+use super::cluster::{Bench, SIDE, options};
+use super::counted::Counted;
+use super::figures::{Figure, expect};
+
+pub const MOVES: usize = 256;
+
+/// How EC2's buckets are when a phase begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buckets {
+    Full,
+    Empty,
+}
+
+impl Buckets {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Empty => "empty",
+        }
+    }
+
+    pub async fn set(self, bench: &Bench<'_>) {
+        bench.full_buckets().await;
+        if self == Self::Empty {
+            bench.empty_buckets().await;
+        }
+    }
+
+    /// The calls that EC2 has executed, and how long it takes at least to execute them with an empty bucket.
+    pub fn cost(self, counted: &Counted) -> String {
+        let executed = counted.mutations();
+        if self == Self::Full {
+            return executed.to_string();
+        }
+        // Assign and Unassign have a bucket each.
+        let calls = u32::try_from(counted.assigns.max(counted.unassigns)).unwrap_or(u32::MAX);
+        let throttled = counted.throttled;
+        format!(
+            "{executed} ({throttled} more throttled; at least {:.1} s)",
+            f64::from(calls) / 5.0
+        )
+    }
+}
+
+/// The IPs that are moved, and where their pods are.
+pub struct Crowd {
+    pub ips: Range<usize>,
+    /// The prefix of the pods that hold them.
+    pub holder: String,
+    pub here: Range<usize>,
+    pub there: Range<usize>,
+    moves: usize,
+}
+
+impl Crowd {
+    pub async fn new(bench: &mut Bench<'_>) -> Self {
+        let ips = bench.more_ips(MOVES).await;
+        let crowd = Self {
+            ips,
+            holder: "moved-0".to_owned(),
+            here: SIDE..2 * SIDE,
+            there: 2 * SIDE..3 * SIDE,
+            moves: 0,
+        };
+        bench.full_buckets().await;
+        bench
+            .pods(&crowd.holder, crowd.ips.clone(), &crowd.here)
+            .await;
+        bench.attached(&crowd.holder, MOVES).await;
+        bench.attached += MOVES;
+        crowd
+    }
+
+    /// The prefix of the pods that come next, on the other nodes.
+    pub fn next(&self) -> String {
+        format!("moved-{}", self.moves + 1)
+    }
+
+    /// These pods hold the IPs now.
+    pub fn moved(&mut self) {
+        self.moves += 1;
+        self.holder = format!("moved-{}", self.moves);
+        std::mem::swap(&mut self.here, &mut self.there);
+    }
+}
+
+/// The new pods wait for IPs whose pods are gone when the leader starts.
+pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets) {
+    let scene = bench.scene;
+    // Reviews are answered meanwhile.
+    let answering = scene
+        .mooring_with(MooringOptions {
+            arguments: vec!["--controller=false".to_owned()],
+            ..options()
+        })
+        .await;
+    assert!(bench.mooring.terminate().await.success());
+    let next = crowd.next();
+    bench.pods(&next, crowd.ips.clone(), &crowd.there).await;
+    bench.bound(&next, MOVES).await;
+    let ends = crowd
+        .ips
+        .clone()
+        .map(|number| format!("{}-{number}", crowd.holder));
+    for name in ends {
+        bench.end_pod(&name).await;
+    }
+    buckets.set(bench).await;
+    let (mark, started) = (bench.mark().await, Instant::now());
+    bench.mooring = scene.mooring_with(options()).await;
+    bench.attached(&next, MOVES).await;
+    let took = started.elapsed().as_secs_f64();
+    let counted = bench.since(&mark).await;
+    crowd.moved();
+    let executed = counted.mutations();
+    let what = "256 moves that wait for the leader: EC2 calls, time from its start to the last pod that is ready";
+    let value = format!("{}, {took:.1} s", buckets.cost(&counted));
+    if buckets == Buckets::Full {
+        calls_svg::record("256 moves that wait for the leader", executed);
+        Figure::new("drain", what).goal("16 calls").is(value);
+    } else {
+        Figure::new(
+            "drain-empty",
+            "256 moves that wait for the leader, EC2's buckets empty: the same",
+        )
+        .goal("1.1 x calls / 5 s")
+        .is(value);
+    }
+    expect(executed <= 16, || {
+        format!("{executed} calls for 256 moves that wait")
+    });
+    assert!(answering.terminate().await.success());
+    bench.quiet_leader().await;
+}

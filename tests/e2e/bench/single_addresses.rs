@@ -1,0 +1,49 @@
+//! Moves that no call can be shared for: each address is alone on its interface, before and after.
+
+use std::time::Instant;
+
+use super::cluster::{Bench, Wanted, nodes_in, options};
+use super::drain::MOVES;
+use super::figures::{Figure, expect};
+
+pub async fn moves(bench: &mut Bench<'_>) {
+    let first = bench.nodes.len();
+    let more = nodes_in(bench.scene, &bench.subnet.clone(), "one", 2 * MOVES).await;
+    bench.nodes.extend(more);
+    let (here, there) = (first..first + MOVES, first + MOVES..first + 2 * MOVES);
+    // Otherwise it learns of the interfaces with the next inventory.
+    assert!(bench.mooring.terminate().await.success());
+    bench.mooring = bench.scene.mooring_with(options()).await;
+    bench.quiet_leader().await;
+    let wanted = Wanted {
+        reassign: true,
+        ..Wanted::default()
+    };
+    let ips = bench.more_ips_of(MOVES, wanted).await;
+    // More calls than a bucket has tokens.
+    bench.without_buckets().await;
+    bench.pods("one", ips.clone(), &here).await;
+    bench.attached("one", MOVES).await;
+    bench.attached += MOVES;
+    bench.pods("other", ips.clone(), &there).await;
+    bench.bound("other", MOVES).await;
+    bench.quiet().await;
+    bench.full_buckets().await;
+    let (mark, begun) = (bench.mark().await, Instant::now());
+    for number in ips {
+        bench.end_pod(&format!("one-{number}")).await;
+    }
+    bench.attached("other", MOVES).await;
+    let took = begun.elapsed().as_secs_f64();
+    let counted = bench.since(&mark).await;
+    let executed = counted.mutations();
+    expect(executed == MOVES as u64, || {
+        format!("{executed} calls for 256 moves of one call each")
+    });
+    Figure::new(
+        "single-addresses",
+        "256 moves, each to an interface of its own, `reassign: true`: EC2 calls, time",
+    )
+    .goal("256, 34.3 s: 1.1 x (256 - 100) / 5 s")
+    .is(format!("{executed}, {took:.1} s"));
+}
