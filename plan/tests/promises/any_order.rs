@@ -409,6 +409,30 @@ fn an_address_that_no_inventory_could_show_elsewhere_is_taken_from_there() {
     );
 }
 
+/// Found by the property: EC2 begins to throttle while another IP waits for an inventory, for longer than a moment.
+#[test]
+fn throttling_is_noticed_when_an_ip_would_call() {
+    check_promises(
+        2,
+        &[
+            Event::Wait(40712),
+            Event::Wait(18291),
+            Event::PodComes("a", "n1", "partner", 0),
+            Event::DescribeFails(true),
+            Event::PodComes("b", "n3", "other", 0),
+            Event::Steps(0, 1),
+            Event::InterfaceGoes("n3"),
+            Event::Edit("partner", "203.0.113.10"),
+            Event::AnnotationGoes("b"),
+            Event::PodComes("a", "n1", "partner", 0),
+            Event::Wait(27998),
+            Event::Fails(Fault::Throttled),
+            Event::PodGoes("a"),
+            Event::Steps(0, 3),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),

@@ -21,6 +21,8 @@ const INTERVAL: Duration = Duration::from_mins(1);
 /// The facts, and what they were told of.
 pub struct Crowd {
     pub facts: Facts,
+    /// Everything that the facts were told, in order.
+    pub told: Vec<Fact>,
     pub now: Instant,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     pub nodes: BTreeMap<NodeName, Node>,
@@ -65,6 +67,7 @@ impl Crowd {
         };
         let mut crowd = Self {
             facts: Facts::new(settings),
+            told: Vec::new(),
             now: Instant::from_secs(1000),
             interfaces: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -89,6 +92,7 @@ impl Crowd {
     }
 
     pub fn tell(&mut self, fact: Fact) -> Affected {
+        self.told.push(fact.clone());
         self.facts.apply(fact, self.now, self.now)
     }
 

@@ -122,22 +122,25 @@ impl Controller {
 /// decide for all that wait whenever one of them changes would cost a decision for each of thousands.
 const CYCLES: Duration = Duration::from_secs(5);
 
-/// The reasons of a pod that waits for another, in a cycle or not; and the reason of an IP that waits to call while
-/// EC2 throttles: the start of the throttling is noticed when the IP would call.
+/// The reasons of a pod that waits for another, in a cycle or not.
 fn is_of_waiting(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Deadlock | Reason::ClaimedByOther | Reason::Throttled
-    )
+    matches!(reason, Reason::Deadlock | Reason::ClaimedByOther)
+}
+
+/// The start of throttling is noticed when the IP would call, however late that is.
+fn is_of_throttling(reason: Reason) -> bool {
+    reason == Reason::Throttled
 }
 
 fn is_of_a_cycle(step: &Step) -> bool {
-    matches!(step, Step::Write(Write::Gate(gate)) if !gate.status && is_of_waiting(gate.reason))
+    let of_either = |reason| is_of_waiting(reason) || is_of_throttling(reason);
+    matches!(step, Step::Write(Write::Gate(gate)) if !gate.status && of_either(gate.reason))
 }
 
 fn notices(decision: &Decision, without_cycles: bool) -> Vec<&Notice> {
     let notices = decision.notices.iter();
-    notices
-        .filter(|notice| !(without_cycles && is_of_waiting(notice.reason)))
-        .collect()
+    let later = |notice: &&Notice| {
+        is_of_throttling(notice.reason) || without_cycles && is_of_waiting(notice.reason)
+    };
+    notices.filter(|notice| !later(notice)).collect()
 }
