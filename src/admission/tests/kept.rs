@@ -8,7 +8,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, 
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::http::{Scripted, webhook, within};
+use super::http::{Scripted, webhook};
+use super::limits::within;
 use super::office;
 use super::server::{expect_ended, kept, served, served_at_most};
 use crate::admission::load_shed::Limits;

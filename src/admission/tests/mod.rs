@@ -11,6 +11,7 @@ mod ip;
 mod ipblock;
 mod kept;
 mod kube_reader;
+mod limits;
 mod named;
 mod pod_create;
 mod pod_refused;

@@ -1,0 +1,134 @@
+//! Which calls go together, and when.
+#![allow(clippy::unwrap_used)]
+
+use super::{CallQueue, FORGET_AFTER, MOST};
+use crate::address::Address;
+use crate::names::{BlockName, InterfaceId, IpName};
+use crate::step::{Call, CallGroup};
+use crate::time::Instant;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+fn address(number: usize) -> Address {
+    Address::new(203, 0, 113, u8::try_from(number).unwrap())
+}
+
+fn group() -> CallGroup {
+    CallGroup::Unassign(InterfaceId::from("eni-a"))
+}
+
+/// Calls of this many IPs wait since then.
+fn waiting(queue: &mut CallQueue, ips: usize, now: Instant) {
+    for number in 0..ips {
+        let ip = IpName::new(alloc::format!("ip-{number:03}"));
+        let call = Call::Unassign {
+            interface: InterfaceId::from("eni-a"),
+            address: address(number),
+        };
+        queue.push(&ip, &call, now);
+    }
+}
+
+fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>]) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    for answer in answers {
+        let members = queue.members(&group());
+        sizes.push(members.len());
+        queue.begun(&group(), &members, None, Instant::START);
+        match answer {
+            Ok(()) => queue.succeeded(&group()),
+            Err(sentence) => {
+                queue.refused(&group(), &members, sentence);
+                for (ip, address) in members {
+                    let call = Call::Unassign {
+                        interface: InterfaceId::from("eni-a"),
+                        address,
+                    };
+                    queue.push(&ip, &call, Instant::START);
+                }
+            }
+        }
+    }
+    sizes
+}
+
+#[test]
+fn what_is_refused_together_is_halved_and_what_succeeds_is_doubled() {
+    let mut queue = CallQueue::default();
+    waiting(&mut queue, 40, Instant::START);
+    let answers = [Err("no"), Err("no"), Ok(()), Ok(()), Ok(())];
+    assert_eq!(sizes(&mut queue, &answers), [40, 20, 10, 20, 10]);
+}
+
+#[test]
+fn an_address_that_the_sentence_names_goes_alone_and_the_others_together() {
+    let mut queue = CallQueue::default();
+    waiting(&mut queue, 9, Instant::START);
+    let answers = [Err("[203.0.113.4] is not there."), Ok(()), Ok(())];
+    assert_eq!(sizes(&mut queue, &answers), [9, 1, 8]);
+}
+
+#[test]
+fn a_sentence_that_names_all_addresses_says_nothing_of_one() {
+    let mut queue = CallQueue::default();
+    waiting(&mut queue, 4, Instant::START);
+    let sentence = "one of 203.0.113.0, 203.0.113.1, 203.0.113.2, 203.0.113.3";
+    assert_eq!(
+        sizes(&mut queue, &[Err(sentence), Ok(()), Ok(())]),
+        [4, 2, 2]
+    );
+}
+
+#[test]
+fn no_request_is_larger_than_an_interface() {
+    let mut queue = CallQueue::default();
+    waiting(&mut queue, 200, Instant::START);
+    assert_eq!(queue.members(&group()).len(), MOST);
+}
+
+#[test]
+fn the_first_waits_only_for_others_that_come_and_the_next_for_its_spacing() {
+    let (mut queue, now) = (CallQueue::default(), Instant::from_millis(5000));
+    waiting(&mut queue, 1, now);
+    assert!(queue.due(&group(), 100, false) <= now);
+    assert_eq!(
+        queue.due(&group(), 0, true),
+        now.plus(Duration::from_secs(1))
+    );
+    let members = queue.members(&group());
+    queue.begun(&group(), &members, None, now);
+    waiting(&mut queue, 1, now.plus(Duration::from_millis(10)));
+    assert_eq!(queue.due(&group(), 0, false), now);
+    assert_eq!(
+        queue.due(&group(), 2, false),
+        now.plus(Duration::from_millis(250))
+    );
+    assert_eq!(
+        queue.due(&group(), 100, false),
+        now.plus(Duration::from_secs(1))
+    );
+}
+
+#[test]
+fn a_call_that_still_waits_keeps_its_place() {
+    let mut queue = CallQueue::default();
+    waiting(&mut queue, 3, Instant::from_millis(1));
+    waiting(&mut queue, 3, Instant::from_millis(2));
+    assert_eq!(queue.since(&group()), Some(Instant::from_millis(1)));
+}
+
+#[test]
+fn blocks_take_turns_and_what_is_over_is_forgotten() {
+    let (mut queue, a, b) = (
+        CallQueue::default(),
+        BlockName::from("a"),
+        BlockName::from("b"),
+    );
+    queue.begun(&group(), &[], Some(a.clone()), Instant::START);
+    assert!(queue.turn(Some(&b)) < queue.turn(Some(&a)));
+    queue.begun(&group(), &[], Some(b.clone()), Instant::START);
+    assert!(queue.turn(Some(&a)) < queue.turn(Some(&b)));
+    queue.forget_old(Instant::START.plus(FORGET_AFTER), |block| *block == b);
+    assert_eq!(queue.turn(Some(&a)), 0);
+    assert!(queue.last.is_empty());
+}
