@@ -17,13 +17,20 @@ use crate::interfaces::LIMIT;
 use crate::run::Run;
 
 /// The nodes that are drained, which are the first ones. As many empty ones come after them.
-pub const DRAINED: u32 = 8;
+pub const DRAINED: u32 = 4;
 /// The addresses of each of them.
 const EACH: u32 = 32;
 /// The moves in each cluster.
 pub const MOVES: u32 = DRAINED * EACH;
 /// Longer than the engine takes until it begins nothing more, and two inventories.
 const SETTLE: Duration = Duration::from_mins(3);
+/// When the process begins.
+const BEGIN: Instant = Instant::from_secs(1000);
+
+/// When all clusters are at rest.
+pub const fn now() -> Instant {
+    BEGIN.plus(SETTLE)
+}
 
 pub fn ip_name(number: u32) -> IpName {
     IpName::new(format!("ip-{number:05}"))
@@ -54,7 +61,7 @@ impl Cluster {
         };
         let engine = Engine::new(settings, Pacing::On).with_budget(budget);
         let mut cluster = Self::new(engine);
-        let now = Instant::from_secs(1000);
+        let now = BEGIN;
         let block = objects::block("block", "10.1.0.0/16");
         cluster.kube.bump();
         cluster
@@ -74,7 +81,7 @@ impl Cluster {
         }
         cluster.engine.handle(leadership(true), now);
         let mut run = Run::of(vec![cluster], Vec::new(), now);
-        run.until(now.plus(SETTLE));
+        run.until(self::now());
         let mut cluster = run.clusters.remove(0);
         cluster.forget_those_at_rest();
         cluster

@@ -1,6 +1,7 @@
 //! How long a drain takes where many clusters share the token buckets of one AWS account.
 //!
-//! `cargo bench --package mooring-plan --bench clusters`
+//! `cargo bench --package mooring-plan --bench clusters`, and after ` -- ` the number of IPs of each cluster: by default
+//! only those that move, since the others are not touched.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -13,22 +14,30 @@ mod account;
 mod at_rest;
 mod chance;
 mod cluster;
+mod figures;
 mod interfaces;
 mod run;
 
-use std::time::{Duration, Instant};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
 
 use account::Account;
-use at_rest::MOVES;
+use at_rest::{DRAINED, MOVES};
 use cluster::Cluster;
+use figures::Figures;
 use mooring_plan::buckets::Budget;
 use run::Run;
 
-/// How the clusters share.
-struct Sharing {
+/// Clusters, and how they share.
+#[derive(Clone, Copy)]
+struct Scenario {
     name: &'static str,
+    clusters: usize,
     accounts: usize,
+    /// What EC2 allows each account.
     quota: Budget,
+    /// What each cluster is told of it.
     flags: Budget,
 }
 
@@ -41,67 +50,90 @@ const RAISED: Budget = Budget {
     per_second: 20,
 };
 
-const SHARINGS: [Sharing; 4] = [
-    Sharing {
-        name: "one account",
-        accounts: 1,
-        quota: EC2,
-        flags: EC2,
-    },
-    Sharing {
-        name: "two accounts",
-        accounts: 2,
-        quota: EC2,
-        flags: EC2,
-    },
-    Sharing {
-        name: "quota x 4",
-        accounts: 1,
-        quota: RAISED,
-        flags: EC2,
-    },
-    Sharing {
-        name: "quota x 4, flags x 4",
-        accounts: 1,
-        quota: RAISED,
-        flags: RAISED,
-    },
-];
+/// The part of one cluster, and at least what the flags take.
+fn part(clusters: usize) -> Budget {
+    let clusters = clusters as u64;
+    Budget {
+        burst: (EC2.burst / clusters).max(1),
+        per_second: (EC2.per_second / clusters).max(1),
+    }
+}
 
-fn scenario(clusters: usize, ips: u32, sharing: &Sharing) {
-    let begun = Instant::now();
-    let template = Cluster::at_rest(ips, sharing.flags);
-    let built = begun.elapsed();
-    let all = vec![template; clusters];
-    let cloned = begun.elapsed() - built;
-    let accounts = vec![Account::new(sharing.quota); sharing.accounts];
-    let mut run = Run::of(all, accounts, mooring_plan::time::Instant::from_secs(1180));
+/// The ways to share of so many clusters.
+fn scenarios(clusters: usize) -> impl Iterator<Item = Scenario> {
+    let one = Scenario {
+        name: "one account",
+        clusters,
+        accounts: 1,
+        quota: EC2,
+        flags: EC2,
+    };
+    let all = [
+        one,
+        Scenario {
+            name: "one account, a part of it in the flags",
+            flags: part(clusters),
+            ..one
+        },
+        Scenario {
+            name: "two accounts",
+            accounts: 2,
+            ..one
+        },
+        Scenario {
+            name: "quota x 4 in EC2",
+            quota: RAISED,
+            ..one
+        },
+        Scenario {
+            name: "quota x 4 in EC2 and in the flags",
+            quota: RAISED,
+            flags: RAISED,
+            ..one
+        },
+    ];
+    // One cluster has all of its account.
+    all.into_iter().filter(move |scenario| {
+        clusters > 1 || scenario.accounts == 1 && scenario.name != all[1].name
+    })
+}
+
+fn play(ips: u32, scenario: &Scenario) -> (Figures, Vec<Account>) {
+    let template = Cluster::at_rest(ips, scenario.flags);
+    let all = vec![template; scenario.clusters];
+    let accounts = vec![Account::new(scenario.quota); scenario.accounts];
+    let mut run = Run::of(all, accounts, at_rest::now());
     run.drain();
     for cluster in &run.clusters {
         cluster.assert_nothing_lost();
     }
-    let per_cluster = run.times();
-    let mut times: Vec<Duration> = per_cluster.iter().flatten().copied().collect();
-    times.sort_unstable();
-    let at = |share: usize| times[(times.len() - 1) * share / 100].as_secs_f64();
-    let mut lasts: Vec<f64> = per_cluster
-        .iter()
-        .map(|times| times[times.len() - 1].as_secs_f64())
-        .collect();
-    lasts.sort_by(f64::total_cmp);
-    let calls = run.accounts.iter().map(Account::calls);
-    println!(
-        "{clusters} clusters, {ips} IPs, {}: took {:.1} s, median {:.1} p99 {:.1}, cluster first {:.1} last {:.1}, calls {:?}; built {built:?} cloned {cloned:?} ran {:?} memory {} MiB",
-        sharing.name,
-        run.took().as_secs_f64(),
-        at(50),
-        at(99),
-        lasts[0],
-        lasts[lasts.len() - 1],
-        calls.collect::<Vec<_>>(),
-        begun.elapsed() - built - cloned,
-        memory()
-    );
+    (Figures::of(&run), run.accounts)
+}
+
+/// Seconds that EC2 needs at least for the fewest calls of one action: one for each drained node, in each cluster.
+fn floor(scenario: &Scenario) -> f64 {
+    let calls = u64::from(DRAINED) * scenario.clusters as u64 / scenario.accounts as u64;
+    let missing = calls.saturating_sub(scenario.quota.burst);
+    missing as f64 / scenario.quota.per_second as f64
+}
+
+fn row(scenario: &Scenario, figures: &Figures, accounts: &[Account]) -> String {
+    let calls = accounts.iter().flat_map(Account::calls);
+    let (executed, throttled) = calls.fold((0, 0), |(executed, throttled), calls| {
+        (executed + calls.executed, throttled + calls.throttled)
+    });
+    let fewest = 2 * DRAINED as usize * scenario.clusters;
+    format!(
+        "| {} | {} | {:.1} s ({:.0} s) | {:.1} s | {:.1} s | {:.1} to {:.1} s | {executed} ({fewest}) | {throttled} |",
+        scenario.clusters,
+        scenario.name,
+        figures.took,
+        floor(scenario),
+        figures.median,
+        figures.late,
+        figures.first_cluster,
+        figures.last_cluster,
+    )
 }
 
 /// The most memory that this process has had, in MiB.
@@ -113,14 +145,43 @@ fn memory() -> u64 {
 }
 
 fn main() {
-    let arguments: Vec<u32> = std::env::args().filter_map(|it| it.parse().ok()).collect();
-    let ips = arguments.first().copied().unwrap_or(MOVES);
-    let most = arguments.get(1).copied().unwrap_or(100);
-    for clusters in [1, 10, 100] {
-        for sharing in &SHARINGS {
-            if clusters <= most as usize {
-                scenario(clusters, ips, sharing);
-            }
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let ips: u32 = numbers.next().unwrap_or(MOVES);
+    let most = numbers.next().unwrap_or(100);
+    let begun = Instant::now();
+    let sizes = [1, 10, 100].into_iter().filter(|size| *size <= most);
+    let all: Vec<Scenario> = sizes.flat_map(|size| scenarios(size as usize)).collect();
+    // The longest first. A scenario is of one thread, and no two share anything.
+    let waiting = Mutex::new((0..all.len()).collect::<Vec<_>>());
+    let rows = Mutex::new(vec![String::new(); all.len()]);
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(4)
+        {
+            scope.spawn(|| {
+                loop {
+                    let Some(number) = waiting.lock().unwrap().pop() else {
+                        return;
+                    };
+                    let (figures, accounts) = play(ips, &all[number]);
+                    let row = row(&all[number], &figures, &accounts);
+                    eprintln!("{row} {:?}", begun.elapsed());
+                    rows.lock().unwrap()[number] = row;
+                }
+            });
         }
+    });
+    println!(
+        "| clusters | | all attached after (floor) | median | 99th percentile | the first and the last cluster | calls (fewest) | throttled |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for row in rows.into_inner().unwrap() {
+        println!("{row}");
     }
+    println!(
+        "{MOVES} moves in each cluster of {ips} IPs; it took {:.0} s and {} MiB",
+        begun.elapsed().as_secs_f64(),
+        memory()
+    );
 }

@@ -149,16 +149,14 @@ impl Run {
         self.began.len() == self.moves && recorded.sum::<usize>() == self.moves
     }
 
-    /// For each cluster, the time of each move from the pod's event to the record, the shortest first.
+    /// For each cluster, the time of each move from the pod's event to the record.
     pub fn times(&self) -> Vec<Vec<Duration>> {
         let of = |(cluster, it): (usize, &Cluster)| {
             let times = (0..MOVES).map(|number| {
                 let began = self.began[&(cluster, number)];
                 it.recorded[&ip_name(number)].since(began)
             });
-            let mut times: Vec<Duration> = times.collect();
-            times.sort_unstable();
-            times
+            times.collect()
         };
         self.clusters.iter().enumerate().map(of).collect()
     }
