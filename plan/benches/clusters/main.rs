@@ -111,20 +111,22 @@ fn play(ips: u32, scenario: &Scenario) -> (Figures, Vec<Account>) {
 }
 
 /// Seconds that EC2 needs at least for the fewest calls of one action: one for each drained node, in each cluster.
-fn floor(scenario: &Scenario) -> f64 {
+fn floor(scenario: &Scenario) -> u64 {
     let calls = u64::from(DRAINED) * scenario.clusters as u64 / scenario.accounts as u64;
     let missing = calls.saturating_sub(scenario.quota.burst);
-    missing as f64 / scenario.quota.per_second as f64
+    missing.div_ceil(scenario.quota.per_second)
 }
 
 fn row(scenario: &Scenario, figures: &Figures, accounts: &[Account]) -> String {
-    let calls = accounts.iter().flat_map(Account::calls);
-    let (executed, throttled) = calls.fold((0, 0), |(executed, throttled), calls| {
-        (executed + calls.executed, throttled + calls.throttled)
-    });
-    let fewest = 2 * DRAINED as usize * scenario.clusters;
+    let [mut assigns, mut unassigns, mut throttled] = [0, 0, 0];
+    for [assign, unassign] in accounts.iter().map(Account::calls) {
+        assigns += assign.executed;
+        unassigns += unassign.executed;
+        throttled += assign.throttled + unassign.throttled;
+    }
+    let fewest = DRAINED as usize * scenario.clusters;
     format!(
-        "| {} | {} | {:.1} s ({:.0} s) | {:.1} s | {:.1} s | {:.1} to {:.1} s | {executed} ({fewest}) | {throttled} |",
+        "| {} | {} | {:.1} s ({} s) | {:.1} s | {:.1} s | {:.1} to {:.1} s | {assigns} / {unassigns} ({fewest}) | {throttled} |",
         scenario.clusters,
         scenario.name,
         figures.took,
@@ -151,7 +153,7 @@ fn main() {
     let begun = Instant::now();
     let sizes = [1, 10, 100].into_iter().filter(|size| *size <= most);
     let all: Vec<Scenario> = sizes.flat_map(|size| scenarios(size as usize)).collect();
-    // The longest first. A scenario is of one thread, and no two share anything.
+    // The last take longest, and are begun first. A scenario is of one thread, and no two share anything.
     let waiting = Mutex::new((0..all.len()).collect::<Vec<_>>());
     let rows = Mutex::new(vec![String::new(); all.len()]);
     thread::scope(|scope| {
@@ -173,7 +175,7 @@ fn main() {
         }
     });
     println!(
-        "| clusters | | all attached after (floor) | median | 99th percentile | the first and the last cluster | calls (fewest) | throttled |"
+        "| clusters | | all attached after (floor) | median | 99th percentile | the first and the last cluster | Assign / Unassign (fewest) | throttled |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for row in rows.into_inner().unwrap() {
