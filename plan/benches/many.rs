@@ -1,6 +1,6 @@
 //! How long deciding takes with many IPs. Each of these is to grow with their number, and no faster.
 //!
-//! `cargo bench --package mooring-plan`
+//! `cargo bench --package mooring-plan --bench many`
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 #[path = "../tests/promises/crowd.rs"]
