@@ -36,9 +36,9 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// When this IP may try.
+    /// When this IP may try. Throttling is of no single address: all that go in one request try together, for one token.
     pub(crate) fn due(&self, name: &IpName) -> Instant {
-        if name > &self.last {
+        if self.outcome == Outcome::Throttled || name > &self.last {
             self.next
         } else {
             self.next.plus(TURN)

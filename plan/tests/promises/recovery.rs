@@ -160,7 +160,7 @@ fn deletions_continue_when_throttling_ends() {
 #[test]
 fn addresses_try_in_turn() {
     let mut sim = world(5);
-    sim.ec2.default_fault = Some(|_| Fault::Throttled);
+    sim.ec2.default_fault = Some(|_| Fault::RequestLost);
     pods(&mut sim, 5);
     let from = sim.now;
     sim.wait(Duration::from_secs(30));

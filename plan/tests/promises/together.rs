@@ -184,6 +184,23 @@ fn an_ip_deleted_while_its_call_waits_is_not_in_the_request() {
 }
 
 #[test]
+fn while_ec2_throttles_each_try_has_all_addresses_of_an_interface() {
+    let mut world = Paced::new(2, 40, Reassign::Refuse);
+    world.run(Duration::from_mins(1));
+    let throttled = CallError {
+        outcome: Outcome::Throttled,
+        code: "RequestLimitExceeded".to_owned(),
+        message: "Request limit exceeded.".to_owned(),
+    };
+    world.fail = vec![throttled; 8];
+    pods(&mut world, 40, "a", 0, 2);
+    world.run(Duration::from_secs(30));
+    assert_eq!(world.attached(40), 40);
+    let sizes: Vec<usize> = world.sent.iter().map(|sent| sent.addresses.len()).collect();
+    assert_eq!(sizes, [20; 10], "eight are throttled: {:?}", world.sent);
+}
+
+#[test]
 fn moves_precede_detaches_when_tokens_are_scarce() {
     let mut world = Paced::new(41, 41, Reassign::Refuse);
     world.run(Duration::from_mins(1));
