@@ -48,6 +48,37 @@ impl Buckets {
             f64::from(calls) / 5.0
         )
     }
+
+    /// The figure of moves. With full buckets their calls are plotted as well.
+    pub fn report(self, phase: &Phase, counted: &Counted, value: &str) {
+        let Phase {
+            key,
+            name,
+            what,
+            goal,
+        } = phase;
+        if self == Self::Full {
+            calls_svg::record(name, counted.mutations());
+            Figure::new(key, &format!("{name}: {what}"))
+                .goal(goal)
+                .is(value.to_owned());
+        } else {
+            let what = format!("{name}, EC2's buckets empty: the same");
+            Figure::new(&format!("{key}-empty"), &what)
+                .goal("1.1 x calls / 5 s")
+                .is(value.to_owned());
+        }
+    }
+}
+
+/// What the figure of a phase says.
+pub struct Phase {
+    pub key: &'static str,
+    pub name: &'static str,
+    /// What is measured with full buckets.
+    pub what: &'static str,
+    /// With full buckets.
+    pub goal: &'static str,
 }
 
 /// The IPs that are moved, and where their pods are.
@@ -121,19 +152,16 @@ pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets)
     let counted = bench.since(&mark).await;
     crowd.moved();
     let executed = counted.mutations();
-    let what = "256 moves that wait for the leader: EC2 calls, time from its start to the last pod that is ready";
-    let value = format!("{}, {took:.1} s", buckets.cost(&counted));
-    if buckets == Buckets::Full {
-        calls_svg::record("256 moves that wait for the leader", executed);
-        Figure::new("drain", what).goal("16 calls").is(value);
-    } else {
-        Figure::new(
-            "drain-empty",
-            "256 moves that wait for the leader, EC2's buckets empty: the same",
-        )
-        .goal("1.1 x calls / 5 s")
-        .is(value);
-    }
+    buckets.report(
+        &Phase {
+            key: "drain",
+            name: "256 moves that wait for the leader",
+            what: "EC2 calls, time from its start to the last pod that is ready",
+            goal: "16 calls",
+        },
+        &counted,
+        &format!("{}, {took:.1} s", buckets.cost(&counted)),
+    );
     expect(executed <= 16, || {
         format!("{executed} calls for 256 moves that wait")
     });

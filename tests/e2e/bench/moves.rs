@@ -5,10 +5,9 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::time::Instant;
 
-use super::calls_svg;
 use super::cluster::{Bench, SIDE, Wanted};
 use super::counted::{ReadBy, kinds};
-use super::drain::{Buckets, Crowd, MOVES};
+use super::drain::{Buckets, Crowd, MOVES, Phase};
 use super::figures::{Figure, expect, number, percentiles};
 use super::timeline::{Since, times};
 
@@ -110,18 +109,16 @@ pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buck
         "{}; {took:.1} s, of which they came in {arrived:.1} s; {median:.0} and {longest:.0} ms",
         buckets.cost(&counted)
     );
-    let what = "256 moves, 100 a second: EC2 calls; time until the last pod is ready; median and longest from the binding to the record";
-    if buckets == Buckets::Full {
-        calls_svg::record("256 moves, 100 a second", executed);
-        Figure::new("sequence", what).goal("64 calls").is(value);
-    } else {
-        Figure::new(
-            "sequence-empty",
-            "256 moves, 100 a second, EC2's buckets empty: the same",
-        )
-        .goal("1.1 x calls / 5 s")
-        .is(value);
-    }
+    buckets.report(
+        &Phase {
+            key: "sequence",
+            name: "256 moves, 100 a second",
+            what: "EC2 calls; time until the last pod is ready; median and longest from the binding to the record",
+            goal: "64 calls",
+        },
+        &counted,
+        &value,
+    );
     expect(executed <= 64, || {
         format!("{executed} calls for 256 moves, 100 a second")
     });
