@@ -17,16 +17,18 @@ mod crowd;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crowd::{Crowd, address, ip_name, node_name, pod_key};
+use crowd::{Crowd, POD};
 use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
 use mooring_plan::facts::{Fact, Kind, Settings, WriteOutcome, Written};
 use mooring_plan::lease::Leadership;
 use mooring_plan::names::{InterfaceId, IpName, PodUid};
-use mooring_plan::step::{BlockStep, CallGroup, Read};
+use mooring_plan::objects::Pod;
+use mooring_plan::step::{CallGroup, Read};
 use mooring_plan::time::Instant;
+use mooring_world::attached::{address, attached, ip_name, node_name, pod, pod_key};
+use mooring_world::engine::answer;
 use mooring_world::kube::Kube;
-use mooring_world::objects;
 
 /// The time from a request to its answer.
 const READ: Duration = Duration::from_millis(2);
@@ -77,15 +79,19 @@ impl World {
             calls: 0,
             writes: 0,
         };
-        for fact in crowd.told {
-            let of_watch = !matches!(
-                fact,
-                Fact::SubnetRead(..) | Fact::InventoryDone(..) | Fact::Synced(_)
-            );
-            if of_watch {
-                world.kube.show(&fact);
-                world.event(Event::Fact(fact));
-            }
+        let mut facts = vec![Fact::Block(crowd::block())];
+        facts.extend(crowd.nodes.into_values().map(Fact::Node));
+        for number in 0..ips {
+            let attached = attached(POD, number, &node_name(number % nodes));
+            // With the conditions that were written for it.
+            let ip = crowd.facts.ip(&attached.ip.name).unwrap().clone();
+            facts.push(Fact::Ip(ip));
+            facts.push(Fact::Reservation(attached.reservation));
+            facts.push(Fact::Pod(attached.pod));
+        }
+        for fact in facts {
+            world.kube.show(&fact);
+            world.event(Event::Fact(fact));
         }
         for kind in Kind::ALL {
             world.event(Event::Fact(Fact::Synced(kind)));
@@ -163,8 +169,11 @@ impl World {
                 (EC2, Event::Called(group, ips, Ok(())))
             }
             Effect::BlockSteps(block, steps) => {
-                let steps = steps.into_iter();
-                let facts: Vec<Fact> = steps.filter_map(|step| self.block_step(step)).collect();
+                let mut facts = Vec::new();
+                for step in steps {
+                    facts.extend(self.kube.block_step(&step));
+                    facts.extend(answer(step, "10.0.0.0/8", 50));
+                }
                 (EC2, Event::Completed(Work::Block(block), facts.into()))
             }
             Effect::Inventory(subnet) => {
@@ -187,25 +196,6 @@ impl World {
     fn read(&self, ip: IpName, read: &Read) -> Event {
         let fact = self.kube.read(&ip, read);
         completed(Work::Ip(ip), fact)
-    }
-
-    fn block_step(&mut self, step: BlockStep) -> Option<Fact> {
-        match step {
-            BlockStep::Status { block, status, .. } => {
-                let version = self.kube.bump();
-                let block = self.kube.blocks.get_mut(&block).unwrap();
-                (block.status, block.version) = (status, version);
-                Some(Fact::Block(block.clone()))
-            }
-            BlockStep::Label { node, block, .. } => {
-                let version = self.kube.bump();
-                let node = self.kube.nodes.get_mut(&node).unwrap();
-                node.labels.insert(block.node_label(), String::new());
-                node.version = version;
-                Some(Fact::Node(node.clone()))
-            }
-            other => mooring_world::engine::answer(other, "10.0.0.0/8", 50),
-        }
     }
 
     /// The answer, and what the watch then shows.
@@ -231,7 +221,7 @@ impl World {
 
     /// The status of a pod changes.
     fn pod_changes(&mut self, number: u32) {
-        let key = pod_key(number % self.ips);
+        let key = pod_key(POD, number % self.ips);
         self.kube.change_pod(&key, |pod| {
             pod.containers_ready = !pod.containers_ready;
         });
@@ -251,17 +241,15 @@ impl World {
 
     /// A pod is replaced by one of the same name on the next node.
     fn pod_moves(&mut self, number: u32, round: u32) {
-        let key = pod_key(number % self.ips);
+        let key = pod_key(POD, number % self.ips);
         let old = self.kube.pods.get(&key).unwrap().clone();
         self.event(Event::Fact(Fact::PodDeleted(old.uid)));
-        let name: IpName = ip_name(number % self.ips);
-        let of = self.kube.ips.get(&name).unwrap().uid.clone();
-        let uid = PodUid::new(format!("again-{round}-{number}"));
-        let mut pod = objects::pod(&key.name, uid.as_str(), name.as_str(), Some(of));
-        pod.version = self.kube.bump();
-        pod.node = Some(node_name((number + 1) % self.nodes));
-        pod.containers_ready = true;
-        pod.containers_running = true;
+        let next = node_name((number + 1) % self.nodes);
+        let pod = Pod {
+            uid: PodUid::new(format!("again-{round}-{number}")),
+            version: self.kube.bump(),
+            ..pod(POD, number % self.ips, &next)
+        };
         self.kube.pods.insert(key, pod.clone());
         self.event(Event::Fact(Fact::Pod(pod)));
     }
@@ -293,7 +281,7 @@ impl World {
                 .and_then(|claim| claim.target())
                 .is_some_and(|target| {
                     let interface = self.interfaces.get(&target.place.interface).unwrap();
-                    let pod = self.kube.pods.get(&pod_key(*number)).unwrap();
+                    let pod = self.kube.pods.get(&pod_key(POD, *number)).unwrap();
                     interface.addresses.contains(&address(*number))
                         && pod.node.as_ref() == Some(&target.node)
                 })

@@ -8,8 +8,9 @@ mod crowd;
 
 use std::time::{Duration, Instant};
 
-use crowd::{Crowd, ip_name};
+use crowd::Crowd;
 use mooring_plan::facts::{Affected, Fact};
+use mooring_world::attached::ip_name;
 
 fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let begun = Instant::now();

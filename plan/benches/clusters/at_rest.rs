@@ -1,16 +1,15 @@
 //! A cluster in which every IP is attached, and nothing is to be done.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use mooring_plan::buckets::Budget;
 use mooring_plan::engine::{Engine, Event, Pacing};
 use mooring_plan::facts::{Fact, Settings};
-use mooring_plan::names::{ClaimId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid};
-use mooring_plan::objects::{Claim, ClaimPhase, Gate, Ip, IpStatus, Pod, Target};
+use mooring_plan::names::IpName;
 use mooring_plan::time::Instant;
+use mooring_world::attached::{Attached, address, attached, ip_name, node_name, primary};
 use mooring_world::engine::leadership;
-use mooring_world::objects::{self, instance_of, interface_of, key};
+use mooring_world::objects::{self, interface_of};
 
 use crate::cluster::Cluster;
 use crate::interfaces::LIMIT;
@@ -30,18 +29,6 @@ const BEGIN: Instant = Instant::from_secs(1000);
 /// When all clusters are at rest.
 pub const fn now() -> Instant {
     BEGIN.plus(SETTLE)
-}
-
-pub fn ip_name(number: u32) -> IpName {
-    IpName::new(format!("ip-{number:05}"))
-}
-
-pub fn node_name(number: u32) -> NodeName {
-    NodeName::new(format!("{number:04}"))
-}
-
-pub fn address(number: u32) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 1, 0, 0)) + number)
 }
 
 /// The node on which an IP is at rest. Those that are not drained have as many addresses as there is room for.
@@ -106,9 +93,8 @@ impl Cluster {
 
     fn node(&mut self, number: u32, now: Instant) {
         let name = node_name(number);
-        let primary = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 200, 0, 10)) + number);
         self.interfaces
-            .create(objects::interface(name.as_str(), primary));
+            .create(objects::interface(name.as_str(), primary(number)));
         let mut node = objects::node(name.as_str());
         node.version = self.kube.bump();
         self.kube.nodes.insert(name, node.clone());
@@ -117,72 +103,20 @@ impl Cluster {
 
     /// An IP, its reservation and the pod that holds it.
     fn held(&mut self, number: u32, now: Instant) {
-        let (name, uid) = (ip_name(number), IpUid::new(format!("uid-{number}")));
-        let (address, node) = (address(number), node_name(node_of(number)));
-        let mut pod = pod("old", number, &node);
-        pod.version = self.kube.bump();
-        pod.gate = Some(Gate {
-            status: true,
-            reason: "Attached".to_owned(),
-        });
-        let status = IpStatus {
-            address: Some(address),
-            block: Some("block".into()),
-            claim: Some(Claim {
-                pod: pod.key.clone(),
-                uid: pod.uid.clone(),
-                id: ClaimId(1),
-                phase: ClaimPhase::Recorded(Target {
-                    place: InterfaceRef {
-                        interface: interface_of(node.as_str()),
-                        instance: instance_of(node.as_str()),
-                    },
-                    node: node.clone(),
-                }),
-            }),
-            ..IpStatus::default()
-        };
-        let ip = Ip {
-            version: self.kube.bump(),
-            finalizer: true,
-            status,
-            ..objects::ip(name.as_str(), uid.as_str(), objects::desired(address))
-        };
-        let mut held = objects::reservation(&format!("reservation-{number}"), address, &name, &uid);
-        held.version = self.kube.bump();
-        self.interfaces.put(address, &interface_of(node.as_str()));
-        self.kube.ips.insert(name, ip.clone());
-        self.kube.reservations.insert(address, held.clone());
-        self.kube.pods.insert(pod.key.clone(), pod.clone());
-        self.tell(Fact::Ip(ip), now);
-        self.tell(Fact::Reservation(held), now);
-        self.tell(Fact::Pod(pod), now);
-    }
-}
-
-pub fn pod_key(what: &str, number: u32) -> PodKey {
-    key(&format!("{what}-{number}"))
-}
-
-pub fn pod_uid(what: &str, number: u32) -> PodUid {
-    PodUid::new(format!("uid-of-{what}-{number}"))
-}
-
-/// A pod that asks for an IP, bound to a node, whose containers run.
-pub fn pod(what: &str, number: u32, node: &NodeName) -> Pod {
-    let uid = IpUid::new(format!("uid-{number}"));
-    let key = pod_key(what, number);
-    let ip = ip_name(number);
-    let pod = objects::pod(
-        &key.name,
-        pod_uid(what, number).as_str(),
-        ip.as_str(),
-        Some(uid),
-    );
-    Pod {
-        node: Some(node.clone()),
-        containers_ready: true,
-        containers_running: true,
-        ..pod
+        let node = node_name(node_of(number));
+        let Attached {
+            mut ip,
+            mut reservation,
+            mut pod,
+        } = attached("old", number, &node);
+        for version in [&mut pod.version, &mut ip.version, &mut reservation.version] {
+            *version = self.kube.bump();
+        }
+        self.interfaces
+            .put(address(number), &interface_of(node.as_str()));
+        for fact in [Fact::Ip(ip), Fact::Reservation(reservation), Fact::Pod(pod)] {
+            self.kube.show(&fact);
+            self.tell(fact, now);
+        }
     }
 }

@@ -10,7 +10,7 @@ use mooring_plan::facts::{CallError, Fact, WriteOutcome, Written};
 use mooring_plan::names::IpName;
 use mooring_plan::objects::IpStatus;
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{BlockStep, CallGroup, Read, Write};
+use mooring_plan::step::{CallGroup, Read, Write};
 use mooring_plan::time::Instant;
 use mooring_world::engine::answer;
 use mooring_world::kube::Kube;
@@ -154,7 +154,7 @@ impl Cluster {
             Effect::BlockSteps(block, steps) => {
                 let mut answers = Vec::new();
                 for step in steps {
-                    shown.extend(self.block_step(&step));
+                    shown.extend(self.kube.block_step(&step));
                     let limit = u32::try_from(LIMIT).unwrap();
                     answers.extend(answer(step, SUBNET_RANGE, limit));
                 }
@@ -183,33 +183,6 @@ impl Cluster {
             ip: ip.clone(),
             write,
             outcome,
-        }
-    }
-
-    fn block_step(&mut self, step: &BlockStep) -> Option<Fact> {
-        match step {
-            BlockStep::Status { block, status, .. } => {
-                let version = self.kube.bump();
-                let block = self.kube.blocks.get_mut(block).unwrap();
-                (block.status, block.version) = (status.clone(), version);
-                Some(Fact::Block(block.clone()))
-            }
-            BlockStep::Label {
-                node,
-                block,
-                present,
-            } => {
-                let version = self.kube.bump();
-                let node = self.kube.nodes.get_mut(node).unwrap();
-                node.version = version;
-                if *present {
-                    node.labels.insert(block.node_label(), String::new());
-                } else {
-                    node.labels.remove(&block.node_label());
-                }
-                Some(Fact::Node(node.clone()))
-            }
-            _ => None,
         }
     }
 }

@@ -59,7 +59,7 @@ fn part(clusters: usize) -> Budget {
     }
 }
 
-/// The ways to share of so many clusters.
+/// How this number of clusters can share accounts and quotas.
 fn scenarios(clusters: usize) -> impl Iterator<Item = Scenario> {
     let one = Scenario {
         name: "one account",

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use mooring_plan::facts::Fact;
 use mooring_plan::time::Instant;
+use mooring_world::attached::{address, ip_name, node_name, pod, pod_key, pod_uid};
 
 use crate::account::Account;
-use crate::at_rest::{DRAINED, MOVES, address, ip_name, node_name, pod, pod_key, pod_uid};
+use crate::at_rest::{DRAINED, MOVES};
 use crate::chance::Chance;
 use crate::cluster::{Cluster, Due};
 

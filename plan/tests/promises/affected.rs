@@ -10,9 +10,10 @@ use mooring_plan::objects::{Block, Claim, ClaimPhase, Ip, Pod, Previous, Refused
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Read, Write};
+use mooring_world::attached::{address, ip_name, node_name, pod_key};
 use mooring_world::objects::{self, instance_of, interface_of};
 
-use crate::crowd::{Crowd, address, block, ip_name, node_name, pod_key, subnet};
+use crate::crowd::{Crowd, POD, block, subnet};
 use crate::sim::INTERVAL;
 
 const CHANGED: u32 = 5;
@@ -141,7 +142,7 @@ const WAITS: &[(&str, Change)] = &[
         crowd.tell(Fact::Pod(other_pod()));
     }),
     ("its holder is missed", |crowd| {
-        crowd.tell(Fact::PodRead(pod_key(CHANGED), None));
+        crowd.tell(Fact::PodRead(pod_key(POD, CHANGED), None));
     }),
     ("it has no reservation", |crowd| {
         crowd.tell(Fact::ReservationGone(address(CHANGED)));
@@ -385,7 +386,7 @@ fn an_answered_read_affects_the_ips_that_wait_for_such_an_answer() {
         parent: Some("nobody".into()),
         ..held
     };
-    let (pod, set) = (pod_key(CHANGED), "set".to_owned());
+    let (pod, set) = (pod_key(POD, CHANGED), "set".to_owned());
     let uid = known(&crowd).uid;
     let other: IpName = "another".into();
     let answers = [

@@ -2,61 +2,32 @@
 //! to be done.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use mooring_plan::cloud::{Interface, Subnet};
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
-use mooring_plan::names::{
-    ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion,
-    SubnetId,
-};
-use mooring_plan::objects::{Block, Claim, ClaimPhase, Gate, Ip, IpStatus, Node, Pod, Target};
+use mooring_plan::names::{InterfaceId, IpName, NodeName, ResourceVersion, SubnetId};
+use mooring_plan::objects::{Block, Ip, Node};
 use mooring_plan::step::{Step, Write};
 use mooring_plan::time::Instant;
-use mooring_world::objects::{self, SUBNET, instance_of, interface_of, key};
+use mooring_world::attached::{self, Attached, address, node_name};
+use mooring_world::objects::{self, SUBNET, interface_of};
 
 const INTERVAL: Duration = Duration::from_mins(1);
+
+/// What the pods are called, before their numbers.
+pub const POD: &str = "pod";
 
 /// The facts, and what they were told of.
 pub struct Crowd {
     pub facts: Facts,
-    /// Everything that the facts were told, in order.
-    pub told: Vec<Fact>,
     pub now: Instant,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     pub nodes: BTreeMap<NodeName, Node>,
 }
 
-pub fn pod_key(number: u32) -> PodKey {
-    key(&format!("pod-{number}"))
-}
-
-pub fn ip_name(number: u32) -> IpName {
-    IpName::new(format!("ip-{number:05}"))
-}
-
-pub fn node_name(number: u32) -> NodeName {
-    NodeName::new(format!("{number:04}"))
-}
-
 pub fn subnet() -> SubnetId {
     SubnetId::from(SUBNET)
-}
-
-pub fn address(number: u32) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 1, 0, 0)) + number)
-}
-
-fn target(node: u32) -> Target {
-    let node = node_name(node);
-    Target {
-        place: InterfaceRef {
-            interface: interface_of(node.as_str()),
-            instance: instance_of(node.as_str()),
-        },
-        node,
-    }
 }
 
 impl Crowd {
@@ -67,7 +38,6 @@ impl Crowd {
         };
         let mut crowd = Self {
             facts: Facts::new(settings),
-            told: Vec::new(),
             now: Instant::from_secs(1000),
             interfaces: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -92,7 +62,6 @@ impl Crowd {
     }
 
     pub fn tell(&mut self, fact: Fact) -> Affected {
-        self.told.push(fact.clone());
         self.facts.apply(fact, self.now, self.now)
     }
 
@@ -136,8 +105,7 @@ impl Crowd {
     /// A Node that is ready, with an interface that addresses can be on.
     pub fn node(&mut self, number: u32) {
         let name = node_name(number);
-        let primary = Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 200, 0, 10)) + number);
-        let interface = objects::interface(name.as_str(), primary);
+        let interface = objects::interface(name.as_str(), attached::primary(number));
         self.interfaces.insert(interface.id.clone(), interface);
         let node = objects::node(name.as_str());
         self.nodes.insert(name, node.clone());
@@ -146,41 +114,17 @@ impl Crowd {
 
     /// An IP, its reservation and the pod that holds it there.
     fn held(&mut self, number: u32, node: u32) {
-        let (name, uid) = (ip_name(number), IpUid::new(format!("uid-{number}")));
-        let pod_key = pod_key(number);
-        let pod_uid = PodUid::new(format!("pod-uid-{number}"));
-        let (address, target) = (address(number), target(node));
-        let status = IpStatus {
-            address: Some(address),
-            block: Some("block".into()),
-            claim: Some(Claim {
-                pod: pod_key.clone(),
-                uid: pod_uid.clone(),
-                id: ClaimId(1),
-                phase: ClaimPhase::Recorded(target.clone()),
-            }),
-            ..IpStatus::default()
-        };
-        let interface = self.interfaces.get_mut(&target.place.interface).unwrap();
-        interface.addresses.insert(address);
-        self.tell(Fact::Ip(Ip {
-            finalizer: true,
-            status,
-            ..objects::ip(name.as_str(), uid.as_str(), objects::desired(address))
-        }));
-        let held = objects::reservation(&format!("reservation-{number}"), address, &name, &uid);
-        self.tell(Fact::Reservation(held));
-        let pod = objects::pod(&pod_key.name, pod_uid.as_str(), name.as_str(), Some(uid));
-        self.tell(Fact::Pod(Pod {
-            node: Some(target.node),
-            gate: Some(Gate {
-                status: true,
-                reason: "Attached".to_owned(),
-            }),
-            containers_ready: true,
-            containers_running: true,
-            ..pod
-        }));
+        let node = node_name(node);
+        let Attached {
+            ip,
+            reservation,
+            pod,
+        } = attached::attached(POD, number, &node);
+        let interface = self.interfaces.get_mut(&interface_of(node.as_str()));
+        interface.unwrap().addresses.insert(address(number));
+        self.tell(Fact::Ip(ip));
+        self.tell(Fact::Reservation(reservation));
+        self.tell(Fact::Pod(pod));
     }
 }
 

@@ -139,28 +139,7 @@ impl Paced {
         if self.refuses_blocks {
             return;
         }
-        match step {
-            BlockStep::Status { block, status, .. } => {
-                let version = self.kube.bump();
-                let block = self.kube.blocks.get_mut(block).unwrap();
-                (block.status, block.version) = (status.clone(), version);
-            }
-            BlockStep::Label {
-                node,
-                block,
-                present,
-            } => {
-                let version = self.kube.bump();
-                let node = self.kube.nodes.get_mut(node).unwrap();
-                node.version = version;
-                if *present {
-                    node.labels.insert(block.node_label(), String::new());
-                } else {
-                    node.labels.remove(&block.node_label());
-                }
-            }
-            _ => {}
-        }
+        self.kube.block_step(step);
     }
 
     pub(crate) fn node_step(&mut self, name: &NodeName, step: &NodeStep) -> Vec<Fact> {

@@ -22,6 +22,14 @@ fn pods(world: &mut Paced, ips: usize, name: &str, first: usize, nodes: usize) {
     }
 }
 
+fn throttled() -> CallError {
+    CallError {
+        outcome: Outcome::Throttled,
+        code: "RequestLimitExceeded".to_owned(),
+        message: "Request limit exceeded.".to_owned(),
+    }
+}
+
 /// 256 IPs are attached to 8 nodes, all of which die at once; 8 others are there.
 fn drained(reassign: Reassign) -> Paced {
     let mut world = Paced::new(2 * OLD, IPS, reassign);
@@ -187,12 +195,7 @@ fn an_ip_deleted_while_its_call_waits_is_not_in_the_request() {
 fn while_ec2_throttles_each_try_has_all_addresses_of_an_interface() {
     let mut world = Paced::new(2, 40, Reassign::Refuse);
     world.run(Duration::from_mins(1));
-    let throttled = CallError {
-        outcome: Outcome::Throttled,
-        code: "RequestLimitExceeded".to_owned(),
-        message: "Request limit exceeded.".to_owned(),
-    };
-    world.fail = vec![throttled; 8];
+    world.fail = vec![throttled(); 8];
     pods(&mut world, 40, "a", 0, 2);
     world.run(Duration::from_secs(30));
     assert_eq!(world.attached(40), 40);
@@ -209,11 +212,7 @@ fn moves_precede_detaches_when_tokens_are_scarce() {
     world.run(Duration::from_mins(1));
     assert_eq!(world.attached(41), 41);
     // EC2 throttles a detach, and carries out the next try: few tokens are there from then on.
-    world.fail.push(CallError {
-        outcome: Outcome::Throttled,
-        code: "RequestLimitExceeded".to_owned(),
-        message: "Request limit exceeded.".to_owned(),
-    });
+    world.fail.push(throttled());
     world.ends("first");
     while world.places(41)[40].is_some() {
         world.run(Duration::from_millis(1));

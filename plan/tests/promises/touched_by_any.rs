@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use mooring_plan::facts::{Affected, Fact};
 use mooring_plan::objects::{BlockStatus, Namespaces, Node};
+use mooring_world::attached::{ip_name, node_name, pod_key};
 use proptest::prelude::*;
 
-use crate::crowd::{Crowd, block, ip_name, node_name, pod_key};
+use crate::crowd::{Crowd, POD, block};
 use crate::sim::Sim;
 
 const IPS: [&str; 5] = ["partner", "b", "c", "d", "e"];
@@ -248,7 +249,7 @@ fn a_deletion_affects_all_related_ips_and_no_other() {
     let mut crowd = crowd();
     let (name, uid) = (ip_name(5), crowd.facts.ip(&ip_name(5)).unwrap().uid.clone());
     let one = |number| Affected::One(ip_name(number));
-    let gone = Fact::PodRead(pod_key(9), None);
+    let gone = Fact::PodRead(pod_key(POD, 9), None);
     assert_eq!(crowd.tell(gone), one(9));
     assert_eq!(crowd.tell(Fact::IpGone(name, uid)), several([5]));
 }

@@ -14,6 +14,8 @@
     reason = "for tests only: an unexpected condition ends them"
 )]
 
+pub mod attached;
+pub mod blocks;
 pub mod cloud;
 pub mod engine;
 pub mod goal;

@@ -1,0 +1,36 @@
+//! What the steps of blocks write.
+
+use mooring_plan::facts::Fact;
+use mooring_plan::step::BlockStep;
+
+use crate::kube::Kube;
+
+impl Kube {
+    /// Carries out a step of a block, if it writes a status or a label. Returns what a watch shows of it.
+    pub fn block_step(&mut self, step: &BlockStep) -> Option<Fact> {
+        match step {
+            BlockStep::Status { block, status, .. } => {
+                let version = self.bump();
+                let block = self.blocks.get_mut(block).unwrap();
+                (block.status, block.version) = (status.clone(), version);
+                Some(Fact::Block(block.clone()))
+            }
+            BlockStep::Label {
+                node,
+                block,
+                present,
+            } => {
+                let version = self.bump();
+                let node = self.nodes.get_mut(node).unwrap();
+                node.version = version;
+                if *present {
+                    node.labels.insert(block.node_label(), String::new());
+                } else {
+                    node.labels.remove(&block.node_label());
+                }
+                Some(Fact::Node(node.clone()))
+            }
+            _ => None,
+        }
+    }
+}
