@@ -1,10 +1,9 @@
-//! Taking an address off: nothing is let go before it is proven to be nowhere.
-//! Rules: R4.4, R5.19.
+//! Taking an address off: the claim ends when every place that may have the address was asked.
+//! Rules: R4.4, R5.18.
 
 use super::conditions::{Attachment, build};
 use super::trouble::{call_or_say, previous_full, unseen};
 use super::{Next, Notices, World};
-use crate::address::Address;
 use crate::objects::{Claim, ClaimPhase, IpStatus};
 use crate::step::{StatusWrite, Step};
 
@@ -51,27 +50,12 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
             next => next,
         };
     }
-    if let Some(next) = late_call_possible(world, address) {
-        return next;
-    }
     clear(world)
-}
-
-/// A claim without a Record may have sent an Assign that has not landed yet, and so may one whose first
-/// Assign was never answered: two agreeing inventories begun ten seconds later have to show the address
-/// nowhere of ours (R5.19).
-fn late_call_possible(world: &World<'_>, address: Address) -> Option<Next> {
-    let (since, settled) = world.memory.detaching.unwrap_or((world.now, false));
-    if settled || world.proven_off(address, since) {
-        return None;
-    }
-    Some(world.soon())
 }
 
 fn clear(world: &World<'_>) -> Next {
     let mut status = world.ip.status.clone();
-    // Every loser was told.
-    status.previous.retain(|entry| !world.proven_empty(entry));
+    // The places stay in `previous`: until they are proven empty, an Assign that lands late is taken off there.
     status.claim = None;
     status.conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);
     world.write_status(StatusWrite::Clear, status)

@@ -132,13 +132,10 @@ pub(crate) fn give_up(
     if !location.fresh {
         return Some(world.soon());
     }
-    // It was somewhere before, and one look that does not show it proves nothing; or an Assign of before the
-    // refusal may land yet.
+    // Where it was somewhere before, one inventory that does not show it proves nothing.
     let before = &world.ip.status.previous;
-    let proven_nowhere = location.on.is_none()
-        && before.iter().all(|entry| entry.address != address)
-        && !world.memory.assign_may_land(world.now);
-    if !proven_nowhere {
+    let never_there = location.on.is_none() && before.iter().all(|entry| entry.address != address);
+    if !never_there {
         return Some(super::detaching::begin_with(world, claim, status, notices));
     }
     status.claim = None;

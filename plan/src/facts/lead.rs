@@ -38,14 +38,13 @@ impl Facts {
             let mut memory = Memory {
                 last_write_at: now,
                 stale: true,
-                last_assign_in_doubt: Some(now),
                 ..Memory::default()
             };
             memory.claim_changed(None, ip, now);
             self.memory.insert(name.clone(), memory);
         }
         for name in names {
-            self.want_proof(&name, now);
+            self.want_proof(&name);
         }
     }
 

@@ -55,15 +55,10 @@ pub struct Memory {
     pub(crate) unassigned: BTreeMap<(InterfaceId, Address), bool>,
     /// Interfaces that EC2 did not know when the address was to be taken off them.
     pub(crate) missing: BTreeSet<InterfaceId>,
-    /// The last moment at which an Assign can have been sent whose answer is not known: by this process, or by the
-    /// one before it.
-    pub(crate) last_assign_in_doubt: Option<Instant>,
-    /// When `Detaching` was first seen, and whether no Assign of the claim was on its way.
-    pub(crate) detaching: Option<(Instant, bool)>,
     /// When the present claim, recorded or not, was first seen.
     pub(crate) claim_seen: Instant,
-    /// Did the last claim end so soon after its Record, or before this process saw it, that an Assign that another
-    /// process has sent for it may still land?
+    /// Did the last claim end without a Record, soon after it, or before this process saw it? Then an Assign that was
+    /// sent for it may still land (R5.19).
     pub(crate) ended_early: bool,
     /// When an edit of the address while a pod holds it was first seen: only an inventory begun after it tells
     /// whether the new one is on an interface.
@@ -94,12 +89,6 @@ impl Memory {
         !self.stale && self.refused.is_empty() && self.taken.is_empty() && self.failures.none()
     }
 
-    /// May an Assign still land of which no answer came (R5.19)?
-    pub(crate) fn assign_may_land(&self, now: Instant) -> bool {
-        let since = self.last_assign_in_doubt;
-        since.is_some_and(|since| now.since(since) <= LATE_CALL)
-    }
-
     /// The claim or the reserved address changed: what was remembered of the one before is void.
     pub(crate) fn claim_changed(&mut self, before: Option<&Ip>, ip: &Ip, now: Instant) {
         let claim = ip.status.claim.as_ref();
@@ -114,17 +103,13 @@ impl Memory {
             && same_holder;
         let same_address = before.and_then(|ip| ip.status.address) == ip.status.address;
         let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
-        if before.is_none() && claim.is_some() {
-            self.last_assign_in_doubt = Some(now);
-        }
-        let detaching =
-            |claim: Option<&Claim>| claim.is_some_and(|claim| claim.phase == ClaimPhase::Detaching);
+        let over = |claim: &Claim| claim.phase == ClaimPhase::Detaching;
+        let ends = old.is_some_and(|old| !over(old)) && claim.is_none_or(over);
         if before.is_none() {
             self.ended_early = !ip.status.previous.is_empty();
-        } else if detaching(claim) && !detaching(old) {
-            self.ended_early = now.since(self.claim_seen) <= LATE_CALL;
+        } else if ends {
+            self.ended_early = !recorded(old) || now.since(self.claim_seen) <= LATE_CALL;
         }
-        let answered = !self.assign_may_land(now);
         let taken_back = recorded(old) && !recorded(claim);
         if !(same_target && same_address) || taken_back {
             self.closed_gates.clear();
@@ -143,15 +128,9 @@ impl Memory {
             self.unassigned.clear();
             self.missing.clear();
         }
-        match claim.map(|claim| &claim.phase) {
-            Some(ClaimPhase::Detaching) => {
-                if self.detaching.is_none() {
-                    self.detaching = Some((now, recorded(old) && answered));
-                    self.unassigned.clear();
-                    self.missing.clear();
-                }
-            }
-            _ => self.detaching = None,
+        if ends {
+            self.unassigned.clear();
+            self.missing.clear();
         }
         // An address that moves for ever is taken off ever more places: only those that may have it are asked.
         let place = |on: &InterfaceId| ip.interfaces().any(|of| of == on);

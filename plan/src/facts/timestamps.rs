@@ -73,13 +73,6 @@ impl Facts {
             change(&mut memory.claim_seen);
             change(&mut memory.refused_seen);
             memory.edit_seen.iter_mut().for_each(&mut *change);
-            memory
-                .last_assign_in_doubt
-                .iter_mut()
-                .for_each(&mut *change);
-            if let Some((at, _)) = &mut memory.detaching {
-                change(at);
-            }
             memory.refused.values_mut().for_each(&mut *change);
             memory.failures.each_moment(change);
         }
@@ -196,9 +189,6 @@ impl Facts {
                 Some(recorded.version) == version && now.since(recorded.begun) <= READ_FRESH
             });
             memory.failures.forget_moments(now);
-            if !memory.assign_may_land(now) {
-                memory.last_assign_in_doubt = None;
-            }
             if oldest.is_none_or(|oldest| oldest >= memory.last_write_at) {
                 memory.last_write_at = Instant::START;
             }

@@ -119,22 +119,6 @@ fn an_address_put_there_hours_later_stays_when_the_ip_is_deleted() {
 }
 
 #[test]
-fn a_proven_detach_leaves_no_previous_place() {
-    let mut sim = Sim::reserved(&["n1"]);
-    sim.ec2.faults.extend([Fault::RequestLost; 3]);
-    sim.pod("a").on("n1");
-    sim.step_until(|step| matches!(step, Step::Call(_)));
-    sim.delete_pod("a");
-    sim.tell(0);
-    sim.remove_pod("a");
-    sim.step_until(is_write(StatusWrite::Clear));
-    assert!(places(&sim).is_empty(), "{}", sim.story());
-    sim.count_from_here();
-    sim.settle();
-    sim.expect_cost(0, 0, 0);
-}
-
-#[test]
 fn an_unrecorded_claim_keeps_its_previous_places() {
     let mut sim = moved();
     sim.ec2.faults.extend([Fault::None]);

@@ -200,9 +200,6 @@ impl Facts {
                             .entry((interface.clone(), address))
                             .or_default();
                     }
-                    (Call::Assign { .. }, Outcome::Unknown) => {
-                        memory.last_assign_in_doubt = Some(now);
-                    }
                     _ => {}
                 }
                 let said = said(&error);

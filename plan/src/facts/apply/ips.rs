@@ -80,7 +80,7 @@ impl Facts {
             let subnet = self.subnets.entry(id).or_default();
             subnet.want(now.plus(Duration::from_millis(1)));
         }
-        self.want_proof(&name, now);
+        self.want_proof(&name);
         if let Some((uid, since)) = missed {
             self.set_missing_holder(&name, uid, since);
         }

@@ -79,20 +79,18 @@ impl Facts {
         }
     }
 
-    /// A detach that has just begun while an Assign may be on its way, and the end of an IP whose claim ended early,
-    /// wait for looks that are begun when none can land any more: they follow as soon as they can, and not when the
-    /// interval has them.
-    pub(in crate::facts) fn want_proof(&mut self, name: &IpName, now: Instant) {
+    /// The end of an IP whose claim ended early waits for inventories that are begun when no Assign can land any more:
+    /// they follow as soon as they can, and not when the interval has them.
+    pub(in crate::facts) fn want_proof(&mut self, name: &IpName) {
         let Some(memory) = self.memory.get(name) else {
             return;
         };
-        let detaches = memory.detaching == Some((now, false));
         let ends = memory.ended_early
             && self.ips.get(name).is_some_and(|ip| {
                 ip.deleting && ip.status.claim.is_none() && !ip.status.previous.is_empty()
             });
         let after = memory.claim_seen.plus(LATE_CALL);
-        if let Some(subnet) = self.subnet_of(name).filter(|_| detaches || ends) {
+        if let Some(subnet) = self.subnet_of(name).filter(|_| ends) {
             let subnet = self.subnets.entry(subnet).or_default();
             subnet.want_proof(after);
         }

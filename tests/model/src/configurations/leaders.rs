@@ -52,6 +52,20 @@ pub fn two_attach() -> Configuration {
         .at_rest()
 }
 
+/// The IP is deleted soon after a pod got the address, while both lead: an Assign of the process that is behind can land
+/// after the claim has ended.
+pub fn two_delete() -> Configuration {
+    let mut world = WorldBuilder::new()
+        .node("a")
+        .ip("partner", address(10), Reassign::Refuse);
+    let pod = world.make_pod("web", "partner", "a", None);
+    ConfigurationBuilder::new("two-delete", world)
+        .two_leaders(0)
+        .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
+        .milestones([Milestone::IpGone, Milestone::Conflict])
+        .at_rest()
+}
+
 /// One pod is removed and another waits, while another process leads and then the first leads again. The facts of
 /// the first about EC2 and the claim are then older than the calls and writes of the second.
 pub fn back() -> Configuration {

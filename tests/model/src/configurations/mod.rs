@@ -37,7 +37,7 @@ const EVERYTHING: [FaultKind; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 28] = [
+pub const ALL: [Named; 29] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -61,6 +61,7 @@ pub const ALL: [Named; 28] = [
     ("two-leaders", leaders::two_leaders),
     ("two-lagging", leaders::two_lagging),
     ("two-attach", leaders::two_attach),
+    ("two-delete", leaders::two_delete),
     ("lead-back", leaders::back),
     ("lead-back-early", leaders::back_early),
     ("programmed-move", programmed::moved),

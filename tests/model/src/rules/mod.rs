@@ -3,6 +3,7 @@
 mod executed;
 mod holder;
 mod invariants;
+mod previous;
 mod programmed;
 mod sent;
 
@@ -118,6 +119,7 @@ pub fn when_written(
 ) -> Result<(), Broken> {
     holder::written(state, fixtures, before, write, by)?;
     programmed::written(state, before, write)?;
+    previous::written(before, write)?;
     invariants(state)
 }
 
