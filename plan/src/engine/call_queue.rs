@@ -43,10 +43,10 @@ struct Waiting {
     address: Address,
 }
 
-/// The last request of a group.
+/// The last request of a group, or its refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct LastRequest {
-    begun: Instant,
+    at: Instant,
     /// The most addresses in the next one: less after EC2 has refused several together.
     most: usize,
 }
@@ -124,7 +124,7 @@ impl CallQueue {
     pub(super) fn due(&self, group: &CallGroup, used: u64, others_come: bool) -> Instant {
         let used = u32::try_from(used).unwrap_or(u32::MAX);
         let spacing = LONGEST_SPACING.min(A_TOKEN.saturating_mul(used));
-        let spaced = self.last.get(group).map(|last| last.begun.plus(spacing));
+        let spaced = self.last.get(group).map(|last| last.at.plus(spacing));
         let since = self.since(group).filter(|_| others_come);
         let held = since.map(|since| since.plus(FOR_OTHERS));
         spaced.max(held).unwrap_or(Instant::START)
@@ -136,19 +136,10 @@ impl CallQueue {
         served.copied().unwrap_or(0)
     }
 
-    /// A request for these IPs is begun.
-    pub(super) fn begun(
-        &mut self,
-        group: &CallGroup,
-        ips: &[(IpName, Address)],
-        block: Option<BlockName>,
-        now: Instant,
-    ) {
-        for (ip, _) in ips {
-            self.forget(ip);
-        }
+    /// A request of a group is begun.
+    pub(super) fn begun(&mut self, group: &CallGroup, block: Option<BlockName>, now: Instant) {
         let last = LastRequest {
-            begun: now,
+            at: now,
             most: self.last.get(group).map_or(MOST, |last| last.most),
         };
         self.last.insert(group.clone(), last);
@@ -167,22 +158,44 @@ impl CallQueue {
 
     /// EC2 refused several addresses together. Those that its sentence names go one by one, else fewer go together:
     /// in the end each refusal is of one address.
-    pub(super) fn refused(&mut self, group: &CallGroup, ips: &[(IpName, Address)], sentence: &str) {
+    pub(super) fn refused(
+        &mut self,
+        group: &CallGroup,
+        ips: &[(IpName, Address)],
+        sentence: &str,
+        now: Instant,
+    ) {
         let named = addresses_in(sentence);
         let named = ips.iter().filter(|(_, address)| named.contains(address));
         let named: Vec<&IpName> = named.map(|(ip, _)| ip).collect();
         if !named.is_empty() && named.len() < ips.len() {
             self.named.extend(named.into_iter().cloned());
-        } else if let Some(last) = self.last.get_mut(group) {
-            last.most = (ips.len() / 2).max(1);
+        } else {
+            let most = (ips.len() / 2).max(1);
+            self.last
+                .insert(group.clone(), LastRequest { at: now, most });
         }
     }
 
     /// Drops what is known of requests that are long over, and of blocks that are gone.
     pub(super) fn forget_old(&mut self, now: Instant, is_known: impl Fn(&BlockName) -> bool) {
         self.last
-            .retain(|_, last| now.since(last.begun) < FORGET_AFTER);
+            .retain(|_, last| now.since(last.at) < FORGET_AFTER);
         self.served.retain(|block, _| is_known(block));
+    }
+
+    /// Drops everything that depends on time: what waits, and turns. What a refusal has taught stays.
+    #[cfg(feature = "timestamps")]
+    pub(super) fn forget_moments(&mut self) {
+        self.last.retain(|_, last| last.most < MOST);
+        for last in self.last.values_mut() {
+            last.at = Instant::START;
+        }
+        *self = Self {
+            last: core::mem::take(&mut self.last),
+            named: core::mem::take(&mut self.named),
+            ..Self::default()
+        };
     }
 
     /// When to look again.

@@ -72,7 +72,7 @@ impl Engine {
     ///
     /// # Errors
     /// There is no token; when to ask again.
-    fn begin_call(
+    pub(super) fn begin_call(
         &mut self,
         group: &CallGroup,
         block: Option<BlockName>,
@@ -92,7 +92,7 @@ impl Engine {
             return Ok(());
         }
         self.take_token(group.action(), now)?;
-        self.calls.begun(group, &members, block, now);
+        self.calls.begun(group, block, now);
         let effect = self.send(group.clone(), members, now);
         self.outbox.push_back(effect);
         Ok(())
@@ -107,6 +107,7 @@ impl Engine {
     ) -> Effect {
         for (ip, address) in &members {
             let call = group.call(*address);
+            self.calls.forget(ip);
             if self.is_paced() {
                 self.repeats.began(ip, Step::Call(call.clone()), now);
             }
@@ -144,7 +145,7 @@ impl Engine {
         self.together = self.together.saturating_sub(ips.len().saturating_sub(1));
         match result {
             Err(error) if ips.len() > 1 && error.outcome.is_of_one_address() => {
-                self.calls.refused(group, ips, &error.message);
+                self.calls.refused(group, ips, &error.message, now);
             }
             result => {
                 if result.is_ok() {

@@ -1,7 +1,10 @@
 //! Every moment that the engine remembers beside its facts, for a model checker. See [`crate::facts::Facts`].
 
+use alloc::vec::Vec;
+
 use super::Engine;
 use crate::names::IpName;
+use crate::step::{CallGroup, Step};
 use crate::time::Instant;
 
 impl Engine {
@@ -22,6 +25,23 @@ impl Engine {
     /// Shows when each inventory in flight was begun to `change`, which may move it.
     pub fn each_inventory_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.inventories.each_moment(change);
+    }
+
+    /// Begins the next request of a group, with the calls that are decided now, whatever time they have waited.
+    pub fn begin_together(&mut self, group: &CallGroup, now: Instant) {
+        let ips: Vec<IpName> = self.facts.ip_names().cloned().collect();
+        for ip in ips {
+            if let Some(Step::Call(call)) = self.facts.decide(&ip, now).step
+                && call.group() == *group
+                && !self.is_in_flight(&ip)
+            {
+                self.calls.push(&ip, &call, now);
+            }
+        }
+        if self.leadership.may_call(now) && self.begin_call(group, None, now).is_ok() {
+            self.outbox.clear();
+        }
+        self.calls.forget_moments();
     }
 
     /// Is a step of this IP in flight?

@@ -29,22 +29,30 @@ fn waiting(queue: &mut CallQueue, ips: usize, now: Instant) {
     }
 }
 
-fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>]) -> Vec<usize> {
+/// The numbers of addresses in requests that are answered so, each after this time.
+fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>], after: Duration) -> Vec<usize> {
     let mut sizes = Vec::new();
+    let mut now = Instant::START;
     for answer in answers {
         let members = queue.members(&group());
         sizes.push(members.len());
-        queue.begun(&group(), &members, None, Instant::START);
+        queue.begun(&group(), None, now);
+        for (ip, _) in &members {
+            queue.forget(ip);
+        }
+        now = now.plus(after);
+        queue.forget_old(now, |_| true);
         match answer {
             Ok(()) => queue.succeeded(&group()),
             Err(sentence) => {
-                queue.refused(&group(), &members, sentence);
+                queue.refused(&group(), &members, sentence, now);
+                queue.forget_old(now, |_| true);
                 for (ip, address) in members {
                     let call = Call::Unassign {
                         interface: InterfaceId::from("eni-a"),
                         address,
                     };
-                    queue.push(&ip, &call, Instant::START);
+                    queue.push(&ip, &call, now);
                 }
             }
         }
@@ -52,12 +60,22 @@ fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>]) -> Vec<usize> {
     sizes
 }
 
+const AT_ONCE: Duration = Duration::ZERO;
+
 #[test]
 fn what_is_refused_together_is_halved_and_what_succeeds_is_doubled() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 40, Instant::START);
     let answers = [Err("no"), Err("no"), Ok(()), Ok(()), Ok(())];
-    assert_eq!(sizes(&mut queue, &answers), [40, 20, 10, 20, 10]);
+    assert_eq!(sizes(&mut queue, &answers, AT_ONCE), [40, 20, 10, 20, 10]);
+}
+
+#[test]
+fn a_refusal_that_comes_late_is_halved_as_well() {
+    let mut queue = CallQueue::default();
+    waiting(&mut queue, 40, Instant::START);
+    let answers = [Err("no"), Err("no"), Err("no")];
+    assert_eq!(sizes(&mut queue, &answers, FORGET_AFTER), [40, 20, 10]);
 }
 
 #[test]
@@ -65,7 +83,7 @@ fn an_address_that_the_sentence_names_goes_alone_and_the_others_together() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 9, Instant::START);
     let answers = [Err("[203.0.113.4] is not there."), Ok(()), Ok(())];
-    assert_eq!(sizes(&mut queue, &answers), [9, 1, 8]);
+    assert_eq!(sizes(&mut queue, &answers, AT_ONCE), [9, 1, 8]);
 }
 
 #[test]
@@ -74,7 +92,7 @@ fn a_sentence_that_names_all_addresses_says_nothing_of_one() {
     waiting(&mut queue, 4, Instant::START);
     let sentence = "one of 203.0.113.0, 203.0.113.1, 203.0.113.2, 203.0.113.3";
     assert_eq!(
-        sizes(&mut queue, &[Err(sentence), Ok(()), Ok(())]),
+        sizes(&mut queue, &[Err(sentence), Ok(()), Ok(())], AT_ONCE),
         [4, 2, 2]
     );
 }
@@ -95,8 +113,7 @@ fn the_first_waits_only_for_others_that_come_and_the_next_for_its_spacing() {
         queue.due(&group(), 0, true),
         now.plus(Duration::from_secs(1))
     );
-    let members = queue.members(&group());
-    queue.begun(&group(), &members, None, now);
+    queue.begun(&group(), None, now);
     waiting(&mut queue, 1, now.plus(Duration::from_millis(10)));
     assert_eq!(queue.due(&group(), 0, false), now);
     assert_eq!(
@@ -124,9 +141,9 @@ fn blocks_take_turns_and_what_is_over_is_forgotten() {
         BlockName::from("a"),
         BlockName::from("b"),
     );
-    queue.begun(&group(), &[], Some(a.clone()), Instant::START);
+    queue.begun(&group(), Some(a.clone()), Instant::START);
     assert!(queue.turn(Some(&b)) < queue.turn(Some(&a)));
-    queue.begun(&group(), &[], Some(b.clone()), Instant::START);
+    queue.begun(&group(), Some(b.clone()), Instant::START);
     assert!(queue.turn(Some(&a)) < queue.turn(Some(&b)));
     queue.forget_old(Instant::START.plus(FORGET_AFTER), |block| *block == b);
     assert_eq!(queue.turn(Some(&a)), 0);
