@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{StatusWrite, Step, Write};
 
 use crate::sim::{Fault, INTERVAL, Sim};
 
@@ -14,10 +13,6 @@ fn places(sim: &Sim) -> Vec<&str> {
     let previous = &sim.the_ip("partner").status.previous;
     let named = previous.iter().map(|entry| entry.interface.as_str());
     named.collect()
-}
-
-fn is_write(what: StatusWrite) -> impl Fn(&Step) -> bool {
-    move |step| matches!(step, Step::Write(Write::Status { change, .. }) if *change == what)
 }
 
 /// Pod "a" had the address on n1, and "b" has it on n2.

@@ -2,6 +2,7 @@
 
 use mooring_plan::facts::Kind;
 use mooring_plan::names::{IpName, NodeName};
+use mooring_plan::step::CallGroup;
 use mooring_world::text::brief;
 
 use crate::state::{Late, State};
@@ -16,6 +17,8 @@ pub enum Action {
     ReceiveEvent(usize, Kind),
     /// A controller starts its next step for an IP: a read is answered, a write or a call is sent.
     StartStep(usize, IpName),
+    /// A controller sends the calls of several IPs in one request.
+    SendTogether(usize, CallGroup),
     /// The request of a controller is executed.
     Execute(usize, IpName),
     /// A controller receives the answer of its request.
@@ -70,7 +73,10 @@ pub enum FaultKind {
 pub fn describe(state: &State, tracks: &[Vec<Event>], action: &Action) -> String {
     let step = |which: &usize, ip: &IpName| {
         let request = state.controllers[*which].requests.get(ip);
-        request.map_or_else(String::new, |request| brief(&request.sent.step))
+        request.map_or_else(String::new, |request| {
+            let all = request.sent.all().map(|sent| brief(&sent.step));
+            all.collect::<Vec<_>>().join(" with ")
+        })
     };
     match action {
         Action::Event(track) => {
@@ -87,6 +93,7 @@ pub fn describe(state: &State, tracks: &[Vec<Event>], action: &Action) -> String
             let step = state.controllers[*which].next_step(ip);
             format!("[{which}] {ip}: {}", step.map_or_else(String::new, brief))
         }
+        Action::SendTogether(which, group) => format!("[{which}] sends together: {group:?}"),
         Action::Execute(which, ip) => format!("    is executed: {}", step(which, ip)),
         Action::ReceiveAnswer(which, ip) => {
             let request = state.controllers[*which].requests.get(ip);

@@ -14,7 +14,7 @@ use mooring_world::objects::{self, instance_of, interface_of, of_replica_set};
 const DEPLOYMENT: &str = "deployment";
 
 /// Addresses on an interface at most: its own, and one of a block.
-pub const LIMIT: u8 = 2;
+const LIMIT: u32 = 2;
 
 /// Facts about the objects that are the same in every state.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ impl WorldBuilder {
     pub fn new() -> Self {
         let mut world = Self {
             kube: Kube::default(),
-            cloud: Cloud::with_limit(LIMIT.into()),
+            cloud: Cloud::with_limit(LIMIT),
             fixtures: Fixtures::default(),
         };
         let block = objects::block("block", "203.0.113.0/24");
@@ -59,7 +59,13 @@ impl WorldBuilder {
         world
     }
 
-    /// A node with its machine; the interface has room for one address.
+    /// The interface of each node has room for this number of addresses.
+    pub fn room(mut self, addresses: u32) -> Self {
+        self.cloud.limit_addresses(addresses + 1);
+        self
+    }
+
+    /// A node with its machine; the interface has room for one address if nothing else was said.
     pub fn node(mut self, name: &str) -> Self {
         let instance = instance_of(name);
         self.cloud

@@ -34,6 +34,10 @@ pub enum Milestone {
     LeadChanged,
     /// A call of a former leader took effect after the leader changed.
     FormerLeadersCall,
+    /// EC2 carried out one request for several addresses.
+    Together,
+    /// EC2 refused one request for several addresses.
+    RefusedTogether,
 }
 
 impl Milestone {
@@ -55,6 +59,8 @@ impl Milestone {
             Self::Conflict => "a compare-and-swap lost",
             Self::LeadChanged => "another leader",
             Self::FormerLeadersCall => "a call of a former leader executed",
+            Self::Together => "a request for several addresses executed",
+            Self::RefusedTogether => "a request for several addresses refused",
         }
     }
 

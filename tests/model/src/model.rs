@@ -125,6 +125,10 @@ impl Model for Configuration {
                     busy.push(Action::StartStep(which, ip.clone()));
                 }
             }
+            if leads {
+                let groups = controller.groups().into_iter();
+                busy.extend(groups.map(|group| Action::SendTogether(which, group)));
+            }
             if controller.inventory().is_some() {
                 busy.push(Action::ReceiveInventory(which));
             } else if leads && controller.state.inventory_due {
@@ -157,6 +161,9 @@ impl Model for Configuration {
             }
             Action::ReceiveEvent(which, kind) => state.receive(which, kind),
             Action::StartStep(which, ip) => state.begin(&self.fixtures, which, &ip),
+            Action::SendTogether(which, group) => {
+                state.begin_together(&self.fixtures, which, &group);
+            }
             Action::Execute(which, ip) => state.execute(&self.fixtures, which, &ip),
             Action::ReceiveAnswer(which, ip) => state.answer(which, &ip),
             Action::TakeInventory(which) => {
@@ -210,8 +217,9 @@ impl Model for Configuration {
         fn reached<const INDEX: usize>(model: &Configuration, state: &State) -> bool {
             state.milestone.is_some() && state.milestone == model.milestones.get(INDEX).copied()
         }
-        let rules: [fn(&Self, &State) -> bool; 7] = [
+        let rules: [fn(&Self, &State) -> bool; 8] = [
             keeps::<0>, keeps::<1>, keeps::<2>, keeps::<3>, keeps::<4>, keeps::<5>, keeps::<6>,
+            keeps::<7>,
         ];
         let milestones: [fn(&Self, &State) -> bool; 5] = [
             reached::<0>,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mooring_plan::facts::{CallError, Fact, WriteOutcome};
 use mooring_plan::names::InterfaceId;
+use mooring_plan::objects::Ip;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 use mooring_world::cloud::Cloud;
@@ -82,6 +83,8 @@ pub struct History {
     /// The seconds since the last holder was lost, at most [`PATIENCE`]. It is also [`PATIENCE`] if no holder was
     /// lost, or if there is a new holder.
     pub missing_for: u64,
+    /// Was the address moved, or shown, by anything else than the calls and inventories of the one process that leads?
+    pub disturbed: bool,
 }
 
 /// The fact for a request whose result is unknown.
@@ -206,6 +209,7 @@ impl State {
         let before = self.cloud.assigned();
         let mut cloud = Cloud::clone(&self.cloud);
         self.change_kube(|kube| event.apply(kube, &mut cloud));
+        self.history.disturbed |= cloud.assigned() != before;
         self.change_cloud(|was| *was = cloud);
         if let Event::PutManually(address, _) = event {
             self.history.manual.retain(|(of, _)| of != address);
@@ -281,14 +285,27 @@ impl State {
             }
             Step::Call(call) => {
                 let before = self.cloud.clone();
-                let result = self.change_cloud(|cloud| cloud.execute(call));
+                let addresses: Vec<Ipv4Addr> =
+                    sent.members().iter().map(|(_, address)| *address).collect();
+                let group = call.group();
+                let result = self.change_cloud(|cloud| cloud.execute_together(&group, &addresses));
                 let moved = before.assigned() != self.cloud.assigned();
-                let found = rules::when_executed(self, &before, sent, call, outdated, by.is_some());
+                let found = rules::when_executed(self, &before, sent, outdated, by.is_some());
                 self.record_violation(found);
                 if moved {
                     self.waits = 0;
-                    let address = call.address();
-                    self.history.manual.retain(|(of, _)| *of != address);
+                    // Something else was decided since.
+                    let same = |ip: &Ip| ip.uid == sent.uid && ip.version == sent.version;
+                    self.history.disturbed |= !self.kube.ips.get(&sent.ip).is_some_and(same);
+                    self.history
+                        .manual
+                        .retain(|(of, _)| !addresses.contains(of));
+                }
+                if addresses.len() > 1 {
+                    self.milestone = self.milestone.or(Some(match &result {
+                        Ok(()) => Milestone::Together,
+                        Err(_) => Milestone::RefusedTogether,
+                    }));
                 }
                 if moved && by.is_some_and(|by| !self.leads(by)) {
                     self.milestone = self.milestone.or(Some(Milestone::FormerLeadersCall));

@@ -104,3 +104,22 @@ pub fn back_early() -> Configuration {
         ])
         .at_rest()
 }
+
+/// A pod gets the address and is removed, and the next pod on that node gets it, while another process leads and then
+/// the first leads again: that the first has put the address there was true of the pod before.
+pub fn back_again() -> Configuration {
+    let mut world = WorldBuilder::new()
+        .node("a")
+        .ip("partner", address(10), Reassign::Refuse);
+    let pod = world.make_pod("web", "partner", "a", None);
+    let next = world.make_pod("next", "partner", "a", None);
+    ConfigurationBuilder::new("lead-back-again", world)
+        .leadership_moves_and_returns(0)
+        .track([
+            Event::PodCreated(pod),
+            Event::PodGone(key("web")),
+            Event::PodCreated(next),
+        ])
+        .milestones([Milestone::Cleared, Milestone::LeadChanged])
+        .at_rest()
+}

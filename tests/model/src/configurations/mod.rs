@@ -8,6 +8,7 @@ mod moves;
 mod nodes;
 mod programmed;
 mod rollouts;
+mod together;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ const EVERYTHING: [FaultKind; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 29] = [
+pub const ALL: [Named; 32] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -63,7 +64,10 @@ pub const ALL: [Named; 29] = [
     ("two-attach", leaders::two_attach),
     ("two-delete", leaders::two_delete),
     ("lead-back", leaders::back),
+    ("lead-back-again", leaders::back_again),
     ("lead-back-early", leaders::back_early),
+    ("together-attach", together::attach),
+    ("together-detach", together::detach),
     ("programmed-move", programmed::moved),
     ("programmed-edit", programmed::edited),
     ("programmed-two", programmed::two_leaders),
@@ -118,8 +122,15 @@ impl ConfigurationBuilder {
 
     /// Two processes that both lead, with this maximum number of pending events of each watch.
     fn two_leaders(mut self, max_lag: usize) -> Self {
+        self = self.prompt();
         self.controllers = 2;
         self.max_lag = max_lag;
+        self
+    }
+
+    /// Watches have no delay, and reads and inventories are answered at once.
+    fn prompt(mut self) -> Self {
+        self.max_lag = 0;
         self.waits = 1;
         self.prompt = true;
         self
@@ -168,7 +179,12 @@ impl ConfigurationBuilder {
         let manual = self.world.cloud.assigned();
         let started = |which: usize| {
             let leads = which == 0 || !self.one_leads;
-            Shared::new(Controller::started(&self.world.kube, self.max_lag, leads))
+            Shared::new(Controller::started(
+                &self.world.kube,
+                self.world.cloud.limit(),
+                self.max_lag,
+                leads,
+            ))
         };
         let state = State {
             kube: Shared::new(self.world.kube.clone()),
@@ -186,6 +202,7 @@ impl ConfigurationBuilder {
                 manual,
                 detached: BTreeSet::new(),
                 missing_for: PATIENCE,
+                disturbed: self.controllers > 1 && !self.one_leads,
             },
             milestone: None,
             broken: None,

@@ -11,6 +11,23 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::world::controller::Sent;
 
+/// A request changes the addresses that it names, and no other.
+pub fn nothing_else_moved(
+    state: &State,
+    before: &Shared<Cloud>,
+    sent: &Sent,
+) -> Result<(), Broken> {
+    let named = sent.members();
+    let (was, is) = (before.assigned(), state.cloud.assigned());
+    let others = was
+        .symmetric_difference(&is)
+        .find(|(of, _)| named.iter().all(|(_, address)| address != of));
+    require(others.is_none(), Rule::S4, || {
+        format!("{:?} moved {others:?}", sent.step)
+    })
+}
+
+/// The part of one address of a request.
 pub fn executed(
     state: &State,
     before: &Shared<Cloud>,
@@ -20,11 +37,11 @@ pub fn executed(
     awaited: bool,
 ) -> Result<(), Broken> {
     let address = call.address();
-    let (was, is) = (before.assigned(), state.cloud.assigned());
-    let others = was.symmetric_difference(&is).find(|(of, _)| *of != address);
-    require(others.is_none(), Rule::S4, || {
-        format!("{call:?} moved {others:?}")
-    })?;
+    let places = |cloud: &Shared<Cloud>| {
+        let all = cloud.assigned().into_iter();
+        all.filter(|(of, _)| *of == address).collect::<Vec<_>>()
+    };
+    let (was, is) = (places(before), places(&state.cloud));
     let ip = state.kube.ips.get(&sent.ip).filter(|ip| ip.uid == sent.uid);
     let explained = |on| ip.is_some_and(|ip| explains(&ip.status, address, on));
     // A late call without an effect is allowed.
@@ -42,7 +59,7 @@ pub fn executed(
     require(ours, Rule::S4, || {
         format!("{call:?}, and {address} is not reserved for {}", sent.ip)
     })?;
-    let from = was.iter().find(|(of, _)| *of == address).map(|(_, on)| on);
+    let from = was.first().map(|(_, on)| on);
     if let (
         Call::Assign {
             interface: to,

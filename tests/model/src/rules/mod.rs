@@ -5,12 +5,13 @@ mod holder;
 mod invariants;
 mod previous;
 mod programmed;
+mod recorded;
 mod sent;
 
 use std::fmt;
 
 use mooring_plan::objects::Ip;
-use mooring_plan::step::{Call, Step, Write};
+use mooring_plan::step::{Step, Write};
 use mooring_world::cloud::Cloud;
 use mooring_world::kube::Kube;
 
@@ -39,11 +40,13 @@ pub enum Rule {
     /// A pod says that it has the address only if its node has programmed it for the present claim, where the block
     /// asks for that.
     Programmed,
+    /// What is recorded is where the address is, unless another process or a person has moved it.
+    Recorded,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::S1,
         Self::S2,
         Self::S3,
@@ -51,6 +54,7 @@ impl Rule {
         Self::Tracked,
         Self::Holder,
         Self::Programmed,
+        Self::Recorded,
     ];
 
     /// Its name.
@@ -66,6 +70,7 @@ impl Rule {
                 "the holder keeps the address, and the next holder is chosen by the rules"
             }
             Self::Programmed => "a pod is ready only when its node has programmed the address",
+            Self::Recorded => "a record says where the address is",
         }
     }
 }
@@ -120,6 +125,7 @@ pub fn when_written(
     holder::written(state, fixtures, before, write, by)?;
     programmed::written(state, before, write)?;
     previous::written(before, write)?;
+    recorded::written(state, write)?;
     invariants(state)
 }
 
@@ -128,10 +134,14 @@ pub fn when_executed(
     state: &State,
     before: &Shared<Cloud>,
     sent: &Sent,
-    call: &Call,
     outdated: bool,
     awaited: bool,
 ) -> Result<(), Broken> {
-    executed::executed(state, before, sent, call, outdated, awaited)?;
+    executed::nothing_else_moved(state, before, sent)?;
+    for sent in sent.all() {
+        if let Step::Call(call) = &sent.step {
+            executed::executed(state, before, sent, call, outdated, awaited)?;
+        }
+    }
     invariants(state)
 }

@@ -75,7 +75,8 @@ impl State {
             outdated,
         }));
         let max_lag = self.controllers[which].max_lag;
-        let started = Controller::started(&self.kube, max_lag, self.leads(which));
+        let started =
+            Controller::started(&self.kube, self.cloud.limit(), max_lag, self.leads(which));
         self.controllers[which] = Shared::new(started);
         self.history.sets_unread.remove(&which);
         self.history.outdated.remove(&which);

@@ -2,7 +2,7 @@
 
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, NodeName};
-use mooring_plan::step::{Read, Step};
+use mooring_plan::step::{CallGroup, Read, Step};
 
 use super::State;
 use crate::fixtures::Fixtures;
@@ -34,10 +34,31 @@ impl State {
             uid: ip.uid.clone(),
             version: ip.version,
             step,
+            with: Vec::new(),
         };
         let found = rules::when_sent(self, fixtures, which, ip, &sent);
         self.record_violation(found);
         self.controllers[which].change(|controller| controller.send(sent));
+    }
+
+    /// A controller sends the next request of a group.
+    pub fn begin_together(&mut self, fixtures: &Fixtures, which: usize, group: &CallGroup) {
+        let mut next = self.controllers[which].clone();
+        let ips = next.change(|controller| controller.send_together(group));
+        let sent: Vec<Sent> = next
+            .requests
+            .values()
+            .flat_map(|request| request.sent.all())
+            .cloned()
+            .collect();
+        for ip in ips {
+            let of_ip = sent.iter().filter(|sent| sent.ip == ip.name);
+            for sent in of_ip {
+                let found = rules::when_sent(self, fixtures, which, &ip, sent);
+                self.record_violation(found);
+            }
+        }
+        self.controllers[which] = next;
     }
 
     /// Every controller does its reads until its next step is not a read.
@@ -114,6 +135,7 @@ impl State {
                 .get(self.old_clouds.len() - changes)
                 .map_or(&self.cloud, |(_, cloud)| cloud),
         };
+        self.history.disturbed |= changes > 0;
         let (list, outdated) = (
             shown.describe(),
             changes > 0 && !self.history.outdated.is_empty(),

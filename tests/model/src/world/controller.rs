@@ -1,12 +1,14 @@
 //! One process: its state, the watch events that it has not received yet, and its requests in progress.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Fact, Facts, Kind, WriteOutcome, Written};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion};
-use mooring_plan::step::Step;
+use mooring_plan::objects::Ip;
+use mooring_plan::step::{CallGroup, Step};
 use mooring_world::kube::Kube;
 
 use super::controller_state::{ControllerState, Input, Inventory};
@@ -40,13 +42,31 @@ pub struct Sent {
     pub uid: IpUid,
     pub version: ResourceVersion,
     pub step: Step,
+    /// The calls of other IPs that go in the same request.
+    pub with: Vec<Sent>,
+}
+
+impl Sent {
+    /// This one, and those that go with it.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.with)
+    }
+
+    /// The IP and the address of each call in the request.
+    pub fn members(&self) -> Vec<(IpName, Address)> {
+        let members = self.all().filter_map(|sent| match &sent.step {
+            Step::Call(call) => Some((sent.ip.clone(), call.address())),
+            Step::Read(_) | Step::Write(_) => None,
+        });
+        members.collect()
+    }
 }
 
 impl Controller {
     /// A process that has just listed all objects.
-    pub fn started(kube: &Kube, max_lag: usize, leads: bool) -> Self {
+    pub fn started(kube: &Kube, limit: u32, max_lag: usize, leads: bool) -> Self {
         Self {
-            state: ControllerState::listed(kube, leads),
+            state: ControllerState::listed(kube, limit, leads),
             pending: BTreeMap::new(),
             requests: BTreeMap::new(),
             max_lag,
@@ -76,6 +96,76 @@ impl Controller {
     fn complete(&mut self, ip: &IpName, fact: Fact) {
         self.state = self.state.after(&Input::StepEnded(ip.clone(), fact));
         self.drop_known_events();
+    }
+
+    /// A request is over, and this was said of it.
+    fn end(&mut self, sent: &Sent, fact: Fact) {
+        match (&sent.step, fact) {
+            (Step::Call(call), Fact::Called { result, .. }) if !sent.with.is_empty() => {
+                let ended = Input::RequestEnded(call.group(), sent.members(), result);
+                self.state = self.state.after(&ended);
+                self.drop_known_events();
+            }
+            (_, fact) => self.complete(&sent.ip, fact),
+        }
+    }
+
+    /// Is a request for this IP in progress?
+    pub fn is_busy(&self, ip: &IpName) -> bool {
+        let mut sent = self
+            .requests
+            .values()
+            .flat_map(|request| request.sent.all());
+        sent.any(|sent| sent.ip == *ip)
+    }
+
+    /// The groups of calls that several IPs are about to make.
+    pub fn groups(&self) -> BTreeSet<CallGroup> {
+        let (mut once, mut twice) = (BTreeSet::new(), BTreeSet::new());
+        for ip in self.facts().ip_names() {
+            if let Some(Step::Call(call)) = self.next_step(ip)
+                && !once.insert(call.group())
+            {
+                twice.insert(call.group());
+            }
+        }
+        twice
+    }
+
+    /// Sends the next request of a group; what its calls are decided from.
+    pub fn send_together(&mut self, group: &CallGroup) -> Vec<Ip> {
+        let before = self.clone();
+        self.state = self.state.after(&Input::RequestBegun(group.clone()));
+        let mut sent = Vec::new();
+        let mut ips = Vec::new();
+        for ip in before.facts().ip_names() {
+            let Some(step @ Step::Call(_)) = before.next_step(ip) else {
+                continue;
+            };
+            let known = before
+                .facts()
+                .ip(ip)
+                .filter(|_| self.state.is_in_flight(ip));
+            let Some(known) = known else { continue };
+            sent.push(Sent {
+                ip: ip.clone(),
+                uid: known.uid.clone(),
+                version: known.version,
+                step: step.clone(),
+                with: Vec::new(),
+            });
+            ips.push(known.clone());
+        }
+        if !sent.is_empty() {
+            let mut first = sent.remove(0);
+            first.with = sent;
+            let request = Request {
+                sent: first,
+                answer: None,
+            };
+            self.requests.insert(request.sent.ip.clone(), request);
+        }
+        ips
     }
 
     /// Adds an event of a watch to the pending events. If there are more than `max_lag`, the oldest are
@@ -134,7 +224,7 @@ impl Controller {
 
     /// The next step for an IP; none while a request for the IP is in progress.
     pub fn next_step(&self, ip: &IpName) -> Option<&Step> {
-        if self.requests.contains_key(ip) {
+        if self.is_busy(ip) {
             return None;
         }
         self.state.decision(ip)?.step.as_ref()
@@ -182,16 +272,18 @@ impl Controller {
     /// Receives the answer of the request in progress.
     pub fn answer(&mut self, ip: &IpName) {
         let request = self.requests.remove(ip);
-        if let Some(answer) = request.and_then(|request| request.answer) {
-            self.complete(ip, answer);
+        if let Some((sent, answer)) =
+            request.and_then(|request| Some((request.sent, request.answer?)))
+        {
+            self.end(&sent, answer);
         }
     }
 
     /// Ends the request in progress without an answer: its result is unknown.
     pub fn time_out(&mut self, ip: &IpName, unknown: Fact) -> Option<Request> {
-        let request = self.requests.remove(ip);
-        self.complete(ip, unknown);
-        request
+        let request = self.requests.remove(ip)?;
+        self.end(&request.sent, unknown);
+        Some(request)
     }
 
     /// Takes an inventory with this result.

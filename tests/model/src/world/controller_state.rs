@@ -6,17 +6,17 @@ use std::hash::{Hash, Hasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
-use mooring_plan::facts::{Fact, Facts, Settings};
+use mooring_plan::facts::{CallError, Fact, Facts, Settings};
 use mooring_plan::names::{IpName, SubnetId};
-use mooring_plan::step::Decision;
+use mooring_plan::step::{CallGroup, Decision};
 use mooring_plan::time::Instant;
 use mooring_world::engine;
 use mooring_world::kube::Kube;
 
 use super::clock::{self, NOW};
-use crate::fixtures::LIMIT;
 use crate::shared::{Shared, fingerprint};
 
 /// How often a process lists interfaces.
@@ -41,6 +41,8 @@ const CAPACITY: usize = 1500;
 #[derive(Clone, Debug)]
 pub struct ControllerState {
     engine: Engine,
+    /// The addresses that an interface can have, which EC2 answers.
+    limit: u32,
     /// An inventory that was taken and is not received yet.
     pub inventory: Option<Inventory>,
     decisions: BTreeMap<IpName, Decision>,
@@ -70,6 +72,10 @@ pub enum Input {
     StepStarted(IpName),
     /// The step for an IP is completed with this answer.
     StepEnded(IpName, Fact),
+    /// The next request of this group starts.
+    RequestBegun(CallGroup),
+    /// A request for several addresses is completed with this answer.
+    RequestEnded(CallGroup, Vec<(IpName, Address)>, Result<(), CallError>),
     /// An inventory is taken. The flag says whether it is outdated.
     InventoryTaken(Vec<Interface>, bool),
     /// The inventory is received.
@@ -97,7 +103,7 @@ impl Eq for ControllerState {}
 
 impl ControllerState {
     /// The state of a process that has just listed all objects.
-    pub fn listed(kube: &Kube, leads: bool) -> Shared<Self> {
+    pub fn listed(kube: &Kube, limit: u32, leads: bool) -> Shared<Self> {
         let inventory_interval = INTERVAL;
         let mut engine = Engine::new(Settings { inventory_interval }, Pacing::Off);
         for (_, fact) in kube.events_since(&Kube::default(), true) {
@@ -108,6 +114,7 @@ impl ControllerState {
         }
         let mut state = Self {
             engine,
+            limit,
             inventory: None,
             decisions: BTreeMap::new(),
             inventory_due: false,
@@ -130,6 +137,11 @@ impl ControllerState {
         self.decisions.get(ip)
     }
 
+    /// Is a step of this IP in flight?
+    pub fn is_in_flight(&self, ip: &IpName) -> bool {
+        self.engine.is_in_flight(ip)
+    }
+
     fn lead(&mut self, leads: bool, now: Instant) {
         self.engine.handle(engine::leadership(leads), now);
     }
@@ -145,7 +157,7 @@ impl ControllerState {
             };
             let answers = steps.into_iter();
             let answers = answers
-                .filter_map(|step| engine::answer(step, "203.0.113.0/24", LIMIT.into()))
+                .filter_map(|step| engine::answer(step, "203.0.113.0/24", self.limit))
                 .collect::<Vec<Fact>>();
             let completed = Event::Completed(Work::Block(block), Completion::from(answers));
             self.engine.handle(completed, NOW);
@@ -217,6 +229,13 @@ impl ControllerState {
                 let completion = Completion::from(fact.clone());
                 let completed = Event::Completed(Work::Ip(ip.clone()), completion);
                 self.engine.handle(completed, later);
+                self.pass(Duration::from_millis(1));
+                self.prepare();
+            }
+            Input::RequestBegun(group) => self.engine.begin_together(group, NOW),
+            Input::RequestEnded(group, members, result) => {
+                let called = Event::Called(group.clone(), members.clone(), result.clone());
+                self.engine.handle(called, later);
                 self.pass(Duration::from_millis(1));
                 self.prepare();
             }
