@@ -7,7 +7,6 @@ use kube::api::ApiResource;
 use kube::{Api, Client, Resource};
 use mooring_plan::names::Namespace;
 
-use super::gate_cache::GateCache;
 use super::object_cache::ObjectCache;
 use crate::api::read::{NodeFields, PodFields, Reduced, ReplicaSetFields, Whole};
 use crate::api::{Ip, IpBlock};
@@ -17,7 +16,6 @@ use crate::api::{Ip, IpBlock};
 pub(super) struct Apis {
     client: Client,
     latest: ObjectCache,
-    gates: GateCache,
 }
 
 impl Apis {
@@ -25,18 +23,12 @@ impl Apis {
         Self {
             client,
             latest: ObjectCache::default(),
-            gates: GateCache::default(),
         }
     }
 
     /// The newest of each `IP` that was seen.
     pub(super) const fn latest(&self) -> &ObjectCache {
         &self.latest
-    }
-
-    /// Our condition on each pod.
-    pub(super) const fn gates(&self) -> &GateCache {
-        &self.gates
     }
 
     pub(super) fn client(&self) -> Client {

@@ -8,7 +8,6 @@ mod clock;
 mod effects;
 mod error;
 mod events;
-mod gate_cache;
 mod lease;
 mod object_cache;
 mod reconciler;

@@ -74,6 +74,7 @@ impl<'a> World<'a> {
             uid: uid.clone(),
             version: None,
             status: false,
+            shown: self.shown_gate(uid),
             reason,
             message,
             denied_at: Some(self.ip.version),
@@ -123,6 +124,10 @@ impl<'a> World<'a> {
         (!self.explained(address, &on)).then(|| foreign(self, address, &on))
     }
 
+    fn shown_gate(&self, uid: &PodUid) -> Option<bool> {
+        self.pod(uid).and_then(|seen| seen.pod.gate_status())
+    }
+
     fn not_requested(&self, key: &PodKey, uid: &PodUid) -> Next {
         // A gate cannot leave a pod's spec: `True` lets a pod that asks for nothing become ready.
         Next::write(Write::Gate(GateWrite {
@@ -130,6 +135,7 @@ impl<'a> World<'a> {
             uid: uid.clone(),
             version: None,
             status: true,
+            shown: self.shown_gate(uid),
             reason: Reason::NotRequested,
             message: "the annotation was removed: the pod asks for no address".to_string(),
             denied_at: Some(self.ip.version),
@@ -201,6 +207,7 @@ impl<'a> World<'a> {
             uid: pod.uid.clone(),
             version: Some(version),
             status: true,
+            shown: pod.gate_status(),
             reason: Reason::Attached,
             message: format!("{address} is on node {node}"),
             denied_at: None,

@@ -56,6 +56,7 @@ impl World<'_> {
                 uid: seen.pod.uid.clone(),
                 version: Some(seen.pod.version),
                 status: false,
+                shown: seen.pod.gate_status(),
                 reason,
                 message,
                 denied_at: None,

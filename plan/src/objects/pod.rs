@@ -108,6 +108,12 @@ impl Pod {
         }
     }
 
+    /// The status of our condition; None: it has none.
+    #[must_use]
+    pub fn gate_status(&self) -> Option<bool> {
+        self.gate.as_ref().map(|gate| gate.status)
+    }
+
     /// Does our condition say that it has the address? (`NotRequested` says that it wants none.)
     #[must_use]
     pub fn says_attached(&self) -> bool {

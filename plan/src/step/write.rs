@@ -128,6 +128,9 @@ pub struct GateWrite {
     pub version: Option<ResourceVersion>,
     /// `True` or `False`.
     pub status: bool,
+    /// The status of the condition now, as far as a watch or an answer has shown it; None: it is not known to exist. Its
+    /// time changes with its status.
+    pub shown: Option<bool>,
     /// Why.
     pub reason: Reason,
     /// Why.

@@ -38,6 +38,7 @@ fn a_write_before_the_deletion_of_a_pod_does_not_restore_it() {
             uid: pod.uid.clone(),
             version: Some(pod.version),
             status: true,
+            shown: None,
             reason: Reason::Attached,
             message: String::new(),
             denied_at: None,

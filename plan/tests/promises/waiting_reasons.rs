@@ -438,6 +438,7 @@ fn a_reason_is_neither_true_nor_a_denial() {
         uid: "a".into(),
         version: None,
         status: false,
+        shown: None,
         reason: Reason::NodeFull,
         message: String::new(),
         denied_at: None,

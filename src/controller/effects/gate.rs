@@ -1,14 +1,13 @@
 //! Writes of a pod: our condition, and our label.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::DynamicObject;
-use mooring_plan::names::{IpName, PodKey, PodUid, ResourceVersion};
+use mooring_plan::names::{IpName, PodKey, PodUid};
 use mooring_plan::step::GateWrite;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::patch::{Guard, PatchOutcome, Subresource, patch, patch_known};
+use super::patch::{Guard, PatchOutcome, Subresource, patch, send};
 use crate::api::names;
 use crate::controller::apis::Apis;
 use crate::controller::error::Failure;
@@ -61,65 +60,29 @@ async fn write(apis: &Apis, gate: &GateWrite) -> Result<PatchOutcome, Failure> {
     };
     let pods = apis.pods(&gate.pod.namespace);
     let object = format!("the condition of pod {}", gate.pod);
-    let known = match gate.version {
-        Some(version) => to_admit(gate, version),
-        // The UID alone guards it: whatever version the watch shows tells since when it is so.
-        None => apis.gates().of(&gate.uid),
-    };
-    let outcome = patch_known(
-        known,
-        &pods,
-        &object,
-        &gate.pod.name,
-        guard,
-        Subresource::StatusByKey,
-        |pod| {
-            let status = if gate.status { "True" } else { "False" };
-            let since = since(pod, status).unwrap_or_else(|| json!(Time(Timestamp::now())));
-            let mut patch = json!({"status": {"conditions": [{
-                "type": names::ATTACHED_GATE,
-                "status": status,
-                "reason": gate.reason.as_str(),
-                "message": gate.message,
-                "lastTransitionTime": since,
-            }]}});
-            if let (Some(version), Value::Object(fields)) = (gate.denied_at, &mut patch) {
-                let annotations = json!({names::DENIED_AT_ANNOTATION: version.to_string()});
-                fields.insert("metadata".to_owned(), json!({"annotations": annotations}));
-            }
-            Ok(Some(patch))
-        },
-    )
-    .await?;
-    if let PatchOutcome::Done(pod) = &outcome {
-        apis.gates().wrote(pod);
+    let mut condition = json!({
+        "type": names::ATTACHED_GATE,
+        "status": if gate.status { "True" } else { "False" },
+        "reason": gate.reason.as_str(),
+        "message": gate.message,
+    });
+    // Conditions are merged by their type: the time that is there stays where none is sent.
+    if let Value::Object(fields) = &mut condition
+        && gate.shown != Some(gate.status)
+    {
+        let now = json!(Time(Timestamp::now()));
+        fields.insert("lastTransitionTime".to_owned(), now);
     }
-    Ok(outcome)
-}
-
-/// The pod of a `True`, without a read: version and UID guard the write, and our condition was not `True` before.
-fn to_admit(gate: &GateWrite, version: ResourceVersion) -> Option<DynamicObject> {
-    let metadata = ObjectMeta {
-        uid: Some(gate.uid.to_string()),
-        resource_version: Some(version.to_string()),
-        ..ObjectMeta::default()
+    let status = json!({"conditions": [condition]});
+    let patch = match gate.denied_at {
+        Some(version) => json!({
+            "metadata": {"annotations": {names::DENIED_AT_ANNOTATION: version.to_string()}},
+            "status": status,
+        }),
+        None => json!({"status": status}),
     };
-    gate.status.then_some(DynamicObject {
-        types: None,
-        metadata,
-        data: Value::Null,
-    })
-}
-
-/// Since when our condition has had this status; None: it has not.
-fn since(pod: &DynamicObject, status: &str) -> Option<Value> {
-    let conditions = pod.data.get("status")?.get("conditions")?.as_array()?;
-    let ours = conditions.iter().find(|condition| {
-        condition.get("type").and_then(Value::as_str) == Some(names::ATTACHED_GATE)
-    })?;
-    (ours.get("status")?.as_str() == Some(status))
-        .then(|| ours.get("lastTransitionTime").cloned())?
-        .filter(|since| !since.is_null())
+    let part = Subresource::StatusByKey;
+    send(&pods, &object, &gate.pod.name, guard, part, patch).await
 }
 
 #[cfg(test)]

@@ -74,18 +74,31 @@ pub(super) async fn patch_known<F: Fields>(
         doing: format!("changing {object}"),
         source,
     })?;
-    let Some(mut patch) = patch else {
+    let Some(patch) = patch else {
         return Ok(PatchOutcome::Done(before));
     };
+    let guard = Guard {
+        uid: before.metadata.uid.as_deref(),
+        ..guard
+    };
+    send(api, object, name, guard, subresource, patch).await
+}
+
+/// Sends a patch with its guard, and reads the object only where it was refused.
+pub(super) async fn send<F: Fields>(
+    api: &Api<Reduced<F>>,
+    object: &str,
+    name: &str,
+    guard: Guard<'_>,
+    subresource: Subresource,
+    mut patch: Value,
+) -> Result<PatchOutcome, Failure> {
     if let Value::Object(patch) = &mut patch {
         let meta = patch.entry("metadata").or_insert_with(|| json!({}));
         if let Value::Object(meta) = meta {
-            meta.insert("uid".to_owned(), json!(before.metadata.uid));
-            if guard.version.is_some() {
-                meta.insert(
-                    "resourceVersion".to_owned(),
-                    json!(before.metadata.resource_version),
-                );
+            meta.insert("uid".to_owned(), json!(guard.uid));
+            if let Some(version) = guard.version {
+                meta.insert("resourceVersion".to_owned(), json!(version.to_string()));
             }
         }
     }

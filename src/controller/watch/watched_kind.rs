@@ -97,10 +97,8 @@ impl WatchedKind {
     }
 
     pub(super) fn read(&self, object: &DynamicObject) -> Result<Fact, Unreadable> {
-        match self.kind {
-            Kind::Ip => self.apis.latest().see(object),
-            Kind::Pod => self.apis.gates().see(object),
-            _ => {}
+        if self.kind == Kind::Ip {
+            self.apis.latest().see(object);
         }
         match self.kind {
             Kind::Ip => read::ip(object).map(Fact::Ip),
@@ -114,20 +112,15 @@ impl WatchedKind {
 
     /// The API server counts versions from an earlier one again.
     pub(super) fn doubt_versions(&self) {
-        match self.kind {
-            Kind::Ip => self.apis.latest().forget_all(),
-            Kind::Pod => self.apis.gates().forget_all(),
-            _ => {}
+        if self.kind == Kind::Ip {
+            self.apis.latest().forget_all();
         }
     }
 
     /// The watch said that it went.
     pub(super) fn deleted(&self, key: &str) -> Option<Fact> {
         match self.kind {
-            Kind::Pod => {
-                self.apis.gates().forget(key);
-                Some(Fact::PodDeleted(PodUid::from(key)))
-            }
+            Kind::Pod => Some(Fact::PodDeleted(PodUid::from(key))),
             _ => self.vanished(key),
         }
     }
@@ -141,10 +134,7 @@ impl WatchedKind {
                 Fact::IpGone(IpName::from(name), IpUid::from(uid))
             }
             Kind::Block => Fact::BlockGone(BlockName::from(key)),
-            Kind::Pod => {
-                self.apis.gates().forget(key);
-                Fact::PodVanished(PodUid::from(key))
-            }
+            Kind::Pod => Fact::PodVanished(PodUid::from(key)),
             Kind::Node => Fact::NodeGone(NodeName::from(key)),
             Kind::NodeReport => Fact::NodeReportGone(NodeName::from(key)),
             Kind::Reservation => Fact::ReservationGone(key.parse::<Address>().ok()?),
