@@ -76,23 +76,22 @@ pub async fn single(bench: &mut Bench<'_>) {
     }
 }
 
-/// Every 10 ms an old pod is deleted, and a new one is created on another node.
+/// The new pods wait on other nodes, and every 10 ms an old pod is deleted.
 pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets) {
+    let next = crowd.next();
+    bench.pods(&next, crowd.ips.clone(), &crowd.there).await;
+    bench.bound(&next, MOVES).await;
+    // Each of them is told why it waits.
     bench.quiet().await;
     buckets.set(bench).await;
-    let next = crowd.next();
     let mark = bench.mark().await;
     let begun = Instant::now();
     let all = (0_u32..).zip(crowd.ips.clone()).map(|(position, ip)| {
-        let (old, new) = (
-            format!("{}-{ip}", crowd.holder),
-            bench.pod(&next, ip, &crowd.there),
-        );
+        let old = format!("{}-{ip}", crowd.holder);
         let bench = &*bench;
         async move {
             tokio::time::sleep_until(begun + INTERVAL * position).await;
             bench.end_pod(&old).await;
-            bench.create_one("Pod", new).await;
         }
     });
     join_all(all).await;
@@ -100,7 +99,7 @@ pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buck
     bench.attached(&next, MOVES).await;
     let took = begun.elapsed().as_secs_f64();
     let counted = bench.since(&mark).await;
-    let since = Since::Binding;
+    let since = Since::DeletionOf(&crowd.holder);
     let times = times(bench, &counted.audit, &next, crowd.ips.clone(), since);
     crowd.moved();
     let (median, longest) = percentiles(times.record);
@@ -113,7 +112,7 @@ pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buck
         &Phase {
             key: "sequence",
             name: "256 moves, 100 a second",
-            what: "EC2 calls; time until the last pod is ready; median and longest from the binding to the record",
+            what: "EC2 calls; time until the last pod is ready; median and longest from the deletion of the old pod to the record",
             goal: "64 calls",
         },
         &counted,
