@@ -161,6 +161,7 @@ fn an_assign_of_another_process_that_lands_after_the_claim_has_ended_is_taken_of
 fn the_next_pod_does_not_wait_for_a_late_assign_of_the_claim_before() {
     let (mut sim, late) = recorded_with_an_assign_on_its_way(false);
     sim.remove_pod("a");
+    sim.wait(Duration::from_secs(1));
     sim.pod("b").on("n1");
     sim.wait(Duration::from_secs(1));
     sim.expect_attached("partner", "b");
