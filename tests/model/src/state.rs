@@ -240,9 +240,9 @@ impl State {
         self.late.remove(late);
         let before = self.cloud.assigned();
         self.execute_step(fixtures, &late.sent, late.outdated, None);
-        if matches!(&late.sent.step, Step::Call(Call::Assign { .. }))
-            && before != self.cloud.assigned()
-        {
+        let moved = before != self.cloud.assigned();
+        self.history.disturbed |= moved;
+        if moved && matches!(&late.sent.step, Step::Call(Call::Assign { .. })) {
             self.milestone = Some(Milestone::LateAssign);
         }
     }
