@@ -276,8 +276,8 @@ impl World<'_> {
         if again.is_some_and(|on| self.explained(address, on) && !gone(on)) {
             return Err(soon);
         }
-        // The claim on it was cleared, and not before this was proven: only a late call of another
-        // process can have put it back since.
+        // The claim on it was cleared, and not before each place was asked: only a late call can have
+        // put it back since.
         let cleared = !held && status.address == Some(address);
         let mut unassigned = self.memory.unassigned.iter();
         if cleared || unassigned.any(|((_, of), nowhere)| *of == address && *nowhere) {

@@ -240,9 +240,9 @@ impl State {
         self.late.remove(late);
         let before = self.cloud.assigned();
         self.execute_step(fixtures, &late.sent, late.outdated, None);
-        let moved = before != self.cloud.assigned();
-        self.history.disturbed |= moved;
-        if moved && matches!(&late.sent.step, Step::Call(Call::Assign { .. })) {
+        if matches!(&late.sent.step, Step::Call(Call::Assign { .. }))
+            && before != self.cloud.assigned()
+        {
             self.milestone = Some(Milestone::LateAssign);
         }
     }
@@ -294,9 +294,10 @@ impl State {
                 self.record_violation(found);
                 if moved {
                     self.waits = 0;
-                    // Something else was decided since.
+                    // It is late: nobody waits for it, or something else was decided since.
                     let same = |ip: &Ip| ip.uid == sent.uid && ip.version == sent.version;
-                    self.history.disturbed |= !self.kube.ips.get(&sent.ip).is_some_and(same);
+                    let decided = self.kube.ips.get(&sent.ip).is_some_and(same);
+                    self.history.disturbed |= by.is_none() || !decided;
                     self.history
                         .manual
                         .retain(|(of, _)| !addresses.contains(of));

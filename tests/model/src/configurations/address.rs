@@ -3,7 +3,7 @@
 use mooring_plan::cloud::Reassign;
 use mooring_world::objects::key;
 
-use super::{ConfigurationBuilder, EVERYTHING, held};
+use super::{ConfigurationBuilder, EVERYTHING, held, unheld};
 use crate::action::FaultKind;
 use crate::fixtures::{WorldBuilder, address};
 use crate::milestone::Milestone;
@@ -67,10 +67,7 @@ pub fn allocate() -> Configuration {
 
 /// The IP is deleted while a pod is getting the address, or has just got it.
 pub fn delete_early() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .ip("partner", address(10), Reassign::Refuse);
-    let pod = world.make_pod("web", "partner", "a", None);
+    let (world, pod) = unheld();
     ConfigurationBuilder::new("delete-early", world)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
         .fault_kinds(
@@ -87,10 +84,7 @@ pub fn delete_early() -> Configuration {
 
 /// The address is edited while a pod is getting it, or has just got it.
 pub fn edit_early() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .ip("partner", address(10), Reassign::Refuse);
-    let pod = world.make_pod("web", "partner", "a", None);
+    let (world, pod) = unheld();
     ConfigurationBuilder::new("edit-early", world)
         .track([
             Event::PodCreated(pod),

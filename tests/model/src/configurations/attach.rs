@@ -1,20 +1,14 @@
 //! A pod asks for an address and gets it.
 
-use mooring_plan::cloud::Reassign;
-
-use super::ConfigurationBuilder;
+use super::{ConfigurationBuilder, unheld};
 use crate::action::FaultKind;
-use crate::fixtures::{WorldBuilder, address};
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
 /// All steps: finalizer, reservation, claim, Assign, Record, gate.
 pub fn attach() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .ip("partner", address(10), Reassign::Refuse);
-    let pod = world.make_pod("web", "partner", "a", None);
+    let (world, pod) = unheld();
     ConfigurationBuilder::new("attach", world)
         .track([Event::PodCreated(pod)])
         .fault_kinds(

@@ -3,9 +3,8 @@
 use mooring_plan::cloud::Reassign;
 use mooring_world::objects::key;
 
-use super::{ConfigurationBuilder, held};
+use super::{ConfigurationBuilder, held, unheld};
 use crate::action::FaultKind;
-use crate::fixtures::{WorldBuilder, address};
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
@@ -36,10 +35,7 @@ pub fn two_lagging() -> Configuration {
 
 /// The same while a pod gets the address, and each process can crash.
 pub fn two_attach() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .ip("partner", address(10), Reassign::Refuse);
-    let pod = world.make_pod("web", "partner", "a", None);
+    let (world, pod) = unheld();
     ConfigurationBuilder::new("two-attach", world)
         .two_leaders(1)
         .track([Event::PodCreated(pod)])
@@ -55,10 +51,7 @@ pub fn two_attach() -> Configuration {
 /// The IP is deleted soon after a pod got the address, while both lead: an Assign of the process that is behind can land
 /// after the claim has ended.
 pub fn two_delete() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .ip("partner", address(10), Reassign::Refuse);
-    let pod = world.make_pod("web", "partner", "a", None);
+    let (world, pod) = unheld();
     ConfigurationBuilder::new("two-delete", world)
         .two_leaders(0)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
@@ -88,10 +81,7 @@ pub fn back() -> Configuration {
 /// The IP is deleted while a pod is getting the address, or has just got it. An Assign without an answer is in
 /// progress while another process leads and then the first leads again.
 pub fn back_early() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .ip("partner", address(10), Reassign::Refuse);
-    let pod = world.make_pod("web", "partner", "a", None);
+    let (world, pod) = unheld();
     ConfigurationBuilder::new("lead-back-early", world)
         .leadership_moves_and_returns(0)
         .track([Event::PodCreated(pod), Event::IpDeleted("partner".into())])
@@ -108,10 +98,7 @@ pub fn back_early() -> Configuration {
 /// A pod gets the address and is removed, and the next pod on that node gets it, while another process leads and then
 /// the first leads again: that the first has put the address there was true of the pod before.
 pub fn back_again() -> Configuration {
-    let mut world = WorldBuilder::new()
-        .node("a")
-        .ip("partner", address(10), Reassign::Refuse);
-    let pod = world.make_pod("web", "partner", "a", None);
+    let (mut world, pod) = unheld();
     let next = world.make_pod("next", "partner", "a", None);
     ConfigurationBuilder::new("lead-back-again", world)
         .leadership_moves_and_returns(0)

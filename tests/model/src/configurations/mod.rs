@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mooring_plan::cloud::Reassign;
+use mooring_plan::objects::Pod;
 
 use crate::action::FaultKind;
 use crate::fixtures::{WorldBuilder, address};
@@ -83,6 +84,15 @@ fn held(reassign: Reassign) -> WorldBuilder {
         .node("b")
         .ip("partner", address(10), reassign)
         .pod("web", "partner", "a", None)
+}
+
+/// One node and an IP, and a pod for it that is not created yet.
+fn unheld() -> (WorldBuilder, Pod) {
+    let mut world = WorldBuilder::new()
+        .node("a")
+        .ip("partner", address(10), Reassign::Refuse);
+    let pod = world.make_pod("web", "partner", "a", None);
+    (world, pod)
 }
 
 struct ConfigurationBuilder {

@@ -43,22 +43,11 @@ impl State {
 
     /// A controller sends the next request of a group.
     pub fn begin_together(&mut self, fixtures: &Fixtures, which: usize, group: &CallGroup) {
-        let mut next = self.controllers[which].clone();
-        let ips = next.change(|controller| controller.send_together(group));
-        let sent: Vec<Sent> = next
-            .requests
-            .values()
-            .flat_map(|request| request.sent.all())
-            .cloned()
-            .collect();
-        for ip in ips {
-            let of_ip = sent.iter().filter(|sent| sent.ip == ip.name);
-            for sent in of_ip {
-                let found = rules::when_sent(self, fixtures, which, &ip, sent);
-                self.record_violation(found);
-            }
+        let sent = self.controllers[which].change(|controller| controller.send_together(group));
+        for (ip, call) in sent {
+            let found = rules::when_sent(self, fixtures, which, &ip, &call);
+            self.record_violation(found);
         }
-        self.controllers[which] = next;
     }
 
     /// Every controller does its reads until its next step is not a read.

@@ -132,40 +132,37 @@ impl Controller {
         twice
     }
 
-    /// Sends the next request of a group; what its calls are decided from.
-    pub fn send_together(&mut self, group: &CallGroup) -> Vec<Ip> {
+    /// Sends the next request of a group: each of its calls, and the IP that it was decided from.
+    pub fn send_together(&mut self, group: &CallGroup) -> Vec<(Ip, Sent)> {
         let before = self.clone();
         self.state = self.state.after(&Input::RequestBegun(group.clone()));
         let mut sent = Vec::new();
-        let mut ips = Vec::new();
-        for ip in before.facts().ip_names() {
-            let Some(step @ Step::Call(_)) = before.next_step(ip) else {
-                continue;
-            };
-            let known = before
-                .facts()
-                .ip(ip)
-                .filter(|_| self.state.is_in_flight(ip));
-            let Some(known) = known else { continue };
-            sent.push(Sent {
-                ip: ip.clone(),
-                uid: known.uid.clone(),
-                version: known.version,
-                step: step.clone(),
-                with: Vec::new(),
-            });
-            ips.push(known.clone());
+        for name in before.facts().ip_names() {
+            if let Some(step @ Step::Call(_)) = before.next_step(name)
+                && let Some(ip) = before.facts().ip(name)
+                && self.state.is_in_flight(name)
+            {
+                let (uid, version) = (ip.uid.clone(), ip.version);
+                let call = Sent {
+                    ip: name.clone(),
+                    uid,
+                    version,
+                    step: step.clone(),
+                    with: Vec::new(),
+                };
+                sent.push((ip.clone(), call));
+            }
         }
-        if !sent.is_empty() {
-            let mut first = sent.remove(0);
-            first.with = sent;
+        let mut calls = sent.iter().map(|(_, call)| call.clone());
+        if let Some(mut first) = calls.next() {
+            first.with = calls.collect();
             let request = Request {
                 sent: first,
                 answer: None,
             };
             self.requests.insert(request.sent.ip.clone(), request);
         }
-        ips
+        sent
     }
 
     /// Adds an event of a watch to the pending events. If there are more than `max_lag`, the oldest are
