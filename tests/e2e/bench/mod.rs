@@ -1,7 +1,7 @@
 //! How fast and how small Mooring is: the real API server, and EC2 that answers after 20 ms with its real token
 //! buckets.
 //!
-//! Listed only with `MOORING_BENCH=quick` or `=full`, which `make bench` sets; times mean something only on a machine that
+//! Listed only with `MOORING_BENCH=quick` or `=full`, which `make bench` sets, or `=profile` (`.ci/profile`); times mean something only on a machine that
 //! does nothing else. Counts are asserted, times are shown.
 
 mod attaches;
@@ -17,6 +17,7 @@ mod moves;
 mod null_handler;
 mod plain_pods;
 mod plot;
+mod profile;
 mod report;
 mod reservations;
 mod rest;
@@ -45,23 +46,20 @@ pub enum Extent {
     Full,
 }
 
-fn extent() -> Option<Extent> {
-    match std::env::var("MOORING_BENCH").ok()?.as_str() {
-        "quick" => Some(Extent::Quick),
-        "full" => Some(Extent::Full),
-        other => panic!("MOORING_BENCH is quick or full, not {other:?}"),
-    }
-}
-
 pub fn scenes() -> Vec<Trial> {
-    let Some(extent) = extent() else {
-        return Vec::new();
+    let figures = |extent| {
+        alone_in("e2e::bench::figures", options, async move |scene| {
+            figures_of_a_cluster(scene, extent).await;
+        })
     };
-    vec![alone_in(
-        "e2e::bench::figures",
-        options,
-        async move |scene| figures_of_a_cluster(scene, extent).await,
-    )]
+    let trial = match std::env::var("MOORING_BENCH").as_deref() {
+        Ok("quick") => figures(Extent::Quick),
+        Ok("full") => figures(Extent::Full),
+        Ok("profile") => alone_in("e2e::bench::profile", options, profile::phases),
+        Ok(other) => panic!("MOORING_BENCH is quick, full or profile, not {other:?}"),
+        Err(_) => return Vec::new(),
+    };
+    vec![trial]
 }
 
 /// The audit log has the bodies that are measured or judged, and no others: of thousands of pods they are gigabytes.

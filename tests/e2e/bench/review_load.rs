@@ -114,6 +114,14 @@ async fn loads(bench: &Bench<'_>) -> [Load; 3] {
     ]
 }
 
+/// Mutating reviews of one IP, over all connections.
+pub async fn mutating(bench: &Bench<'_>, length: Duration) {
+    let [load, ..] = loads(bench).await;
+    let asking =
+        (0..CONNECTIONS).map(|_| ask_again_and_again(&load.client, &load.requests[0], length));
+    join_all(asking).await;
+}
+
 /// One review after the other over one connection. Returns how long each took, in milliseconds.
 async fn ask_again_and_again(client: &WebhookClient, request: &str, length: Duration) -> Vec<f64> {
     let mut stream = client.connect().await.expect("the webhook listens");
