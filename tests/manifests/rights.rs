@@ -182,26 +182,31 @@ fn the_rights_are_bound_to_the_service_account_of_the_pods() {
 fn every_rule_names_the_test_that_needs_it() {
     let roles = files().into_iter().filter(|file| {
         let name = file.file_name().unwrap().to_string_lossy();
-        // The node part has no end-to-end test yet.
-        name.ends_with("role.yaml") && !file.starts_with(root().join("config/node"))
+        name.ends_with("role.yaml")
     });
     for file in roles {
         let role = std::fs::read_to_string(&file).unwrap();
         let mut named = None;
         for line in role.lines() {
-            if let Some((_, scene)) = line.split_once("# Needed by: e2e::") {
-                named = Some(scene);
+            if let Some((_, test)) = line.split_once("# Needed by: ") {
+                named = Some(test);
             } else if line.starts_with("  - apiGroups:") {
-                let scene = named.take();
-                let scene = scene.unwrap_or_else(|| panic!("{}: no test: {line}", file.display()));
-                let (module, scene) = scene.split_once("::").unwrap();
-                let source = root().join(format!("tests/e2e/{module}.rs"));
-                let source = std::fs::read_to_string(source).unwrap();
-                assert!(
-                    source.contains(&format!("async fn {scene}(")),
-                    "no scene {module}::{scene}"
-                );
+                let test = named.take();
+                let test = test.unwrap_or_else(|| panic!("{}: no test: {line}", file.display()));
+                assert!(is_test(test), "no test {test}");
             }
         }
+    }
+}
+
+/// Is there a scene `e2e::MODULE::SCENE`, or a promise `node::PROMISE`?
+fn is_test(name: &str) -> bool {
+    let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap_or_default();
+    match *name.split("::").collect::<Vec<_>>() {
+        ["e2e", module, scene] => {
+            read(&format!("tests/e2e/{module}.rs")).contains(&format!("async fn {scene}("))
+        }
+        ["node", promise] => read("tests/node/main.rs").contains(&format!("(\"{promise}\", ")),
+        _ => false,
     }
 }

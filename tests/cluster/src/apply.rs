@@ -148,7 +148,8 @@ pub(crate) fn objects(folder: &Path) -> Vec<Value> {
 const WITHOUT: &str = "MOORING_WITHOUT_RULE";
 static TAKEN: Mutex<Option<Value>> = Mutex::new(None);
 
-fn without_the_named_rule(object: &Value) -> Value {
+/// The object, without the rule that the variable names.
+pub(crate) fn without_the_named_rule(object: &Value) -> Value {
     let mut object = object.clone();
     let Ok(named) = std::env::var(WITHOUT) else {
         return object;
