@@ -41,29 +41,9 @@ pub(crate) fn sources(root: &Path, to: &Path) -> Result<Vec<Source>, Box<dyn Err
     let mut next = 1;
     let mut sources = Vec::new();
     for (path, text) in texts {
-        if is_of_tests(&path) {
-            continue;
-        }
         let found = discover::discover(&text, next, &constant)?;
         next = found.next;
         sources.push(Source { path, text, found });
     }
     Ok(sources)
-}
-
-/// Is it the module `tests` of another file? It is compiled for tests alone.
-fn is_of_tests(path: &str) -> bool {
-    path.ends_with("/tests.rs")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_of_tests;
-
-    #[test]
-    fn a_module_of_tests_is_not_changed() {
-        assert!(is_of_tests("plan/src/engine/call_queue/tests.rs"));
-        assert!(!is_of_tests("plan/src/engine/call_queue.rs"));
-        assert!(!is_of_tests("plan/src/step/latests.rs"));
-    }
 }

@@ -22,7 +22,7 @@ debug = false
 opt-level = 1
 ";
 
-/// Copies the tree from the folder, but for the sources of `plan`: these are returned.
+/// Copies the tree from the folder, but for the sources of `plan`: these are returned, without files of tests.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<BTreeMap<String, String>> {
     let mut sources = BTreeMap::new();
     for part in COPIED {
@@ -30,7 +30,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<BTreeMap<String, String
             let name = file.strip_prefix(from).unwrap_or(&file);
             let text = fs::read(&file)?;
             let path = name.to_string_lossy().into_owned();
-            if path.starts_with("plan/src/") {
+            if path.starts_with("plan/src/") && !is_of_tests(&path) {
                 sources.insert(path, String::from_utf8_lossy(&text).into_owned());
             } else {
                 write(&to.join(name), &text)?;
@@ -83,6 +83,11 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     fs::write(path, text)
 }
 
+/// Is it the module `tests` of another file? It is compiled for tests alone.
+fn is_of_tests(path: &str) -> bool {
+    path.ends_with("/tests.rs")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +99,12 @@ mod tests {
         let manifest = manifest(workspace);
         assert!(manifest.contains("members = [\"plan\", \"tests/ec2-emulator\", \"tests/world\"]"));
         assert!(!manifest.contains("mooring"));
+    }
+
+    #[test]
+    fn a_module_of_tests_is_not_changed() {
+        assert!(is_of_tests("plan/src/engine/call_queue/tests.rs"));
+        assert!(!is_of_tests("plan/src/engine/call_queue.rs"));
+        assert!(!is_of_tests("plan/src/step/latests.rs"));
     }
 }
