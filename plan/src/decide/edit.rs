@@ -258,12 +258,7 @@ impl World<'_> {
             .on
             .as_ref()
             .filter(|on| self.explained(address, on) && !gone(on));
-        // Two later inventories that show it again say that a late call has put it back.
-        let back = location.agreed() && seen.is_some();
         if let Some(on) = seen {
-            if taken_off(on) && !back {
-                return Err(soon);
-            }
             return Err(Next::call(Call::Unassign {
                 interface: on.clone(),
                 address,

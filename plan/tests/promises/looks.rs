@@ -6,10 +6,10 @@ use std::time::Duration;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::objects::Reservation;
-use mooring_plan::step::{Call, Read, Step};
+use mooring_plan::step::{Call, Read, StatusWrite, Step};
 use mooring_world::objects::reservation_of_others;
 
-use crate::sim::{INTERVAL, SUBNET, Sim, address, interface_of};
+use crate::sim::{INTERVAL, SUBNET, Sim, address, interface_of, status_write};
 
 fn world() -> Sim {
     Sim::reserved(&["n1", "n2", "n3"])
@@ -140,6 +140,20 @@ fn foreign_changes_in_the_subnet_cost_no_inventory() {
     }
     let looks = sim.counts.inventories;
     assert!((9..=11).contains(&looks), "{looks} in ten minutes");
+}
+
+#[test]
+fn after_a_proof_inventories_come_once_per_interval_again() {
+    let mut sim = world();
+    // It keeps the subnet.
+    sim.ip("other", "203.0.113.11");
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Claim));
+    sim.remove_pod("a");
+    sim.delete_ip("partner");
+    sim.wait(Duration::from_mins(1));
+    sim.expect_gone("partner");
+    assert_eq!(look(&mut sim), INTERVAL, "{}", sim.story());
 }
 
 #[test]

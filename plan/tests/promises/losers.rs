@@ -72,6 +72,36 @@ fn a_holder_is_denied_before_each_repair_even_if_its_gate_is_false() {
     }
 }
 
+/// What pod "a" shows, and then what the next write of its gate to this status says that it shows.
+fn shown(sim: &mut Sim, to: bool) -> [Option<bool>; 2] {
+    let before = sim.the_pod("a").gate.as_ref().map(|gate| gate.status);
+    sim.step_until(|step| matches!(step, Step::Write(Write::Gate(gate)) if gate.status == to));
+    match sim.taken.last() {
+        Some((_, _, Step::Write(Write::Gate(gate)))) => [before, gate.shown],
+        _ => panic!("{}", sim.story()),
+    }
+}
+
+/// The time of a condition changes with its status alone: the write has to know which one the pod shows.
+#[test]
+fn the_write_of_a_gate_says_which_status_the_pod_shows() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    assert_eq!(shown(&mut sim, true), [None; 2], "{}", sim.story());
+    sim.settle();
+    sim.found_on("203.0.113.10", None);
+    assert_eq!(shown(&mut sim, false), [Some(true); 2], "{}", sim.story());
+    assert_eq!(shown(&mut sim, true), [Some(false); 2], "{}", sim.story());
+    sim.settle();
+    // A late `True` of another process has to conflict with something.
+    sim.refuses = |write| matches!(write, Write::Gate(gate) if gate.status);
+    sim.change_pod("a", |pod| {
+        pod.gate.iter_mut().for_each(|gate| gate.status = false);
+    });
+    sim.found_on("203.0.113.10", None);
+    assert_eq!(shown(&mut sim, false), [Some(false); 2], "{}", sim.story());
+}
+
 #[test]
 fn in_a_move_on_one_interface_the_loser_is_listed_until_the_record() {
     let mut sim = attached();

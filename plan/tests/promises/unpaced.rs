@@ -1,13 +1,15 @@
 //! What an engine without pacing offers to a model checker, which chooses the moments itself.
 
+use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Effect, Engine, Event, Pacing, Reconciled};
 use mooring_plan::facts::{Fact, Kind, Settings};
 use mooring_plan::lease::Leadership;
 use mooring_plan::names::{BlockName, IpName};
+use mooring_plan::step::{CallGroup, StatusWrite};
 use mooring_plan::time::Instant;
 use mooring_world::objects;
 
-use crate::sim::{INTERVAL, Sim};
+use crate::sim::{INTERVAL, Sim, interface_of, status_write};
 
 /// An engine that knows a block and an IP.
 fn engine() -> Engine {
@@ -50,6 +52,21 @@ fn a_step_is_in_flight_from_when_it_is_begun() {
     assert!(!engine.is_in_flight(&ip));
     let begun = engine.reconcile(&ip, Instant::START);
     assert!(matches!(begun, Reconciled::Begun(_)), "{begun:?}");
+    assert!(engine.is_in_flight(&ip));
+}
+
+#[test]
+fn the_calls_of_a_group_are_begun_when_it_is_asked_for() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Claim));
+    sim.tell(0);
+    let (ip, now) = (IpName::from("partner"), sim.now);
+    let engine = &mut sim.controllers[0].engine;
+    let on = interface_of("n1");
+    engine.begin_together(&CallGroup::Unassign(on.clone()), now);
+    assert!(!engine.is_in_flight(&ip), "it waits for another group");
+    engine.begin_together(&CallGroup::Assign(on, Reassign::Refuse), now);
     assert!(engine.is_in_flight(&ip));
 }
 

@@ -1,11 +1,13 @@
 //! Which calls go together, and when.
 #![allow(clippy::unwrap_used)]
 
-use super::{CallQueue, FORGET_AFTER, MOST};
+use super::{CallQueue, FORGET_AFTER, LastRequest, MOST};
 use crate::address::Address;
+use crate::cloud::Reassign;
 use crate::names::{BlockName, InterfaceId, IpName};
 use crate::step::{Call, CallGroup};
 use crate::time::Instant;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -148,4 +150,34 @@ fn blocks_take_turns_and_what_is_over_is_forgotten() {
     queue.forget_old(Instant::START.plus(FORGET_AFTER), |block| *block == b);
     assert_eq!(queue.turn(Some(&a)), 0);
     assert!(queue.last.is_empty());
+}
+
+/// A model checker decides when a request goes: what is left of the past is what a refusal has taught.
+#[cfg(feature = "timestamps")]
+#[test]
+fn without_moments_what_a_refusal_has_taught_stays() {
+    let (mut queue, now) = (CallQueue::default(), Instant::from_millis(5000));
+    waiting(&mut queue, 4, now);
+    queue.begun(&group(), Some(BlockName::from("a")), now);
+    let together = queue.members(&group());
+    let (assign, other) = (
+        CallGroup::Assign(InterfaceId::from("eni-a"), Reassign::Refuse),
+        CallGroup::Unassign(InterfaceId::from("eni-b")),
+    );
+    queue.refused(&other, &together, "203.0.113.1 is not assigned", now);
+    queue.refused(&assign, &together, "not now", now);
+    queue.set_next(Some(now));
+    let named = queue.named.clone();
+    queue.forget_moments();
+    let taught = LastRequest {
+        at: Instant::START,
+        most: 2,
+    };
+    let expected = CallQueue {
+        last: BTreeMap::from([(assign, taught)]),
+        named: named.clone(),
+        ..CallQueue::default()
+    };
+    assert_eq!(named.len(), 1);
+    assert_eq!(queue, expected);
 }
