@@ -15,7 +15,7 @@ const MOST: usize = 50;
 /// A single call never waits, and calls that come one after another use few tokens.
 const LONGEST_SPACING: Duration = Duration::from_secs(2);
 /// See [`LONGEST_SPACING`].
-const A_TOKEN: Duration = Duration::from_millis(175);
+const A_TOKEN: Duration = Duration::from_millis(125);
 /// How long a call waits for calls of its group that other IPs are about to need.
 const FOR_OTHERS: Duration = Duration::from_secs(1);
 /// What is known of a group's last request is forgotten after this long.

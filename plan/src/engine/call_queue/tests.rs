@@ -120,7 +120,7 @@ fn the_first_waits_only_for_others_that_come_and_the_next_for_its_spacing() {
     assert_eq!(queue.due(&group(), 0, false), now);
     assert_eq!(
         queue.due(&group(), 2, false),
-        now.plus(Duration::from_millis(350))
+        now.plus(Duration::from_millis(250))
     );
     assert_eq!(
         queue.due(&group(), 100, false),
