@@ -74,7 +74,7 @@ impl Perf {
     /// Writes what was sampled.
     async fn end(self) {
         self.process.signal("INT");
-        self.process.end(Duration::from_secs(60)).await;
+        self.process.end(Duration::from_mins(1)).await;
         let size = std::fs::metadata(&self.file).map_or(0, |file| file.len());
         assert!(size > 0, "perf wrote nothing: {}", self.process.log());
         println!("verified: {}: {size} bytes of samples", self.file.display());

@@ -123,9 +123,6 @@ impl Story {
             Self::TakeFrom => {
                 // No pod of this replay goes there.
                 let foreign = &lot.there.interfaces[0];
-                // A process that starts knows every object before it knows where an address is.
-                let slow = json!({"latency_ms": {"actions": {"DescribeNetworkInterfaces": 500}}});
-                scene.ec2().settings(&slow).await;
                 let change = json!({"metadata": {"annotations": {TAKE_FROM: foreign}}});
                 scene.patch("IP", &ip.name, &change).await;
             }
