@@ -93,7 +93,7 @@ fn the_write_of_a_gate_says_which_status_the_pod_shows() {
     assert_eq!(shown(&mut sim, false), [Some(true); 2], "{}", sim.story());
     assert_eq!(shown(&mut sim, true), [Some(false); 2], "{}", sim.story());
     sim.settle();
-    // A late `True` of another process has to conflict with something.
+    // The gate stays false.
     sim.refuses = |write| matches!(write, Write::Gate(gate) if gate.status);
     sim.change_pod("a", |pod| {
         pod.gate.iter_mut().for_each(|gate| gate.status = false);

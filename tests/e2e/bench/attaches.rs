@@ -16,10 +16,7 @@ pub async fn single(bench: &mut Bench<'_>) {
     let ips = bench.more_ips(SINGLE).await;
     bench.quiet().await;
     let mark = bench.mark().await;
-    for number in ips.clone() {
-        bench.pods("single", number..number + 1, &(0..SIDE)).await;
-        bench.attached_one(&format!("single-{number}")).await;
-    }
+    bench.one_by_one("single", ips.clone()).await;
     bench.quiet().await;
     let counted = bench.since(&mark).await;
     bench.attached += SINGLE;

@@ -147,6 +147,14 @@ impl<'a> Bench<'a> {
         self.create("Pod", pods.collect()).await;
     }
 
+    /// The same on the first side, each pod when the one before holds its IP.
+    pub async fn one_by_one(&self, prefix: &str, ips: Range<usize>) {
+        for number in ips {
+            self.pods(prefix, number..number + 1, &(0..SIDE)).await;
+            self.attached_one(&format!("{prefix}-{number}")).await;
+        }
+    }
+
     /// The manifest of the pod of an IP.
     pub fn pod(&self, prefix: &str, ip: usize, on: &Range<usize>) -> Value {
         let node = &self.nodes[on.start + ip % on.len()];

@@ -1,8 +1,8 @@
 //! How fast and how small Mooring is: the real API server, and EC2 that answers after 20 ms with its real token
 //! buckets.
 //!
-//! Listed only with `MOORING_BENCH=quick` or `=full`, which `make bench` sets, or `=profile` (`.ci/profile`); times mean something only on a machine that
-//! does nothing else. Counts are asserted, times are shown.
+//! Listed only with `MOORING_BENCH=quick` or `=full`, which `make bench` sets, or `=profile`, which `.ci/profile` sets.
+//! Times mean something only on a machine that does nothing else. Counts are asserted, times are shown.
 
 mod attaches;
 mod calls_svg;

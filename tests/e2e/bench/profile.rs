@@ -23,15 +23,12 @@ const SAMPLES: u32 = 1999;
 /// The three phases, one file of `perf` each.
 pub async fn phases(scene: &Scene) {
     let bench = &mut Bench::new(scene, growth::nodes(Extent::Quick)).await;
-    // As much as the largest interfaces have room for.
+    // What EC2 throttles costs no CPU time.
     bench.without_buckets().await;
     let ips = bench.more_ips(SINGLE).await;
     bench.quiet().await;
     let perf = Perf::start(bench, "attach");
-    for number in ips {
-        bench.pods("single", number..number + 1, &(0..SIDE)).await;
-        bench.attached_one(&format!("single-{number}")).await;
-    }
+    bench.one_by_one("single", ips).await;
     perf.end().await;
 
     let ips = bench.more_ips(BURST).await;

@@ -24,6 +24,17 @@ struct Load {
     requests: Vec<String>,
 }
 
+impl Load {
+    /// Sends them over this number of connections. Returns how long each took, in milliseconds.
+    async fn send(&self, connections: usize, length: Duration) -> Vec<f64> {
+        let asking = (0..connections).map(|number| {
+            let request = &self.requests[number % self.requests.len()];
+            ask_again_and_again(&self.client, request, length)
+        });
+        join_all(asking).await.concat()
+    }
+}
+
 pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
     let length = match extent {
         Extent::Quick => Duration::from_secs(2),
@@ -42,12 +53,8 @@ pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
     for load in [base].into_iter().chain(loads) {
         let size = load.requests[0].len() / 1000;
         for (position, connections) in [1, CONNECTIONS].into_iter().enumerate() {
-            let asking = (0..connections).map(|number| {
-                let request = &load.requests[number % load.requests.len()];
-                ask_again_and_again(&load.client, request, length)
-            });
             let begun = Instant::now();
-            let times = join_all(asking).await.concat();
+            let times = load.send(connections, length).await;
             let rate = number(times.len()) / begun.elapsed().as_secs_f64();
             let (median, longest) = percentiles(times);
             let ratio = null_medians.get(position).map(|null| median / null);
@@ -117,9 +124,7 @@ async fn loads(bench: &Bench<'_>) -> [Load; 3] {
 /// Mutating reviews of one IP, over all connections.
 pub async fn mutating(bench: &Bench<'_>, length: Duration) {
     let [load, ..] = loads(bench).await;
-    let asking =
-        (0..CONNECTIONS).map(|_| ask_again_and_again(&load.client, &load.requests[0], length));
-    join_all(asking).await;
+    load.send(CONNECTIONS, length).await;
 }
 
 /// One review after the other over one connection. Returns how long each took, in milliseconds.

@@ -294,7 +294,7 @@ impl State {
                 self.record_violation(found);
                 if moved {
                     self.waits = 0;
-                    // It is late: nobody waits for it, or something else was decided since.
+                    // The call is late: no process waits for its answer, or the IP has changed since the decision.
                     let same = |ip: &Ip| ip.uid == sent.uid && ip.version == sent.version;
                     let decided = self.kube.ips.get(&sent.ip).is_some_and(same);
                     self.history.disturbed |= by.is_none() || !decided;

@@ -168,6 +168,7 @@ fn without_moments_what_a_refusal_has_taught_stays() {
     queue.refused(&assign, &together, "not now", now);
     queue.set_next(Some(now));
     let named = queue.named.clone();
+    assert_eq!(named.len(), 1);
     queue.forget_moments();
     let taught = LastRequest {
         at: Instant::START,
@@ -175,9 +176,8 @@ fn without_moments_what_a_refusal_has_taught_stays() {
     };
     let expected = CallQueue {
         last: BTreeMap::from([(assign, taught)]),
-        named: named.clone(),
+        named,
         ..CallQueue::default()
     };
-    assert_eq!(named.len(), 1);
     assert_eq!(queue, expected);
 }

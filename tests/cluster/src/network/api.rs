@@ -77,17 +77,8 @@ impl Api<'_> {
 
     /// The objects of `config/node` but the `DaemonSet`: there are no containers here.
     pub fn install_node_part(&self) {
-        let config = repository().join("config/node");
-        for file in [
-            "namespace",
-            "service_account",
-            "cluster_role",
-            "cluster_role_binding",
-            "own_node",
-        ] {
-            let path = config.join(format!("{file}.yaml"));
-            let yaml = std::fs::read_to_string(&path).expect("a manifest can be read");
-            for object in apply::documents(&yaml) {
+        for object in apply::objects(&repository().join("config/node")) {
+            if object["kind"] != "DaemonSet" {
                 self.apply(&apply::without_the_named_rule(&object));
             }
         }
