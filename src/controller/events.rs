@@ -1,8 +1,11 @@
 //! Events of what the controller decided and did.
 
+use std::time::Duration;
+
 use kube::Client;
 use mooring_plan::step::{Notice, Regarding};
 use mooring_plan::time;
+use tokio_util::task::TaskTracker;
 
 use super::clock::Clock;
 use crate::api::names;
@@ -13,6 +16,10 @@ use crate::telemetry::chain;
 
 /// The name of the program in Events.
 const CONTROLLER: &str = "mooring";
+
+/// How long an Event waits for requests in flight. In a burst an address is worth more than its Event, and the API
+/// server answers both. While many Events wait, none waits for requests.
+const BEHIND_REQUESTS: Duration = Duration::from_millis(100);
 
 /// The queue of Events.
 #[derive(Clone)]
@@ -108,12 +115,91 @@ impl Poster {
     }
 
     /// Runs until the queue is closed and empty.
-    pub(super) async fn run(mut self, mut queue: Waiting) {
+    pub(super) async fn run(mut self, mut queue: Waiting, requests: TaskTracker) {
         while let Some(event) = queue.recv().await {
+            if !queue.is_half_full() {
+                let _ = tokio::time::timeout(BEHIND_REQUESTS, requests.wait()).await;
+            }
             if let Err(error) = self.poster.post(event).await {
                 self.metrics.reconcile_error("Event");
                 tracing::warn!(error = chain(&error), "an Event was not posted");
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use mooring_plan::names::{IpName, IpUid};
+    use mooring_plan::reason::Reason;
+    use mooring_plan::step::{Notice, Regarding};
+    use tokio::time::Instant;
+    use tokio_util::task::TaskTracker;
+
+    use super::{BEHIND_REQUESTS, Clock, Events, Metrics, Poster};
+    use crate::fake_api::api_server;
+
+    fn notice(ip: usize) -> Notice {
+        Notice {
+            on: Regarding::Ip(IpName::new(format!("ip-{ip}")), IpUid::from("uid")),
+            reason: Reason::Attached,
+            message: "attached".to_owned(),
+        }
+    }
+
+    /// Posts this many Events while a request is in flight for so long: when each was posted.
+    async fn posted(events: usize, request: std::time::Duration) -> Vec<std::time::Duration> {
+        let begun = Instant::now();
+        let times = Arc::<Mutex<Vec<_>>>::default();
+        let seen = Arc::clone(&times);
+        let client = api_server(move |_, _, event| {
+            seen.lock().unwrap().push(begun.elapsed());
+            (201, event)
+        });
+        let metrics = Metrics::new();
+        let (queue, waiting) = Events::queue(metrics.clone());
+        for number in 0..events {
+            queue.tell(notice(number));
+        }
+        drop(queue);
+        let requests = TaskTracker::new();
+        requests.close();
+        requests.spawn(tokio::time::sleep(request));
+        let poster = Poster::new(client, "mooring-0".to_owned(), Clock::start(), metrics);
+        poster.run(waiting, requests).await;
+        let times = times.lock().unwrap();
+        times.clone()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_waits_for_the_requests_in_flight() {
+        let request = BEHIND_REQUESTS / 2;
+        let times = posted(2, request).await;
+        assert_eq!(times.len(), 2);
+        assert!(times.iter().all(|time| *time >= request), "{times:?}");
+        assert!(
+            times.iter().all(|time| *time < BEHIND_REQUESTS),
+            "{times:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_is_posted_although_requests_are_always_in_flight() {
+        let times = posted(3, BEHIND_REQUESTS * 100).await;
+        assert_eq!(times.len(), 3);
+        assert!(
+            times.iter().all(|time| *time < BEHIND_REQUESTS * 4),
+            "{times:?}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_many_events_wait_none_waits_for_requests() {
+        let times = posted(1000, BEHIND_REQUESTS * 10_000).await;
+        let at_once = times.iter().filter(|time| **time < BEHIND_REQUESTS);
+        assert!(at_once.count() > 400, "{times:?}");
     }
 }

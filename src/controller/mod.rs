@@ -25,6 +25,7 @@ use mooring_plan::lease::{Leadership, Timings};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::cloud::ec2::Ec2;
 use crate::metrics::Metrics;
@@ -111,7 +112,10 @@ pub async fn run(options: Options) -> Result<(), Error> {
         options.metrics.clone(),
     );
     let mut posting = JoinSet::new();
-    posting.spawn(poster.run(queue));
+    // Closed from the start: it is waited for whenever none is in flight.
+    let requests = TaskTracker::new();
+    requests.close();
+    posting.spawn(poster.run(queue, requests.clone()));
 
     let first = if elector.is_some() {
         Leadership::default()
@@ -146,6 +150,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         },
         budget: options.budget,
         on_synced: options.on_synced,
+        requests,
     };
     let stop = options.stop.child_token();
     let reconciling = Reconciler::new(parts).run(stop.clone());

@@ -14,6 +14,7 @@ use mooring_plan::time;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::effects::Effects;
 use super::error::Error;
@@ -37,6 +38,7 @@ pub(super) struct Parts {
     pub(super) settings: Settings,
     pub(super) budget: Budget,
     pub(super) on_synced: Box<dyn FnOnce() + Send>,
+    pub(super) requests: TaskTracker,
 }
 
 /// The task.
@@ -49,6 +51,8 @@ pub(super) struct Reconciler {
     reports: Reports,
     /// Each ends with the event that says what came of it.
     in_flight: JoinSet<Event>,
+    /// The reads and writes of IPs and pods that are in flight: Events wait for them.
+    requests: TaskTracker,
     on_synced: Option<Box<dyn FnOnce() + Send>>,
 }
 
@@ -62,6 +66,7 @@ impl Reconciler {
             leadership: parts.leadership,
             events: parts.events,
             in_flight: JoinSet::new(),
+            requests: parts.requests,
             on_synced: Some(parts.on_synced),
         }
     }
@@ -131,17 +136,19 @@ impl Reconciler {
         match effect {
             Effect::Read(ip, read) => {
                 tracing::debug!(%ip, ?read, "reading");
-                self.in_flight.spawn(async move {
+                let request = self.requests.track_future(async move {
                     let completion = effects.read(&ip, read).await;
                     Event::Completed(Work::Ip(ip), completion)
                 });
+                self.in_flight.spawn(request);
             }
             Effect::Write { ip, write, moved } => {
                 trace::write(&ip, &write);
-                self.in_flight.spawn(async move {
+                let request = self.requests.track_future(async move {
                     let completion = effects.write(&ip, write, moved).await;
                     Event::Completed(Work::Ip(ip), completion)
                 });
+                self.in_flight.spawn(request);
             }
             Effect::Calls(group, ips) => {
                 self.in_flight.spawn(async move {

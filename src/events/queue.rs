@@ -119,6 +119,12 @@ impl Queue {
 }
 
 impl Waiting {
+    /// Do so many Events wait that some may be dropped soon?
+    #[must_use]
+    pub fn is_half_full(&self) -> bool {
+        lock(&self.line).events.len() >= WAITING / 2
+    }
+
     /// The next Event; None: no sending end is left, and nothing waits.
     pub async fn recv(&mut self) -> Option<NewEvent> {
         loop {
