@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams};
 use mooring_cluster::{Mooring, MooringOptions, NodeSpec, Subnet};
 use serde_json::{Value, json};
 
-use crate::harness::expectations::condition;
+use crate::harness::expectations::{GATE, condition};
 use crate::harness::objects::merged;
 use crate::harness::requests::ip_named;
 use crate::harness::scene::{Ip, Scene};
@@ -221,6 +221,14 @@ impl<'a> Bench<'a> {
     pub async fn bound(&self, prefix: &str, count: usize) {
         self.all("Pod", prefix, count, "bound", |pod| {
             pod["spec"]["nodeName"].is_string()
+        })
+        .await;
+    }
+
+    /// Waits until all pods of this prefix are told what they wait for: their gates say so.
+    pub async fn told(&self, prefix: &str, count: usize) {
+        self.all("Pod", prefix, count, "told why it waits", |pod| {
+            condition(pod, GATE).is_some()
         })
         .await;
     }

@@ -29,7 +29,7 @@ pub async fn single(bench: &mut Bench<'_>) {
         bench.attached(&old, SINGLE).await;
         bench.attached += SINGLE;
         bench.pods(&new, ips.clone(), &(SIDE..2 * SIDE)).await;
-        bench.bound(&new, SINGLE).await;
+        bench.told(&new, SINGLE).await;
         bench.quiet().await;
         let mark = bench.mark().await;
         for number in ips.clone() {
@@ -80,8 +80,7 @@ pub async fn single(bench: &mut Bench<'_>) {
 pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets) {
     let next = crowd.next();
     bench.pods(&next, crowd.ips.clone(), &crowd.there).await;
-    bench.bound(&next, MOVES).await;
-    // Each of them is told why it waits.
+    bench.told(&next, MOVES).await;
     bench.quiet().await;
     buckets.set(bench).await;
     let mark = bench.mark().await;
