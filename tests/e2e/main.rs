@@ -90,8 +90,10 @@ fn trials() -> Vec<Trial> {
         // These need the whole machine: they run before the others.
         rolling::scenes(),
         self_managed::scenes(),
-        // It waits for a minute, so it starts early.
+        // The longest start early, so that none of them runs on when the others have ended.
         vanished::scenes(),
+        replay::scenes(),
+        stateful::scenes(),
         abuse::scenes(),
         answers::scenes(),
         any_pod::scenes(),
@@ -132,13 +134,11 @@ fn trials() -> Vec<Trial> {
         quiet::scenes(),
         readme::scenes(),
         release::scenes(),
-        replay::scenes(),
         rights::scenes(),
         rollout::scenes(),
         room::scenes(),
         schema::scenes(),
         secrets::scenes(),
-        stateful::scenes(),
         stolen::scenes(),
         stuck::scenes(),
         takeover::scenes(),
