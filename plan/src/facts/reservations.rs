@@ -14,6 +14,7 @@ use crate::objects::Reservation;
 pub(crate) struct Reservations {
     at: BTreeMap<Address, Reservation>,
     of: Sets<IpUid, Address>,
+    of_parent: Sets<IpName, Address>,
     rows: AddressRows,
     /// The address for which each of these IPs has a create in flight, or one of which it is not known whether it was
     /// executed. Only the allocation of others passes over it: safe is what the API server says.
@@ -28,6 +29,11 @@ impl Reservations {
     /// Those that name this IP, by label or by owner.
     pub(crate) fn of(&self, ip: &IpUid) -> impl Iterator<Item = &Reservation> {
         self.of.of(ip).filter_map(|address| self.at.get(address))
+    }
+
+    /// The addresses that are reserved for the IP of this name, according to `spec.parentRef`.
+    pub(super) fn of_parent(&self, ip: &IpName) -> impl Iterator<Item = Address> {
+        self.of_parent.of(ip).copied()
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Reservation> {
@@ -59,6 +65,9 @@ impl Reservations {
         for uid in reservation.label.iter().chain(&reservation.owner) {
             self.of.insert(uid.clone(), address);
         }
+        if let Some(parent) = &reservation.parent {
+            self.of_parent.insert(parent.clone(), address);
+        }
         self.rows.insert(address);
         self.at.insert(address, reservation);
     }
@@ -67,6 +76,9 @@ impl Reservations {
         let gone = self.at.remove(&address)?;
         for uid in gone.label.iter().chain(&gone.owner) {
             self.of.remove(uid, &address);
+        }
+        if let Some(parent) = &gone.parent {
+            self.of_parent.remove(parent, &address);
         }
         self.rows.remove(address);
         Some(gone)

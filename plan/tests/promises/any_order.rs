@@ -433,6 +433,25 @@ fn throttling_is_noticed_when_an_ip_would_call() {
     );
 }
 
+/// An IP that is deleted right after an edit is gone while its earlier address is still reserved for it.
+#[test]
+fn who_waits_for_the_earlier_address_of_an_ip_is_touched_when_that_ip_is_gone() {
+    check_promises(
+        2,
+        &[
+            Event::Edit("partner", "203.0.113.20"),
+            Event::NodeUnreachable("n1"),
+            Event::Steps(0, 1),
+            Event::Edit("other", "203.0.113.30"),
+            Event::Leads(1),
+            Event::Steps(0, 2),
+            Event::IpIsDeleted("other"),
+            Event::Wait(7),
+            Event::Steps(0, 1),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),
