@@ -17,9 +17,9 @@ use crate::telemetry::chain;
 /// The name of the program in Events.
 const CONTROLLER: &str = "mooring";
 
-/// How long an Event waits for requests in flight. In a burst an address is worth more than its Event, and the API
-/// server answers both. While many Events wait, none waits for requests.
-const BEHIND_REQUESTS: Duration = Duration::from_millis(100);
+/// The longest time that an Event waits until no request of an IP is in flight. Both use the same API server, and in a
+/// burst the requests are more urgent. No Event waits for requests while the queue is at least half full.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// The queue of Events.
 #[derive(Clone)]
@@ -118,7 +118,7 @@ impl Poster {
     pub(super) async fn run(mut self, mut queue: Waiting, requests: TaskTracker) {
         while let Some(event) = queue.recv().await {
             if !queue.is_half_full() {
-                let _ = tokio::time::timeout(BEHIND_REQUESTS, requests.wait()).await;
+                let _ = tokio::time::timeout(LONGEST_WAIT, requests.wait()).await;
             }
             if let Err(error) = self.poster.post(event).await {
                 self.metrics.reconcile_error("Event");
@@ -132,6 +132,7 @@ impl Poster {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::{Arc, Mutex};
+    use std::time::Duration;
 
     use mooring_plan::names::{IpName, IpUid};
     use mooring_plan::reason::Reason;
@@ -139,7 +140,7 @@ mod tests {
     use tokio::time::Instant;
     use tokio_util::task::TaskTracker;
 
-    use super::{BEHIND_REQUESTS, Clock, Events, Metrics, Poster};
+    use super::{Clock, Events, LONGEST_WAIT, Metrics, Poster};
     use crate::fake_api::api_server;
 
     fn notice(ip: usize) -> Notice {
@@ -150,8 +151,9 @@ mod tests {
         }
     }
 
-    /// Posts this many Events while a request is in flight for so long: when each was posted.
-    async fn posted(events: usize, request: std::time::Duration) -> Vec<std::time::Duration> {
+    /// Posts some Events while one request is in flight. `request` is how long that request takes. Returns the time
+    /// from the start until each Event is posted.
+    async fn posted(events: usize, request: Duration) -> Vec<Duration> {
         let begun = Instant::now();
         let times = Arc::<Mutex<Vec<_>>>::default();
         let seen = Arc::clone(&times);
@@ -176,30 +178,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_event_waits_for_the_requests_in_flight() {
-        let request = BEHIND_REQUESTS / 2;
+        let request = LONGEST_WAIT / 2;
         let times = posted(2, request).await;
         assert_eq!(times.len(), 2);
         assert!(times.iter().all(|time| *time >= request), "{times:?}");
-        assert!(
-            times.iter().all(|time| *time < BEHIND_REQUESTS),
-            "{times:?}"
-        );
+        assert!(times.iter().all(|time| *time < LONGEST_WAIT), "{times:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_event_is_posted_although_requests_are_always_in_flight() {
-        let times = posted(3, BEHIND_REQUESTS * 100).await;
+        let times = posted(3, LONGEST_WAIT * 100).await;
         assert_eq!(times.len(), 3);
         assert!(
-            times.iter().all(|time| *time < BEHIND_REQUESTS * 4),
+            times.iter().all(|time| *time < LONGEST_WAIT * 4),
             "{times:?}"
         );
     }
 
     #[tokio::test(start_paused = true)]
     async fn while_many_events_wait_none_waits_for_requests() {
-        let times = posted(1000, BEHIND_REQUESTS * 10_000).await;
-        let at_once = times.iter().filter(|time| **time < BEHIND_REQUESTS);
+        let times = posted(1000, LONGEST_WAIT * 10_000).await;
+        let at_once = times.iter().filter(|time| **time < LONGEST_WAIT);
         assert!(at_once.count() > 400, "{times:?}");
     }
 }

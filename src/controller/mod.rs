@@ -112,7 +112,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         options.metrics.clone(),
     );
     let mut posting = JoinSet::new();
-    // Closed from the start: it is waited for whenever none is in flight.
+    // A tracker must be closed before `wait` can end; tasks can still be added.
     let requests = TaskTracker::new();
     requests.close();
     posting.spawn(poster.run(queue, requests.clone()));

@@ -119,7 +119,7 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Do so many Events wait that some may be dropped soon?
+    /// Is the queue at least half full? A full queue drops Events.
     #[must_use]
     pub fn is_half_full(&self) -> bool {
         lock(&self.line).events.len() >= WAITING / 2

@@ -225,7 +225,7 @@ impl<'a> Bench<'a> {
         .await;
     }
 
-    /// Waits until all pods of this prefix are told what they wait for: their gates say so.
+    /// Waits until the readiness gates of all pods of this prefix are written: they say why each pod waits.
     pub async fn told(&self, prefix: &str, count: usize) {
         self.all("Pod", prefix, count, "told why it waits", |pod| {
             condition(pod, GATE).is_some()

@@ -138,7 +138,7 @@ impl Facts {
         };
         self.index.remove_ip(&gone);
         self.note_unexplained(&gone, now);
-        // Others may wait for its address, or for one that is reserved for it still: it asked for another lately.
+        // Others may wait for its address, or for an earlier one that is still reserved for it after an edit.
         let reserved = self.reservations.of_parent(&gone.name);
         let mut touched = self.affected_by_freed(gone.addresses().chain(reserved));
         touched.insert(gone.name);
