@@ -201,3 +201,81 @@ async fn block_steps(effects: Effects, block: BlockName, steps: Vec<BlockStep>) 
     drop(done);
     Event::Completed(Work::Block(block), all)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::time::Duration;
+
+    use aws_config::{BehaviorVersion, SdkConfig};
+    use mooring_plan::buckets::Budget;
+    use mooring_plan::engine::Effect;
+    use mooring_plan::facts::Settings;
+    use mooring_plan::lease::Leadership;
+    use mooring_plan::names::{IpName, ResourceVersion, SubnetId};
+    use mooring_plan::step::{Moved, Read, Write};
+    use serde_json::json;
+    use tokio::sync::{mpsc, watch};
+    use tokio_util::task::TaskTracker;
+
+    use super::{Effects, Events, Parts, Reconciler};
+    use crate::cloud::ec2::Ec2;
+    use crate::controller::apis::Apis;
+    use crate::controller::clock::Clock;
+    use crate::fake_api::api_server;
+    use crate::metrics::Metrics;
+
+    /// A reconciler whose API server has no object.
+    fn reconciler(requests: TaskTracker) -> Reconciler {
+        let metrics = Metrics::new();
+        let not_found =
+            json!({ "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404 });
+        let client = api_server(move |_, _, _| (404, not_found.clone()));
+        let unconfigured = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
+        let effects = Effects {
+            apis: Apis::new(client),
+            cloud: Ec2::new(&unconfigured.build(), metrics.clone()),
+            clock: Clock::start(),
+            metrics: metrics.clone(),
+        };
+        Reconciler::new(Parts {
+            effects,
+            facts: mpsc::channel(1).1,
+            leadership: watch::channel(Leadership::default()).1,
+            events: Events::queue(metrics).0,
+            settings: Settings {
+                inventory_interval: Duration::from_mins(1),
+            },
+            budget: Budget::default(),
+            on_synced: Box::new(|| ()),
+            requests,
+        })
+    }
+
+    #[tokio::test]
+    async fn events_wait_for_reads_and_writes_of_an_ip_and_for_nothing_else() {
+        let requests = TaskTracker::new();
+        requests.close();
+        let mut reconciler = reconciler(requests.clone());
+        let (ip, version) = (IpName::new("partner"), ResourceVersion(1));
+
+        reconciler.begin(Effect::Read(ip.clone(), Read::Ip(ip.clone())));
+        assert_eq!(requests.len(), 1);
+        let write = Write::RemoveFinalizer {
+            ip: ip.clone(),
+            version,
+        };
+        reconciler.begin(Effect::Write {
+            ip,
+            write,
+            moved: Moved::No,
+        });
+        assert_eq!(requests.len(), 2);
+        while reconciler.in_flight.join_next().await.is_some() {}
+        assert!(requests.is_empty());
+
+        reconciler.begin(Effect::ListIps);
+        reconciler.begin(Effect::Inventory(SubnetId::new("subnet-1")));
+        assert!(requests.is_empty());
+    }
+}
