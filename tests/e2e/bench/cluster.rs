@@ -155,12 +155,16 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The manifest of the pod of an IP.
+    /// The manifest of the pod of an IP. It stays on a node that is not ready: when thousands of pods are created, kwok
+    /// can be late with the Lease of a node, and an evicted pod would be missing.
     pub fn pod(&self, prefix: &str, ip: usize, on: &Range<usize>) -> Value {
         let node = &self.nodes[on.start + ip % on.len()];
         let pod = json!({"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": format!("{prefix}-{ip}"), "namespace": self.scene.name},
-            "spec": {"nodeSelector": {"kubernetes.io/hostname": node}}});
+        "metadata": {"name": format!("{prefix}-{ip}"), "namespace": self.scene.name},
+        "spec": {
+            "nodeSelector": {"kubernetes.io/hostname": node},
+            "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
+        }});
         merged(Scene::template(prefix, &self.ips[ip]), &pod)
     }
 
@@ -248,6 +252,13 @@ impl<'a> Bench<'a> {
                 is(&pod, "Ready").then_some(())
             })
             .await;
+    }
+
+    /// Ends Mooring and starts it again. A new process takes the buckets of EC2 for full.
+    pub async fn restart(&mut self) {
+        assert!(self.mooring.terminate().await.success());
+        self.mooring = self.scene.mooring_with(options()).await;
+        self.quiet_leader().await;
     }
 
     /// EC2 throttles no call.

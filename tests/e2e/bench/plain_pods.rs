@@ -5,7 +5,7 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, PostParams};
 use serde_json::json;
 
-use super::cluster::{Bench, options};
+use super::cluster::Bench;
 use super::figures::Figure;
 
 const PODS: usize = 100_000;
@@ -41,9 +41,7 @@ pub async fn memory(bench: &mut Bench<'_>) {
     }
     bench.quiet_leader().await;
     let after = bench.memory();
-    assert!(bench.mooring.terminate().await.success());
-    bench.mooring = bench.scene.mooring_with(options()).await;
-    bench.quiet_leader().await;
+    bench.restart().await;
     let again = bench.memory();
     Figure::new(
         "plain-pods",

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::cluster::{Bench, Wanted, nodes_in, options};
+use super::cluster::{Bench, Wanted, nodes_in};
 use super::drain::MOVES;
 use super::figures::{Figure, expect};
 
@@ -12,9 +12,7 @@ pub async fn moves(bench: &mut Bench<'_>) {
     bench.nodes.extend(more);
     let (here, there) = (first..first + MOVES, first + MOVES..first + 2 * MOVES);
     // Otherwise it learns of the interfaces with the next inventory.
-    assert!(bench.mooring.terminate().await.success());
-    bench.mooring = bench.scene.mooring_with(options()).await;
-    bench.quiet_leader().await;
+    bench.restart().await;
     let wanted = Wanted {
         reassign: true,
         ..Wanted::default()
@@ -27,7 +25,8 @@ pub async fn moves(bench: &mut Bench<'_>) {
     bench.attached += MOVES;
     bench.pods("other", ips.clone(), &there).await;
     bench.bound("other", MOVES).await;
-    bench.quiet().await;
+    // The attaches have used the tokens that this process believes to be there.
+    bench.restart().await;
     bench.full_buckets().await;
     let (mark, begun) = (bench.mark().await, Instant::now());
     for number in ips {
