@@ -4,7 +4,7 @@ use axum::http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A client of a server that answers a method, a path and a body (null if none) with a code and an object.
 pub(crate) fn api_server(
@@ -24,4 +24,16 @@ pub(crate) fn api_server(
         }
     });
     Client::new(service, "default")
+}
+
+/// The answer to a request that fails: a code, and the `Status` that says so.
+pub(crate) fn failure(code: u16) -> (u16, Value) {
+    let reason = match code {
+        403 => "Forbidden",
+        404 => "NotFound",
+        409 => "Conflict",
+        _ => "Invalid",
+    };
+    let status = json!({"kind": "Status", "status": "Failure", "code": code, "reason": reason});
+    (code, status)
 }

@@ -203,7 +203,6 @@ async fn block_steps(effects: Effects, block: BlockName, steps: Vec<BlockStep>) 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::time::Duration;
 
@@ -214,7 +213,6 @@ mod tests {
     use mooring_plan::lease::Leadership;
     use mooring_plan::names::{IpName, ResourceVersion, SubnetId};
     use mooring_plan::step::{Moved, Read, Write};
-    use serde_json::json;
     use tokio::sync::{mpsc, watch};
     use tokio_util::task::TaskTracker;
 
@@ -222,15 +220,13 @@ mod tests {
     use crate::cloud::ec2::Ec2;
     use crate::controller::apis::Apis;
     use crate::controller::clock::Clock;
-    use crate::fake_api::api_server;
+    use crate::fake_api::{api_server, failure};
     use crate::metrics::Metrics;
 
     /// A reconciler whose API server has no object.
     fn reconciler(requests: TaskTracker) -> Reconciler {
         let metrics = Metrics::new();
-        let not_found =
-            json!({ "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404 });
-        let client = api_server(move |_, _, _| (404, not_found.clone()));
+        let client = api_server(|_, _, _| failure(404));
         let unconfigured = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
         let effects = Effects {
             apis: Apis::new(client),

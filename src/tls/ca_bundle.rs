@@ -149,7 +149,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::{Trust, UnixTime, has_ended, watch};
-    use crate::fake_api::api_server;
+    use crate::fake_api::{api_server, failure};
     use crate::tls::cert_resolver::CertResolver;
     use crate::tls::pair::Pair;
 
@@ -188,8 +188,7 @@ mod tests {
                 "admissionReviewVersions": ["v1"],
                 "clientConfig": {"service": service, "caBundle": bundle}});
             if path.ends_with("webhookconfigurations") {
-                let denied = json!({"kind": "Status", "code": 403, "status": "Failure"});
-                return (403, denied);
+                return failure(403);
             }
             assert!(path.ends_with("webhookconfigurations/mooring"), "{path}");
             (

@@ -137,7 +137,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Version, write};
-    use crate::fake_api::api_server;
+    use crate::fake_api::{api_server, failure};
     use crate::tls::self_managed::key_material::{KeyMaterial, make};
     use crate::tls::{Lifetimes, SelfManaged};
 
@@ -147,8 +147,7 @@ mod tests {
         let seen = Arc::clone(&asked);
         let client = api_server(move |method, _, body| {
             seen.lock().unwrap().push((method.clone(), body));
-            let conflict = json!({"kind": "Status", "code": 409, "status": "Failure"});
-            (409, conflict)
+            failure(409)
         });
         let hour = Duration::from_hours(1);
         let options = SelfManaged {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::key_material::{KeyMaterial, make};
 use super::observation::{LocalState, Observation};
 use super::{Keeper, Lifetimes, Options, webhook_config};
-use crate::fake_api::api_server;
+use crate::fake_api::{api_server, failure};
 use crate::tls::CertificateNotice;
 use crate::tls::cert_resolver::CertResolver;
 
@@ -27,18 +27,6 @@ const DAY: Duration = Duration::from_hours(24);
 struct Objects(Arc<Mutex<BTreeMap<String, Value>>>);
 
 const SECRET: &str = "/api/v1/namespaces/mooring-system/secrets/certificate";
-
-fn status(code: u16) -> (u16, Value) {
-    let reason = match code {
-        404 => "NotFound",
-        409 => "Conflict",
-        _ => "Invalid",
-    };
-    (
-        code,
-        json!({"status": "Failure", "code": code, "reason": reason}),
-    )
-}
 
 impl Objects {
     /// Both configurations, without a bundle.
@@ -77,25 +65,25 @@ impl Objects {
         match (method.as_str(), found) {
             ("GET", Some(found)) => return (200, found),
             ("POST", None) => self.put(path, body),
-            ("POST", Some(_)) => return status(409),
+            ("POST", Some(_)) => return failure(409),
             ("PUT", Some(found)) => {
                 if body["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"] {
-                    return status(409);
+                    return failure(409);
                 }
                 // One without a type is `Opaque` (API reference, Secret), and a type cannot be changed.
                 if body["type"].as_str().unwrap_or("Opaque") != found["type"] {
-                    return status(422);
+                    return failure(422);
                 }
                 self.put(path, body);
             }
             ("PATCH", Some(mut found)) => {
                 let operations: json_patch::Patch = serde_json::from_value(body).unwrap();
                 if json_patch::patch(&mut found, &operations).is_err() {
-                    return status(422);
+                    return failure(422);
                 }
                 self.put(path, found);
             }
-            _ => return status(404),
+            _ => return failure(404),
         }
         (200, self.0.lock().unwrap()[path].clone())
     }
