@@ -159,12 +159,15 @@ impl<'a> Bench<'a> {
     /// can be late with the Lease of a node, and an evicted pod would be missing.
     pub fn pod(&self, prefix: &str, ip: usize, on: &Range<usize>) -> Value {
         let node = &self.nodes[on.start + ip % on.len()];
-        let pod = json!({"apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": format!("{prefix}-{ip}"), "namespace": self.scene.name},
-        "spec": {
-            "nodeSelector": {"kubernetes.io/hostname": node},
-            "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
-        }});
+        let pod = json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": format!("{prefix}-{ip}"), "namespace": self.scene.name},
+            "spec": {
+                "nodeSelector": {"kubernetes.io/hostname": node},
+                "tolerations": [{"operator": "Exists", "effect": "NoExecute"}],
+            },
+        });
         merged(Scene::template(prefix, &self.ips[ip]), &pod)
     }
 
