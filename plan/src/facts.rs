@@ -9,6 +9,7 @@ mod affected;
 mod answered;
 mod apply;
 mod bounds;
+mod boxed_map;
 mod fact;
 mod failures;
 mod immovable;
@@ -23,6 +24,7 @@ mod node_pace;
 mod node_reports;
 mod outage;
 mod reservations;
+mod sets;
 mod subnet;
 #[cfg(feature = "timestamps")]
 mod timestamps;
@@ -30,11 +32,12 @@ mod timestamps;
 pub use affected::Affected;
 pub(crate) use answered::Answered;
 pub use bounds::Contradiction;
+use boxed_map::BoxedMap;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
 pub(crate) use impaired::Impaired;
-use index::{Index, Sets};
+use index::Index;
 pub use inventory::Inventory;
 pub(crate) use limit_unanswered::LimitUnanswered;
 pub use location::Location;
@@ -44,6 +47,7 @@ pub(crate) use node_pace::NodePace;
 pub use node_reports::NodeReportSeen;
 pub(crate) use outage::Outage;
 use reservations::Reservations;
+use sets::Sets;
 pub use subnet::SubnetFacts;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -57,7 +61,7 @@ use crate::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName,
     PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
-use crate::objects::{Block, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
+use crate::objects::{Block, Claim, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::outcome::Action;
 use crate::time::Instant;
 
@@ -77,15 +81,15 @@ pub struct Facts {
     /// A list was older than one before, so that the API server was restored from a backup: the blocks that a
     /// person has looked at since.
     pub(crate) rolled_back: Option<BTreeSet<BlockName>>,
-    pub(crate) ips: BTreeMap<IpName, Ip>,
+    pub(crate) ips: BoxedMap<IpName, Ip>,
     /// IPs as they are now and cannot be read; what they were when they could may stand in `ips`.
     pub(crate) unreadable: BTreeMap<IpName, UnreadableIp>,
     /// IPs by the interface that an unfinished claim of theirs is for: room is judged for every
     /// candidate, and a scan of thousands each time would be felt.
-    pub(crate) pending_by_interface: BTreeMap<InterfaceId, BTreeSet<IpName>>,
+    pub(crate) pending_by_interface: Sets<InterfaceId, IpName>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
-    pub(crate) pods: BTreeMap<PodUid, PodSeen>,
-    pub(crate) pods_of: BTreeMap<IpName, BTreeSet<PodUid>>,
+    pub(crate) pods: BoxedMap<PodUid, PodSeen>,
+    pub(crate) pods_of: Sets<IpName, PodUid>,
     pub(crate) index: Index,
     pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
     pub(crate) node_reports: BTreeMap<NodeName, NodeReportSeen>,
@@ -106,7 +110,7 @@ pub struct Facts {
     pub(crate) limits: BTreeMap<InstanceType, u32>,
     /// Types whose limits were asked for in vain.
     pub(crate) limits_unanswered: BTreeMap<InstanceType, LimitUnanswered>,
-    pub(crate) memory: BTreeMap<IpName, Memory>,
+    pub(crate) memory: BoxedMap<IpName, Memory>,
     /// IPs that a quorum read did not find, and when: a watch that lags may show them yet.
     pub(crate) missed: BTreeMap<IpName, Instant>,
     pub(crate) reads: Reads,
@@ -128,13 +132,31 @@ pub struct Facts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Reads {
     pub(crate) pods: BTreeMap<PodKey, Answered<Option<Pod>>>,
-    pub(crate) ips: BTreeMap<IpName, Answered<Option<Ip>>>,
+    pub(crate) ips: BTreeMap<IpName, Answered<Option<IpRead>>>,
     pub(crate) nodes: BTreeMap<NodeName, Instant>,
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Instant>,
     pub(crate) reservations: BTreeMap<Address, Answered<Option<Reservation>>>,
     pub(crate) own_reservations: BTreeMap<IpUid, Answered<Vec<Reservation>>>,
     /// IPs of which a read failed, and waits.
     pub(crate) failed: BTreeSet<IpName>,
+}
+
+/// What a quorum read showed of an IP, as far as it matters later than the rest, which stands in [`Facts::ips`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct IpRead {
+    pub(crate) uid: IpUid,
+    pub(crate) claim: Option<Claim>,
+    pub(crate) address: Option<Address>,
+}
+
+impl From<&Ip> for IpRead {
+    fn from(ip: &Ip) -> Self {
+        Self {
+            uid: ip.uid.clone(),
+            claim: ip.status.claim.clone(),
+            address: ip.status.address,
+        }
+    }
 }
 
 /// A Node, and since when it is not ready.
@@ -157,12 +179,12 @@ impl Facts {
             synced: BTreeSet::new(),
             listed: BTreeMap::new(),
             rolled_back: None,
-            ips: BTreeMap::new(),
+            ips: BoxedMap::default(),
             unreadable: BTreeMap::new(),
-            pending_by_interface: BTreeMap::new(),
+            pending_by_interface: Sets::default(),
             blocks: BTreeMap::new(),
-            pods: BTreeMap::new(),
-            pods_of: BTreeMap::new(),
+            pods: BoxedMap::default(),
+            pods_of: Sets::default(),
             index: Index::default(),
             nodes: BTreeMap::new(),
             node_reports: BTreeMap::new(),
@@ -177,7 +199,7 @@ impl Facts {
             subnets: BTreeMap::new(),
             limits: BTreeMap::new(),
             limits_unanswered: BTreeMap::new(),
-            memory: BTreeMap::new(),
+            memory: BoxedMap::default(),
             missed: BTreeMap::new(),
             reads: Reads::default(),
             seen_terminating: BTreeSet::new(),
@@ -226,10 +248,7 @@ impl Facts {
 
     /// The IPs that have a claim for this interface which EC2 has not confirmed, in order.
     pub fn coming_to(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
-        self.pending_by_interface
-            .get(interface)
-            .into_iter()
-            .flatten()
+        self.pending_by_interface.of(interface)
     }
 
     /// The subnets that blocks name.

@@ -1,7 +1,9 @@
 //! The identities that decisions are made about, each a type of its own: a pod's UID can never be
-//! compared with an instance's id, nor a node's name stand for the machine behind it.
+//! compared with an instance's id, nor a node's name stand for the machine behind it. The text is shared: each name of
+//! an object stands in several indexes.
 
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -9,12 +11,12 @@ macro_rules! names {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Takes the text as it stands in the object.
             pub fn new(text: impl Into<String>) -> Self {
-                Self(text.into())
+                Self(Arc::from(text.into()))
             }
 
             /// The text as it stands in the object.
@@ -26,7 +28,7 @@ macro_rules! names {
 
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
-                Self(text.to_string())
+                Self(Arc::from(text))
             }
         }
 

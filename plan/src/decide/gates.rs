@@ -178,8 +178,8 @@ impl<'a> World<'a> {
         };
         let holds = ip.as_ref().is_some_and(|ip| {
             ip.uid == self.ip.uid
-                && ip.status.claim.as_ref() == Some(claim)
-                && ip.status.address == self.ip.status.address
+                && ip.claim.as_ref() == Some(claim)
+                && ip.address == self.ip.status.address
         });
         if !holds {
             return Next::Rest;

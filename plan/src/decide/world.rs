@@ -3,7 +3,7 @@
 use super::Next;
 use crate::address::Address;
 use crate::cloud::Reassign;
-use crate::facts::{Facts, Immovable, Location, Memory, PodSeen, SubnetFacts};
+use crate::facts::{Facts, Immovable, IpRead, Location, Memory, PodSeen, SubnetFacts};
 use crate::names::{InterfaceId, IpName, IpUid, PodKey, PodUid};
 use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
 use crate::outcome::Action;
@@ -79,9 +79,7 @@ impl<'a> World<'a> {
     pub(crate) fn pods(&self) -> impl Iterator<Item = &'a PodSeen> {
         self.facts
             .pods_of
-            .get(&self.ip.name)
-            .into_iter()
-            .flatten()
+            .of(&self.ip.name)
             .filter_map(|uid| self.facts.pods.get(uid))
     }
 
@@ -105,7 +103,7 @@ impl<'a> World<'a> {
         clippy::option_option,
         reason = "not read, read and not there, read: three answers"
     )]
-    pub(crate) fn read_ip(&self, name: &IpName) -> Option<Option<&'a Ip>> {
+    pub(crate) fn read_ip(&self, name: &IpName) -> Option<Option<&'a IpRead>> {
         let read = self.facts.reads.ips.get(name)?;
         let fresh = self.memory.fresh(read.begun, self.now);
         fresh.then_some(read.value.as_ref())

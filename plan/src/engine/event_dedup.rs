@@ -4,23 +4,22 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::step::{Notice, Regarding};
+use crate::step::Notice;
 use crate::time::Instant;
 
 /// A notice that was not true for this long is new again.
 const FORGET_AFTER: Duration = Duration::from_mins(10);
 
-/// What was posted about each object, and when it was last true.
+/// What was posted, and when it was last true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct EventDedup(BTreeMap<Regarding, BTreeMap<Notice, Instant>>);
+pub(super) struct EventDedup(BTreeMap<Notice, Instant>);
 
 impl EventDedup {
     /// Those of the notices that were not posted yet.
     pub(super) fn new_ones(&mut self, notices: Vec<Notice>, now: Instant) -> Vec<Notice> {
         let mut new = Vec::new();
         for notice in notices {
-            let posted = self.0.entry(notice.on.clone()).or_default();
-            let last = posted.insert(notice.clone(), now);
+            let last = self.0.insert(notice.clone(), now);
             if last.is_none_or(|last| now.since(last) >= FORGET_AFTER) {
                 new.push(notice);
             }
@@ -30,10 +29,7 @@ impl EventDedup {
 
     /// Forgets notices that have not been true for long.
     pub(super) fn forget_old(&mut self, now: Instant) {
-        self.0.retain(|_, posted| {
-            posted.retain(|_, last| now.since(*last) < FORGET_AFTER);
-            !posted.is_empty()
-        });
+        self.0.retain(|_, last| now.since(*last) < FORGET_AFTER);
     }
 }
 

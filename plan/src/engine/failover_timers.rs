@@ -196,7 +196,7 @@ impl Facts {
 
     /// Is another pod of the IP bound to a node?
     fn has_bound_pod(&self, ip: &Ip, loser: &PodUid) -> bool {
-        let pods = self.pods_of.get(&ip.name).into_iter().flatten();
+        let pods = self.pods_of.of(&ip.name);
         let mut others = pods.filter(|uid| *uid != loser);
         others.any(|uid| {
             let seen = self.pods.get(uid);

@@ -221,7 +221,7 @@ impl Facts {
         {
             return false;
         }
-        let mut pods = self.pods_of.get(&ip.name).into_iter().flatten();
+        let mut pods = self.pods_of.of(&ip.name);
         match status
             .claim
             .as_ref()

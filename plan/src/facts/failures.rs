@@ -1,6 +1,7 @@
 //! What failed for one IP, and when it is tried again. Each address waits for itself, and for the end of an outage.
 //! Rules: R5.14 to R5.16.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::time::Duration;
 
@@ -43,16 +44,16 @@ struct Denied {
     alone: bool,
 }
 
-/// What failed for one IP, and waits.
+/// What failed for one IP, and waits. Boxed: of nearly all IPs nothing does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Failures {
     /// EC2's last answer, where it was no success.
-    pub(crate) call: Option<FailedCall>,
+    pub(crate) call: Option<Box<FailedCall>>,
     denied: Option<Denied>,
-    write: Option<(Write, Backoff)>,
+    write: Option<Box<(Write, Backoff)>>,
     /// A pod that waits could not be told why: the others wait with it to be told.
     telling: Option<Backoff>,
-    read: Option<(Read, Backoff)>,
+    read: Option<Box<(Read, Backoff)>>,
 }
 
 impl Failures {
@@ -84,7 +85,7 @@ impl Failures {
         let of_all = outcome == Outcome::Throttled || outcome.is_of_all() && !served;
         let backoff = before.as_ref().and_then(|before| before.backoff.as_ref());
         let backoff = (!of_all).then(|| FAILURES.after(backoff, name, now));
-        self.call = Some(FailedCall {
+        self.call = Some(Box::new(FailedCall {
             call,
             outcome,
             said,
@@ -92,7 +93,7 @@ impl Failures {
             since,
             served,
             backoff,
-        });
+        }));
         of_all
     }
 
@@ -121,7 +122,9 @@ impl Failures {
 
     /// The last call that failed, where it waits for itself.
     pub(crate) fn own_call(&self) -> Option<&FailedCall> {
-        self.call.as_ref().filter(|failed| failed.backoff.is_some())
+        self.call
+            .as_deref()
+            .filter(|failed| failed.backoff.is_some())
     }
 
     /// How many calls in a row EC2 did not permit.
@@ -139,9 +142,9 @@ impl Failures {
             self.telling = Some(FAILURES.after(self.telling.as_ref(), name, now));
             return;
         }
-        let before = self.write.as_ref().map(|(_, backoff)| backoff);
+        let before = self.write.as_deref().map(|(_, backoff)| backoff);
         let backoff = FAILURES.after(before, name, now);
-        self.write = Some((write, backoff));
+        self.write = Some(Box::new((write, backoff)));
     }
 
     pub(crate) fn write_succeeded(&mut self) {
@@ -156,9 +159,9 @@ impl Failures {
         outcome: Option<Outcome>,
         now: Instant,
     ) {
-        let before = self.read.as_ref().map(|(_, backoff)| backoff);
+        let before = self.read.as_deref().map(|(_, backoff)| backoff);
         let backoff = backoff::of_describe(outcome).after(before, name, now);
-        self.read = Some((read, backoff));
+        self.read = Some(Box::new((read, backoff)));
     }
 
     /// Nothing failed, and waits.
@@ -172,7 +175,7 @@ impl Failures {
 
     /// Reads of this kind are answered again.
     pub(crate) fn read_succeeded(&mut self, answered: impl Fn(&Read) -> bool) {
-        if self.read.as_ref().is_some_and(|(read, _)| answered(read)) {
+        if self.read.as_deref().is_some_and(|(read, _)| answered(read)) {
             self.read = None;
         }
     }
@@ -185,8 +188,8 @@ impl Failures {
     }
 
     fn of_api_server(&mut self) -> impl Iterator<Item = &mut Backoff> {
-        let write = self.write.as_mut().map(|(_, backoff)| backoff);
-        let read = self.read.as_mut().map(|(_, backoff)| backoff);
+        let write = self.write.as_deref_mut().map(|(_, backoff)| backoff);
+        let read = self.read.as_deref_mut().map(|(_, backoff)| backoff);
         [write, self.telling.as_mut(), read].into_iter().flatten()
     }
 
@@ -231,12 +234,12 @@ impl Failures {
             }
             Step::Write(write) => self
                 .write
-                .as_ref()
+                .as_deref()
                 .filter(|(failed, _)| failed == write)
                 .map(|(_, backoff)| backoff.until),
             Step::Read(read) => self
                 .read
-                .as_ref()
+                .as_deref()
                 .filter(|(failed, _)| failed == read)
                 .map(|(_, backoff)| backoff.until),
         };

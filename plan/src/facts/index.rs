@@ -2,42 +2,10 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
+use super::sets::Sets;
 use crate::address::Address;
 use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
 use crate::objects::{Claim, Ip, Node, Pod};
-
-/// Sets by a key; a key without a set has none.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Sets<K, V>(BTreeMap<K, BTreeSet<V>>);
-
-impl<K, V> Default for Sets<K, V> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
-
-impl<K: Ord, V: Ord> Sets<K, V> {
-    pub(crate) fn insert(&mut self, key: K, value: V) {
-        self.0.entry(key).or_default().insert(value);
-    }
-
-    pub(crate) fn remove(&mut self, key: &K, value: &V) {
-        if let Some(set) = self.0.get_mut(key) {
-            set.remove(value);
-            if set.is_empty() {
-                self.0.remove(key);
-            }
-        }
-    }
-
-    pub(crate) fn of<'a>(&'a self, key: &K) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
-        self.0.get(key).into_iter().flatten()
-    }
-
-    pub(crate) fn count(&self, key: &K) -> usize {
-        self.0.get(key).map_or(0, BTreeSet::len)
-    }
-}
 
 /// IPs and pods by what they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

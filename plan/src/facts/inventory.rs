@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::index::Sets;
+use super::sets::Sets;
 use crate::address::{Address, Cidr, addresses, span};
 use crate::cloud::Interface;
 use crate::names::{InstanceId, InterfaceId};

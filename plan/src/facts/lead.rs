@@ -34,7 +34,7 @@ impl Facts {
             ..Self::new(self.settings)
         };
         let names: Vec<_> = self.ips.keys().cloned().collect();
-        for (name, ip) in &self.ips {
+        for (name, ip) in self.ips.iter() {
             let mut memory = Memory {
                 last_write_at: now,
                 stale: true,

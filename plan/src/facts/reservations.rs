@@ -4,7 +4,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::address_rows::AddressRows;
-use super::index::Sets;
+use super::sets::Sets;
 use crate::address::Address;
 use crate::names::{IpName, IpUid};
 use crate::objects::Reservation;

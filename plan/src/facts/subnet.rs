@@ -5,9 +5,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::index::Sets;
 use super::inventory::Inventory;
 use super::location::{Location, OfInterest, OwnWrite};
+use super::sets::Sets;
 use crate::address::{Address, Cidr};
 use crate::backoff::{self, Backoff};
 use crate::cloud::{CniUse, Interface};

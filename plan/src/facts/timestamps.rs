@@ -163,7 +163,7 @@ impl Facts {
                 outage.since = Instant::START;
             }
         }
-        for (uid, seen) in &mut self.pods {
+        for (uid, seen) in self.pods.iter_mut() {
             let ip = seen
                 .pod
                 .label
@@ -183,7 +183,7 @@ impl Facts {
         if self.ips.values().all(|ip| ip.status.refused.is_none()) {
             self.recovered = Instant::START;
         }
-        for (name, memory) in &mut self.memory {
+        for (name, memory) in self.memory.iter_mut() {
             let version = self.ips.get(name).map(|ip| ip.version);
             memory.recorded = memory.recorded.filter(|recorded| {
                 Some(recorded.version) == version && now.since(recorded.begun) <= READ_FRESH

@@ -26,7 +26,7 @@ impl Facts {
         }
         let known = before.filter(|before| before.uid == ip.uid);
         let missed = self.missed.remove(&ip.name).is_some();
-        let memory = self.memory.entry(ip.name.clone()).or_default();
+        let memory = self.memory.get_or_default(ip.name.clone());
         if known.is_none() {
             // What was read of the name before is no word on this one. And a watch that lags shows an earlier
             // one after its successor, or its end, was read.
@@ -58,11 +58,8 @@ impl Facts {
         let comes_to = ip.unfinished_for().cloned();
         self.uncount_pending(&name);
         if let Some(interface) = ip.unfinished_for() {
-            let pending = self
-                .pending_by_interface
-                .entry(interface.clone())
-                .or_default();
-            pending.insert(name.clone());
+            self.pending_by_interface
+                .insert(interface.clone(), name.clone());
         }
         if let Some(before) = self.ips.get(&name) {
             self.index.remove_ip(before);
@@ -114,14 +111,8 @@ impl Facts {
     }
 
     pub(super) fn uncount_pending(&mut self, name: &IpName) {
-        let interface = self.ips.get(name).and_then(Ip::unfinished_for);
-        if let Some(interface) = interface
-            && let Some(pending) = self.pending_by_interface.get_mut(interface)
-        {
-            pending.remove(name);
-            if pending.is_empty() {
-                self.pending_by_interface.remove(interface);
-            }
+        if let Some(interface) = self.ips.get(name).and_then(Ip::unfinished_for) {
+            self.pending_by_interface.remove(interface, name);
         }
     }
 

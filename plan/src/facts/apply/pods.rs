@@ -56,10 +56,7 @@ impl Facts {
             return Affected::of(touched);
         };
         self.index.add_pod(&pod);
-        self.pods_of
-            .entry(label.clone())
-            .or_default()
-            .insert(pod.uid.clone());
+        self.pods_of.insert(label.clone(), pod.uid.clone());
         self.pods.insert(
             pod.uid.clone(),
             PodSeen {
@@ -88,11 +85,6 @@ impl Facts {
     }
 
     pub(super) fn unlist(&mut self, label: &IpName, uid: &PodUid) {
-        if let Some(pods) = self.pods_of.get_mut(label) {
-            pods.remove(uid);
-            if pods.is_empty() {
-                self.pods_of.remove(label);
-            }
-        }
+        self.pods_of.remove(label, uid);
     }
 }

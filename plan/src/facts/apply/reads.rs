@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
-use crate::facts::Answered;
+use crate::facts::{Answered, IpRead};
 use crate::names::{IpName, PodUid, ReplicaSetUid};
 use crate::objects::{Ip, Pod, ReplicaSet};
 use crate::step::Read;
@@ -130,11 +130,14 @@ impl Facts {
         let name = ip.name.clone();
         // One that was begun before the last write is no word on what that has led to.
         let of_this_round = self.is_of_known(&name, begun);
-        let touched = self.see_ip(ip.clone(), now);
+        let read = IpRead::from(&ip);
+        let touched = self.see_ip(ip, now);
         if let Some(memory) = self.memory.get_mut(&name).filter(|_| of_this_round) {
             memory.stale = false;
         }
-        self.reads.ips.insert(name, Answered::new(begun, Some(ip)));
+        self.reads
+            .ips
+            .insert(name, Answered::new(begun, Some(read)));
         touched
     }
 
