@@ -1,22 +1,29 @@
-//! The newest version of each `IP` that this process has seen, whole.
+//! Of the newest version of each `IP` that this process has seen, what a write needs besides the decision.
 //!
-//! A status write is made of the object that was decided from, to keep what other versions wrote into
-//! it. That one is nearly always at hand; reading it again would stand between a decision and EC2. It is kept as text:
-//! a tree of JSON values takes several times the memory.
+//! A write keeps the times of conditions, and what others wrote into lists. That is nearly always at hand; to read the
+//! object again would stand between a decision and EC2. It is kept as text: a tree of JSON values takes several times
+//! the memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, ObjectMeta};
 use mooring_plan::names::ResourceVersion;
+use serde_json::{Map, Value, json};
 
+use crate::api::conditions::{ATTACHED, PROGRAMMED, READY, RESERVED, VERIFIED};
 use crate::api::read;
+
+/// The fields of the status that a write looks at.
+const STATUS_FIELDS: [&str; 3] = ["conditions", "lastMoveTime", "observedGeneration"];
+/// The conditions whose messages each write replaces.
+const OURS: [&str; 5] = [RESERVED, ATTACHED, PROGRAMMED, VERIFIED, READY];
 
 /// The newest of each, by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectCache(Arc<Mutex<Objects>>);
 
-/// Objects as JSON, by name.
+/// Parts of objects as JSON, by name.
 type Objects = BTreeMap<String, (ResourceVersion, Box<[u8]>)>;
 
 impl ObjectCache {
@@ -34,7 +41,7 @@ impl ObjectCache {
             return;
         }
         if all.get(name).is_none_or(|(known, _)| *known < version) {
-            match serde_json::to_vec(object) {
+            match serde_json::to_vec(&needed(object)) {
                 Ok(text) => all.insert(name.clone(), (version, text.into_boxed_slice())),
                 // It is read again when it is needed.
                 Err(_) => all.remove(name),
@@ -52,7 +59,7 @@ impl ObjectCache {
         self.all().clear();
     }
 
-    /// The object, if it is that very version.
+    /// What a write needs of the object, if it is that very version.
     pub(super) fn at(&self, name: &str, version: ResourceVersion) -> Option<DynamicObject> {
         let all = self.all();
         let (known, text) = all.get(name)?;
@@ -66,17 +73,102 @@ impl ObjectCache {
     }
 }
 
+/// The object without what no write looks at.
+fn needed(object: &DynamicObject) -> DynamicObject {
+    let meta = &object.metadata;
+    let status = match object.data.get("status") {
+        Some(Value::Object(status)) => Value::Object(needed_status(status)),
+        other => other.cloned().unwrap_or_default(),
+    };
+    DynamicObject {
+        types: None,
+        metadata: ObjectMeta {
+            uid: meta.uid.clone(),
+            finalizers: meta.finalizers.clone(),
+            ..ObjectMeta::default()
+        },
+        data: json!({ "status": status }),
+    }
+}
+
+fn needed_status(status: &Map<String, Value>) -> Map<String, Value> {
+    let fields = status.iter();
+    let mut needed: Map<String, Value> = fields
+        .filter(|(field, _)| STATUS_FIELDS.contains(&field.as_str()))
+        .map(|(field, value)| (field.clone(), value.clone()))
+        .collect();
+    let conditions = needed.get_mut("conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten() {
+        let is_ours = |kind: &str| OURS.contains(&kind);
+        if condition
+            .get("type")
+            .and_then(Value::as_str)
+            .is_some_and(is_ours)
+            && let Value::Object(condition) = condition
+        {
+            condition.remove("message");
+        }
+    }
+    needed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
     use k8s_openapi::jiff::Timestamp;
     use kube::api::ApiResource;
+    use mooring_plan::objects::{Condition, IpStatus};
+    use mooring_plan::reason::Reason;
+    use mooring_plan::step::Moved;
+
+    use crate::api::read::ip_status_patch;
 
     fn ip(version: &str) -> DynamicObject {
         let mut object = DynamicObject::new("partner", &ApiResource::erase::<crate::api::Ip>(&()));
         object.metadata.resource_version = Some(version.to_owned());
         object
+    }
+
+    #[test]
+    fn a_status_made_of_what_is_kept_equals_one_made_of_the_whole_object() {
+        let condition = |kind: &str, message: &str| {
+            json!({
+                "type": kind, "status": "True", "reason": "Reserved", "message": message,
+                "observedGeneration": 3, "lastTransitionTime": "2026-01-02T03:04:05Z",
+            })
+        };
+        let mut whole = ip("7");
+        whole.metadata.uid = Some("u-1".to_owned());
+        whole.metadata.finalizers = Some(vec!["another".to_owned()]);
+        whole.data = json!({
+            "spec": {"address": "203.0.113.7"},
+            "status": {
+                "address": "203.0.113.7", "claimed": true, "lastMoveTime": "2026-01-02T03:04:05Z", "observedGeneration": 3,
+                "conditions": [condition("Reserved", "ours"), condition("Audited", "of another"), condition("Ready", "ours")],
+            },
+        });
+        let latest = ObjectCache::default();
+        latest.see(&whole);
+        let kept = latest.at("partner", ResourceVersion(7)).unwrap();
+        let reserved = Condition {
+            status: true,
+            reason: Reason::Reserved,
+            message: "new".to_owned(),
+            generation: 4,
+        };
+        let mut status = IpStatus::default();
+        status.conditions.reserved = Some(reserved);
+        let now = Time(Timestamp::UNIX_EPOCH);
+        let patch = |object: &DynamicObject| {
+            let before = serde_json::from_value(object.data["status"].clone()).unwrap();
+            ip_status_patch(&status, &before, Moved::No, &now).unwrap()
+        };
+        assert_eq!(patch(&kept), patch(&whole));
+        assert!(patch(&kept).to_string().contains("of another"));
+        assert_eq!(kept.metadata.uid, whole.metadata.uid);
+        assert_eq!(kept.metadata.finalizers, whole.metadata.finalizers);
+        assert!(kept.data.pointer("/spec").is_none());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch_known};
+use super::patch::{Guard, PatchOutcome, Subresource, finalizers, patch, patch_known};
 use crate::api::read::{ip_status_patch, unreadable_ip_patch};
 use crate::api::{self, names};
 use crate::controller::error::Failure;
@@ -44,9 +44,18 @@ impl Effects {
         message: &str,
     ) -> Result<PatchOutcome, Failure> {
         let now = Time(Timestamp::now());
-        self.change_ip(name, version, Subresource::Status, |ip| {
-            Ok(unreadable_ip_patch(ip, message, &now))
-        })
+        let guard = Guard {
+            uid: None,
+            version: Some(version),
+        };
+        patch(
+            &self.apis.ips(),
+            &format!("IP {name}"),
+            name.as_str(),
+            guard,
+            Subresource::Status,
+            |ip| Ok(unreadable_ip_patch(ip, message, &now)),
+        )
         .await
     }
 
@@ -102,5 +111,53 @@ impl Effects {
             latest.see(ip);
         }
         Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_config::{BehaviorVersion, SdkConfig};
+    use axum::http::Method;
+    use kube::api::DynamicObject;
+    use mooring_plan::names::{IpName, ResourceVersion};
+    use serde_json::{Value, json};
+
+    use super::{Effects, PatchOutcome, names};
+    use crate::cloud::ec2::Ec2;
+    use crate::controller::apis::Apis;
+    use crate::controller::clock::Clock;
+    use crate::fake_api::{api_server, failure};
+    use crate::metrics::Metrics;
+
+    fn partner() -> Value {
+        json!({
+            "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP",
+            "metadata": {"name": "partner", "uid": "u-1", "resourceVersion": "7", "finalizers": [names::IP_FINALIZER]},
+            "spec": {"address": "203.0.113.7"},
+        })
+    }
+
+    #[tokio::test]
+    async fn where_nothing_is_to_be_changed_the_answer_is_the_whole_object() {
+        let client = api_server(|method, _, _| match *method {
+            Method::GET => (200, partner()),
+            _ => failure(422),
+        });
+        let metrics = Metrics::new();
+        let unconfigured = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
+        let effects = Effects {
+            apis: Apis::new(client),
+            cloud: Ec2::new(&unconfigured.build(), metrics.clone()),
+            clock: Clock::start(),
+            metrics,
+        };
+        let seen: DynamicObject = serde_json::from_value(partner()).unwrap();
+        effects.apis.latest().see(&seen);
+        let (name, version) = (IpName::from("partner"), ResourceVersion(7));
+        let outcome = effects.finalizer(&name, version, true).await.unwrap();
+        let PatchOutcome::Done(ip) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!(ip.data["spec"]["address"], "203.0.113.7");
     }
 }

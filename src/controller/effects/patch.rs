@@ -53,7 +53,8 @@ pub(super) async fn patch<F: Fields>(
     patch_known(None, api, object, name, guard, subresource, change).await
 }
 
-/// As [`patch`], with the object at hand that would be read: it has to be of the guard's version.
+/// As [`patch`], with what `change` needs of the object at hand, so that it is not read: it has to be of the guard's
+/// version.
 pub(super) async fn patch_known<F: Fields>(
     known: Option<DynamicObject>,
     api: &Api<Reduced<F>>,
@@ -63,10 +64,10 @@ pub(super) async fn patch_known<F: Fields>(
     subresource: Subresource,
     change: impl FnOnce(&DynamicObject) -> Result<Option<Value>, serde_json::Error>,
 ) -> Result<PatchOutcome, Failure> {
-    let before = match known {
-        Some(known) => known,
+    let (before, is_whole) = match known {
+        Some(known) => (known, false),
         None => match check(api, object, name, guard).await? {
-            PatchOutcome::Done(before) => before,
+            PatchOutcome::Done(before) => (before, true),
             other => return Ok(other),
         },
     };
@@ -75,7 +76,11 @@ pub(super) async fn patch_known<F: Fields>(
         source,
     })?;
     let Some(patch) = patch else {
-        return Ok(PatchOutcome::Done(before));
+        return if is_whole {
+            Ok(PatchOutcome::Done(before))
+        } else {
+            check(api, object, name, guard).await
+        };
     };
     let guard = Guard {
         uid: before.metadata.uid.as_deref(),
