@@ -1,105 +1,89 @@
-//! IPs and blocks as watches show them.
+//! IPs and blocks as a watch shows them.
 
-use std::fmt::Debug;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, pin_mut};
-use kube::api::Api;
-use kube::core::DeserializeGuard;
-use kube::runtime::reflector::store::Writer;
-use kube::runtime::reflector::{ObjectRef, Store, store};
+use kube::api::{Api, ApiResource, DynamicObject};
 use kube::runtime::watcher::Event;
-use kube::runtime::{WatchStreamExt as _, watcher as watch};
-use kube::{Client, Resource, ResourceExt as _};
+use kube::{Client, Resource};
 use mooring_plan::address::Address;
-use serde::de::DeserializeOwned;
+use mooring_plan::facts::Kind;
 
-use crate::api::read::desired_address;
+use super::known_objects::KnownObjects;
+use super::{KnownIp, Snapshot};
+use crate::api::read::{Reduced, Whole};
 use crate::api::{Ip, IpBlock, watching};
 
-/// What the webhook keeps of IPs and blocks.
-#[derive(Clone)]
-pub struct Caches {
-    pub(super) ips: Store<Ip>,
-    pub(super) blocks: Store<IpBlock>,
+/// What the webhook keeps of IPs and blocks. The controller's watch fills it where one runs in the process.
+#[derive(Clone, Debug, Default)]
+pub struct Caches(Arc<Kinds>);
+
+#[derive(Debug, Default)]
+struct Kinds {
+    ips: KnownObjects<KnownIp>,
+    blocks: KnownObjects<IpBlock>,
 }
 
 impl Caches {
-    /// The IPs that a pod's annotation can mean: the one of this name, or those that have or ask for this address. A pod's
-    /// review must not take longer with each IP that exists.
-    pub(super) fn ips_meant(&self, annotation: &str) -> Vec<Arc<Ip>> {
-        if let Some(named) = self.ips.get(&ObjectRef::new(annotation)) {
+    /// Takes what a watch of this kind shows. Other kinds are not kept.
+    pub fn see(&self, kind: Kind, event: &Event<DynamicObject>) {
+        match kind {
+            Kind::Ip => self.0.ips.see(event, KnownIp::read),
+            Kind::Block => self.0.blocks.see(event, |object| {
+                // Cloned: blocks are few.
+                object.clone().try_parse::<IpBlock>()
+            }),
+            Kind::Pod | Kind::Node | Kind::Reservation | Kind::NodeReport => {}
+        }
+    }
+
+    /// What is known of all blocks, and of the IPs that a pod's annotation can mean: the one of this name, or those that
+    /// have or ask for this address. A pod's review must not take longer with each IP that exists. Without an annotation:
+    /// of all IPs.
+    pub(super) fn snapshot(&self, annotation: Option<&str>) -> Snapshot {
+        let ips = match annotation {
+            Some(annotation) => self.ips_meant(annotation),
+            None => self.0.ips.those(|_| true),
+        };
+        Snapshot::new(ips, self.0.blocks.those(|_| true))
+    }
+
+    fn ips_meant(&self, annotation: &str) -> Vec<Arc<KnownIp>> {
+        if let Some(named) = self.0.ips.get(annotation) {
             return vec![named];
         }
         let Ok(address) = annotation.parse::<Address>() else {
             return Vec::new();
         };
-        let about = |ip: &Arc<Ip>| {
-            ip.reserved_address() == Some(address) || desired_address(&ip.spec) == Some(address)
-        };
-        let mut ips = self.ips.state();
-        ips.retain(about);
-        ips
+        let about = |ip: &KnownIp| ip.reserved == Some(address) || ip.desired == Some(address);
+        self.0.ips.those(about)
     }
 
-    /// Returns once both have been filled, or can be no more.
+    /// Returns once both kinds have been listed.
     pub async fn filled(&self) {
-        let _ = tokio::join!(self.ips.wait_until_ready(), self.blocks.wait_until_ready());
+        tokio::join!(self.0.ips.filled(), self.0.blocks.filled());
     }
-}
 
-/// Caches of IPs and blocks, and the task that keeps them.
-pub fn caches(client: &Client) -> (Caches, impl Future<Output = ()> + Send + use<>) {
-    let ((ips, ip_writer), (blocks, block_writer)) = (store(), store());
-    let (ip_api, block_api) = (Api::all(client.clone()), Api::all(client.clone()));
-    let keep = async move {
+    /// Fills them by watches of its own, for ever: for a process without a controller.
+    pub async fn watch(self, client: Client) {
         tokio::join!(
-            keep::<Ip>(ip_api, ip_writer),
-            keep::<IpBlock>(block_api, block_writer)
+            self.watch_kind::<Ip>(Kind::Ip, &client),
+            self.watch_kind::<IpBlock>(Kind::Block, &client),
         );
-    };
-    (Caches { ips, blocks }, keep)
-}
+    }
 
-/// Watches for ever. An object that cannot be read is left out and stops nothing.
-async fn keep<K>(api: Api<DeserializeGuard<K>>, mut writer: Writer<K>)
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
-    K::DynamicType: Eq + Hash + Clone + Default,
-{
-    let events = watch(api, watching::watch()).default_backoff();
-    pin_mut!(events);
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(event) => {
-                if let Some(event) = readable(event) {
-                    writer.apply_watcher_event(&event);
+    async fn watch_kind<K: Resource<DynamicType = ()>>(&self, kind: Kind, client: &Client) {
+        let resource = ApiResource::erase::<K>(&());
+        let api: Api<Reduced<Whole>> = Api::all_with(client.clone(), &resource);
+        let events = watching::events(api, watching::watch());
+        pin_mut!(events);
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => self.see(kind, &event),
+                Err(error) => {
+                    tracing::warn!(?kind, %error, "the webhook's watch was interrupted");
                 }
-            }
-            Err(error) => {
-                tracing::warn!(kind = %K::kind(&()), %error, "the webhook's watch was interrupted");
             }
         }
     }
-}
-
-fn readable<K: Resource>(event: Event<DeserializeGuard<K>>) -> Option<Event<K>> {
-    Some(match event {
-        Event::Apply(object) => Event::Apply(whole(object)?),
-        Event::Delete(object) => Event::Delete(whole(object)?),
-        Event::InitApply(object) => Event::InitApply(whole(object)?),
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
-    })
-}
-
-/// The object, or None if it cannot be read.
-pub(super) fn whole<K: Resource>(object: DeserializeGuard<K>) -> Option<K> {
-    let mut object = object
-        .0
-        .map_err(|invalid| tracing::warn!(name = ?invalid.metadata.name, error = %invalid, "an object cannot be read"))
-        .ok()?;
-    object.managed_fields_mut().clear();
-    Some(object)
 }

@@ -6,8 +6,7 @@ use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::objects::{DesiredIp, Namespaces};
 
-use super::snapshot::asked;
-use super::{Allowed, Change, Snapshot, Verdict};
+use super::{Allowed, Change, KnownIp, Snapshot, Verdict};
 use crate::api::read::{UnreadableSpec, desired, desired_address};
 use crate::api::{Ip, IpSpec, check_routes};
 
@@ -114,7 +113,12 @@ fn readable(ip: &Ip) -> Result<DesiredIp, Denial> {
 
 fn place(ip: &Ip, desired: &DesiredIp, snapshot: &Snapshot) -> Verdict {
     let blocks = snapshot.plan_blocks();
-    let block = check(&asked(ip), &blocks, &snapshot.plan_ips(), snapshot.parent())?;
+    let block = check(
+        &KnownIp::from(ip).asked(),
+        &blocks,
+        &snapshot.plan_ips(),
+        snapshot.parent(),
+    )?;
     let full = desired.address.is_none() && is_full(snapshot, block.name.as_str());
     let no_namespace = desired.allowed_namespaces == Namespaces::default();
     let no_namespace = no_namespace.then(|| {
@@ -161,7 +165,7 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     readable(new)?;
     let blocks = snapshot.plan_blocks();
     // Without an address it keeps the one that it has, whatever else it says.
-    let desired = asked(new);
+    let desired = KnownIp::from(new).asked();
     let block = check(&desired, &blocks, &snapshot.plan_ips(), snapshot.parent())?;
     let Some(status) = &new.status else {
         return Ok(routed);

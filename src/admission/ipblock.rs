@@ -156,12 +156,8 @@ fn narrowed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String>
     let block = name(new);
     let stay: Vec<String> = snapshot
         .ips()
-        .filter(|ip| {
-            ip.status
-                .as_ref()
-                .is_some_and(|status| status.block.as_deref() == Some(block.as_str()))
-        })
-        .filter_map(crate::api::Ip::holder)
+        .filter(|ip| ip.reserved_in.as_ref() == Some(&block))
+        .filter_map(|ip| ip.holder.as_ref())
         .filter(|holder| !after.allow(&holder.namespace))
         .map(|holder| holder.to_string())
         .collect();

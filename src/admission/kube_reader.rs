@@ -14,6 +14,7 @@ use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::networking::v1::IPAddress;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::core::DeserializeGuard;
+use kube::core::error_boundary::InvalidObject;
 use kube::{Client, Resource};
 use mooring_plan::address::Address;
 use mooring_plan::admission::address::Parent;
@@ -22,10 +23,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::caches::{Caches, whole};
+use super::Caches;
 use super::cluster_reader::LIMIT;
 use super::single_flight::{SingleFlight, SingleFlightBy};
-use super::{BoundNode, ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable};
+use super::{BoundNode, ClusterReader, Dependencies, KnownIp, Right, Rights, Snapshot, Unreadable};
 use crate::api::read::reservation;
 use crate::api::{Ip, IpBlock, names, watching};
 
@@ -33,7 +34,7 @@ use crate::api::{Ip, IpBlock, names, watching};
 const READS: usize = 32;
 
 /// All IPs and blocks.
-type Lists = (Vec<Arc<Ip>>, Vec<Arc<IpBlock>>);
+type Lists = (Vec<Arc<KnownIp>>, Vec<Arc<IpBlock>>);
 
 /// What is known of an `IP` at this moment.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +43,7 @@ enum IpSeen {
     #[default]
     Unknown,
     /// It, if there is one of that name.
-    Now(Option<Arc<Ip>>),
+    Now(Option<Arc<KnownIp>>),
 }
 
 /// The cluster's objects, by caches and by the API server.
@@ -78,7 +79,10 @@ impl KubeReader {
     async fn lists(&self) -> Result<Lists, Unreadable> {
         let client = self.client.clone();
         let lists = async move {
-            tokio::try_join!(list(&client, "the IPs"), list(&client, "the IPBlocks"))
+            tokio::try_join!(
+                list(&client, "the IPs", |ip: Ip| KnownIp::from(&ip)),
+                list(&client, "the IPBlocks", |block: IpBlock| block)
+            )
         };
         self.lists.or(lists).await
     }
@@ -135,7 +139,9 @@ impl KubeReader {
         let (name, wanted) = (name.to_owned(), name.to_owned());
         let read = async move {
             let now = ips.get_opt(&wanted).await;
-            now.map_or(IpSeen::Unknown, |now| IpSeen::Now(now.map(Arc::new)))
+            now.map_or(IpSeen::Unknown, |now| {
+                IpSeen::Now(now.map(|ip| Arc::new(KnownIp::from(&ip))))
+            })
         };
         Self::read_once(&self.ips, name, read).await
     }
@@ -146,7 +152,11 @@ async fn in_time<T: Default>(read: impl Future<Output = T>) -> T {
     timeout(LIMIT, read).await.unwrap_or_default()
 }
 
-async fn list<K>(client: &Client, what: &'static str) -> Result<Vec<Arc<K>>, Unreadable>
+async fn list<K, T>(
+    client: &Client,
+    what: &'static str,
+    kept: impl Fn(K) -> T,
+) -> Result<Vec<Arc<T>>, Unreadable>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
@@ -157,12 +167,21 @@ where
             what,
             source: error.into(),
         })?;
-        objects.extend(page.items.into_iter().filter_map(whole).map(Arc::new));
+        let readable = page.items.into_iter().filter_map(readable);
+        objects.extend(readable.map(|object| Arc::new(kept(object))));
         match watching::next_page(page.metadata.continue_) {
             Some(next) => params = next,
             None => return Ok(objects),
         }
     }
+}
+
+/// The object, or None if it cannot be read.
+fn readable<K>(object: DeserializeGuard<K>) -> Option<K> {
+    let invalid = |invalid: &InvalidObject| {
+        tracing::warn!(name = ?invalid.metadata.name, error = %invalid, "an object cannot be read");
+    };
+    object.0.inspect_err(invalid).ok()
 }
 
 impl Rights for KubeReader {
@@ -222,18 +241,14 @@ fn asked(subject: &Subject, wanted: &Use) -> SubjectAccessReviewSpec {
 
 impl ClusterReader for KubeReader {
     async fn cached(&self, dependencies: &Dependencies) -> Snapshot {
-        let ips = match dependencies.annotation.as_deref() {
-            // The rule for a pod looks at no other IP.
-            Some(annotation) => self.caches.ips_meant(annotation),
-            None => self.caches.ips.state(),
-        };
-        let snapshot = Snapshot::new(ips, self.caches.blocks.state());
+        // The rule for a pod looks at no other IP.
+        let snapshot = self.caches.snapshot(dependencies.annotation.as_deref());
         let meant = dependencies
             .annotation
             .as_deref()
             .and_then(|annotation| snapshot.ip_meant(annotation))
-            .filter(|ip| dependencies.given.is_none() || dependencies.given != ip.metadata.uid);
-        let meant = meant.map(kube::ResourceExt::name_any);
+            .filter(|ip| dependencies.given.as_deref() != Some(ip.uid.as_str()));
+        let meant = meant.map(|ip| ip.name.to_string());
         let ip_now = async {
             match &meant {
                 Some(name) => self.ip(name).await,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mooring_plan::address::Address;
-use mooring_plan::admission::address::{Asked, KnownBlock, Other, Parent};
-use mooring_plan::names::{BlockName, IpName};
+use mooring_plan::admission::address::{KnownBlock, Other, Parent};
+use mooring_plan::names::BlockName;
 
-use crate::api::read::desired_address;
-use crate::api::{Ip, IpBlock};
+use super::KnownIp;
+use crate::api::IpBlock;
 
 /// What is known of the Node that a pod was bound to beforehand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum BoundNode {
 /// Other objects, as they were at one moment; only read.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    ips: Vec<Arc<Ip>>,
+    ips: Vec<Arc<KnownIp>>,
     blocks: Vec<Arc<IpBlock>>,
     node: BoundNode,
     parent: Option<Parent>,
@@ -38,9 +38,9 @@ fn name_of(metadata: &kube::api::ObjectMeta) -> &str {
 impl Snapshot {
     /// Of all IPs and blocks, in any order.
     #[must_use]
-    pub fn new(mut ips: Vec<Arc<Ip>>, mut blocks: Vec<Arc<IpBlock>>) -> Self {
+    pub fn new(mut ips: Vec<Arc<KnownIp>>, mut blocks: Vec<Arc<IpBlock>>) -> Self {
         // A verdict must not depend on the order of a cache.
-        ips.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+        ips.sort_by(|a, b| a.name.cmp(&b.name));
         blocks.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
         Self {
             ips,
@@ -65,26 +65,26 @@ impl Snapshot {
 
     /// With an `IP` as it was just read, or without it if it is gone.
     #[must_use]
-    pub fn with_ip_now(mut self, name: &str, now: Option<Arc<Ip>>) -> Self {
-        self.ips.retain(|ip| name_of(&ip.metadata) != name);
+    pub fn with_ip_now(mut self, name: &str, now: Option<Arc<KnownIp>>) -> Self {
+        self.ips.retain(|ip| ip.name.as_str() != name);
         self.ips.extend(now);
         self
     }
 
     /// The `IP` of this name.
     #[must_use]
-    pub fn ip(&self, name: &str) -> Option<&Ip> {
+    pub fn ip(&self, name: &str) -> Option<&KnownIp> {
         self.ips
             .iter()
-            .find(|ip| name_of(&ip.metadata) == name)
+            .find(|ip| ip.name.as_str() == name)
             .map(AsRef::as_ref)
     }
 
     /// The `IP` that has this address; if there is none, the one that asks for it.
     #[must_use]
-    pub fn ip_at(&self, address: Address) -> Option<&Ip> {
-        let asks = |ip: &&Arc<Ip>| desired_address(&ip.spec) == Some(address);
-        let has = |ip: &&Arc<Ip>| ip.reserved_address() == Some(address);
+    pub fn ip_at(&self, address: Address) -> Option<&KnownIp> {
+        let asks = |ip: &&Arc<KnownIp>| ip.desired == Some(address);
+        let has = |ip: &&Arc<KnownIp>| ip.reserved == Some(address);
         self.ips
             .iter()
             .find(has)
@@ -94,13 +94,13 @@ impl Snapshot {
 
     /// The `IP` that a pod's annotation means: by name, or by address.
     #[must_use]
-    pub fn ip_meant(&self, annotation: &str) -> Option<&Ip> {
+    pub fn ip_meant(&self, annotation: &str) -> Option<&KnownIp> {
         self.ip(annotation)
             .or_else(|| self.ip_at(annotation.parse().ok()?))
     }
 
     /// Every `IP`.
-    pub fn ips(&self) -> impl Iterator<Item = &Ip> {
+    pub fn ips(&self) -> impl Iterator<Item = &KnownIp> {
         self.ips.iter().map(AsRef::as_ref)
     }
 
@@ -138,7 +138,7 @@ impl Snapshot {
     /// The IPs, as the rules on addresses see them.
     #[must_use]
     pub fn plan_ips(&self) -> Vec<Other> {
-        self.ips.iter().map(|ip| plan_ip(ip)).collect()
+        self.ips.iter().map(|ip| ip.as_other()).collect()
     }
 }
 
@@ -151,32 +151,4 @@ pub fn plan_block(block: &IpBlock) -> Option<KnownBlock> {
         subnets: block.subnet_cidrs(),
         deleting: block.is_being_deleted(),
     })
-}
-
-/// An `IP`, as the rules on addresses see it.
-#[must_use]
-pub fn plan_ip(ip: &Ip) -> Other {
-    let reserved_in = ip
-        .status
-        .as_ref()
-        .and_then(|status| status.block.as_deref());
-    Other {
-        name: IpName::from(name_of(&ip.metadata)),
-        desired: desired_address(&ip.spec),
-        reserved: ip.reserved_address(),
-        block: reserved_in
-            .or(ip.spec.block.as_deref())
-            .map(BlockName::from),
-        deleting: ip.is_being_deleted(),
-    }
-}
-
-/// What an `IP` asks for. An address that cannot be read counts as none: the schema refuses it.
-#[must_use]
-pub fn asked(ip: &Ip) -> Asked {
-    Asked {
-        name: IpName::from(name_of(&ip.metadata)),
-        address: desired_address(&ip.spec),
-        block: ip.spec.block.as_deref().map(BlockName::from),
-    }
 }

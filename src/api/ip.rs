@@ -257,14 +257,13 @@ impl Ip {
     /// The address that was reserved for it, if one was.
     #[must_use]
     pub fn reserved_address(&self) -> Option<Address> {
-        self.status.as_ref()?.address.as_deref()?.parse().ok()
+        self.status.as_ref()?.reserved_address()
     }
 
     /// The pod that holds it, while one does.
     #[must_use]
     pub fn holder(&self) -> Option<PodKey> {
-        let status = self.status.as_ref().filter(|status| status.claimed)?;
-        PodKey::parse(status.pod.as_deref()?)
+        self.status.as_ref()?.holder()
     }
 
     /// Whether it is being deleted.
@@ -284,6 +283,19 @@ impl Ip {
 }
 
 impl IpStatus {
+    /// The address that was reserved, if one was.
+    #[must_use]
+    pub fn reserved_address(&self) -> Option<Address> {
+        self.address.as_deref()?.parse().ok()
+    }
+
+    /// The pod that holds the address, while one does.
+    #[must_use]
+    pub fn holder(&self) -> Option<PodKey> {
+        let pod = self.pod.as_deref().filter(|_| self.claimed)?;
+        PodKey::parse(pod)
+    }
+
     /// What tells the present claim from every other one. None: there is no claim. One from before there were ids
     /// has 0.
     #[must_use]

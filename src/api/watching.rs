@@ -1,7 +1,12 @@
 //! How objects are listed and watched.
 
-use kube::api::ListParams;
-use kube::runtime::watcher;
+use futures::{Stream, TryStreamExt as _};
+use kube::Api;
+use kube::api::{DynamicObject, ListParams};
+use kube::runtime::watcher::{Event, Result as WatchResult};
+use kube::runtime::{WatchStreamExt as _, watcher};
+
+use super::read::{Fields, Reduced};
 
 /// The most objects in one answer to a list. An answer is parsed into trees that take many times the memory of what is
 /// kept of the objects, and that memory does not go back to the system.
@@ -16,6 +21,24 @@ pub fn watch() -> watcher::Config {
     watcher::Config::default()
         .timeout(WATCH_SECONDS)
         .page_size(PAGE)
+}
+
+/// A list, and then what changes, with the fields that are used. It never ends: what fails is tried again.
+pub fn events<F: Fields>(
+    api: Api<Reduced<F>>,
+    config: watcher::Config,
+) -> impl Stream<Item = WatchResult<Event<DynamicObject>>> {
+    watcher(api, config).default_backoff().map_ok(unreduced)
+}
+
+fn unreduced<F>(event: Event<Reduced<F>>) -> Event<DynamicObject> {
+    match event {
+        Event::Apply(object) => Event::Apply(object.into()),
+        Event::Delete(object) => Event::Delete(object.into()),
+        Event::InitApply(object) => Event::InitApply(object.into()),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    }
 }
 
 /// The first page of a list. Without a resourceVersion it is the most recent there is.

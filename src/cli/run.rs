@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args as ClapArgs, value_parser};
@@ -17,9 +18,9 @@ use super::duration::duration;
 use super::files;
 use super::identity::identity;
 use super::signals::signals;
-use crate::admission::{self, KubeReader, Webhook};
+use crate::admission::{self, Caches, KubeReader, Webhook};
 use crate::cloud::ec2::Ec2;
-use crate::controller;
+use crate::controller::{self, Observer};
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
@@ -160,8 +161,17 @@ async fn start(args: Args) -> Result<(), BoxError> {
     supervisor.spawn(Stage::Serving, "the health server", health);
 
     let clients = clients().await?;
-    if args.webhook {
-        webhook(&args, &clients, &mut supervisor, &readiness, &metrics).await?;
+    let caches = args.webhook.then(Caches::default);
+    if let Some(caches) = &caches {
+        webhook(
+            &args,
+            &clients,
+            caches,
+            &mut supervisor,
+            &readiness,
+            &metrics,
+        )
+        .await?;
     } else {
         tracing::info!("no reviews are answered here (--webhook=false)");
         for part in [Part::Caches, Part::Webhook, Part::Certificate, Part::Trust] {
@@ -169,7 +179,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
         }
     }
     if args.controller {
-        controller(args, clients, &mut supervisor, &readiness, &metrics).await;
+        controller(args, clients, caches, &mut supervisor, &readiness, &metrics).await;
     } else {
         tracing::info!("no decisions are taken here (--controller=false)");
         readiness.set(Part::Watches, true);
@@ -182,6 +192,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
 async fn webhook(
     args: &Args,
     clients: &Clients,
+    caches: &Caches,
     supervisor: &mut Supervisor,
     readiness: &Readiness,
     metrics: &Metrics,
@@ -200,8 +211,10 @@ async fn webhook(
     );
     supervisor.spawn_endless(Stage::Serving, "the look at caBundle", certificate.trust);
 
-    let (caches, keep) = admission::caches(&clients.general);
-    supervisor.spawn_endless(Stage::Serving, "the webhook's caches", keep);
+    if !args.controller {
+        let watch = caches.clone().watch(clients.general.clone());
+        supervisor.spawn_endless(Stage::Serving, "the webhook's watches", watch);
+    }
     let (ready, filled) = (readiness.clone(), caches.clone());
     supervisor.spawn_endless(Stage::Serving, "the wait for the caches", async move {
         filled.filled().await;
@@ -210,7 +223,7 @@ async fn webhook(
     });
 
     let router = admission::router(Webhook {
-        source: KubeReader::new(clients.general.clone(), caches),
+        source: KubeReader::new(clients.general.clone(), caches.clone()),
         settings: admission::Settings {
             default_toleration_seconds: args.default_toleration_seconds.into(),
         },
@@ -232,6 +245,7 @@ async fn webhook(
 async fn controller(
     args: Args,
     clients: Clients,
+    caches: Option<Caches>,
     supervisor: &mut Supervisor,
     readiness: &Readiness,
     metrics: &Metrics,
@@ -255,6 +269,10 @@ async fn controller(
             burst: args.ec2_burst,
             per_second: args.ec2_per_second,
         },
+        // After the controller has ended, the webhook answers from what it knew, until the drain is over: what a pod or
+        // a refusal depends on is read again then as well.
+        observer: caches
+            .map(|caches| -> Observer { Arc::new(move |kind, event| caches.see(kind, event)) }),
         on_synced: Box::new(move || ready.set(Part::Watches, true)),
     };
     tracing::info!(identity = options.identity, "starting the controller");

@@ -37,6 +37,7 @@ use error::Failure;
 use events::{Events, Poster};
 use lease::LeaderElector;
 use reconciler::{Parts, Reconciler};
+pub use watch::Observer;
 use watch::Restorations;
 
 /// Capacity of the channel of facts; watches block when it is full.
@@ -66,6 +67,8 @@ pub struct Options {
     pub inventory_interval: Duration,
     /// The calls that change EC2.
     pub budget: Budget,
+    /// Is shown what the watches show: the webhook of the process needs no watches of its own.
+    pub observer: Option<Observer>,
     /// Called once, when every kind has been listed.
     pub on_synced: Box<dyn FnOnce() + Send>,
 }
@@ -100,6 +103,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         &apis,
         &fact_sender,
         &restorations,
+        options.observer.as_ref(),
         &options.metrics,
     );
     drop(fact_sender);

@@ -8,6 +8,7 @@ use crate::harness::scene::{SOON, Scene};
 
 scenes![
     alone at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period,
+    shared webhook_and_controller_of_a_process_share_one_watch_of_each_kind,
 ];
 
 const PERIOD: Duration = Duration::from_secs(2);
@@ -58,6 +59,32 @@ async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scen
         u128::from(costs.describes) <= most,
         "{costs:?} in {elapsed:?}"
     );
+}
+
+/// Only the controller watches `IPNode`s, and kube-controller-manager watches every kind alike.
+async fn webhook_and_controller_of_a_process_share_one_watch_of_each_kind(scene: &Scene) {
+    scene
+        .eventually("as many watches of each kind", SOON, async || {
+            let metrics = scene.kubectl("get --raw /metrics").await;
+            let watches = |resource: &str| {
+                let labels = format!("resource=\"{resource}\"");
+                let mut lines = metrics.stdout.lines();
+                let line = lines.find(|line| {
+                    line.starts_with("apiserver_longrunning_requests{")
+                        && line.contains(&labels)
+                        && line.contains("group=\"ip.wgtwo.com\"")
+                        && line.contains("verb=\"WATCH\"")
+                });
+                line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+            };
+            let [nodes, ips, blocks] = ["ipnodes", "ips", "ipblocks"].map(watches);
+            if nodes.is_some() && ips == nodes && blocks == nodes {
+                Ok(())
+            } else {
+                Err((nodes, ips, blocks))
+            }
+        })
+        .await;
 }
 
 /// Waits until a whole period has passed without a write: the last Event after the start is written.

@@ -35,7 +35,7 @@ fn add<'a>(path: impl IntoIterator<Item: Into<Token<'a>>>, value: Value) -> Patc
 
 /// Each mutation that the pod needs; none once it was patched.
 pub fn mutations(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<Mutation> {
-    let uid = resolved.ip.metadata.uid.as_deref().unwrap_or_default();
+    let uid = resolved.ip.uid.as_str();
     let essential = [
         ("label ip.wgtwo.com/ip", ip_label(pod, resolved.ip_name())),
         ("annotation ip.wgtwo.com/ip-uid", ip_uid(pod, uid)),

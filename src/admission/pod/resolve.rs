@@ -2,13 +2,12 @@
 
 use mooring_plan::admission::address::block_of;
 use mooring_plan::admission::{Denial, DenyReason};
-use mooring_plan::names::Namespace;
+use mooring_plan::names::{BlockName, Namespace};
 use mooring_plan::objects::Namespaces;
 
-use crate::admission::Snapshot;
-use crate::admission::snapshot::asked;
+use crate::admission::{KnownIp, Snapshot};
+use crate::api::IpBlock;
 use crate::api::read::namespaces;
-use crate::api::{Ip, IpBlock};
 
 /// The most characters of an IP's name or an address. A longer text is neither looked up nor repeated.
 const LONGEST: usize = 63;
@@ -16,14 +15,14 @@ const LONGEST: usize = 63;
 /// What a pod asks for, found.
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved<'a> {
-    pub ip: &'a Ip,
+    pub ip: &'a KnownIp,
     pub block: &'a IpBlock,
 }
 
 impl<'a> Resolved<'a> {
     /// The IP's name.
     pub fn ip_name(&self) -> &'a str {
-        self.ip.metadata.name.as_deref().unwrap_or_default()
+        self.ip.name.as_str()
     }
 
     /// The block's name.
@@ -59,12 +58,11 @@ pub fn resolve<'a>(
         .ip_meant(annotation)
         .ok_or_else(|| not_for(annotation, namespace))?;
     let of = Namespace::from(namespace);
-    let allowed = namespaces(ip.spec.allowed_namespaces.as_deref());
-    if !allowed.allow(&of) {
+    if !ip.allows(&of) {
         return Err(not_for(annotation, namespace));
     }
     let Some(block) = block_for(ip, snapshot) else {
-        return Err(match allowed {
+        return Err(match ip.namespaces {
             // It was opened to this namespace by name, so that nothing leaks by saying more.
             Namespaces::Only(_) => no_block(ip),
             Namespaces::All => not_for(annotation, namespace),
@@ -73,7 +71,7 @@ pub fn resolve<'a>(
     if !namespaces(block.spec.allowed_namespaces.as_deref()).allow(&of) {
         return Err(not_for(annotation, namespace));
     }
-    if ip.is_being_deleted() {
+    if ip.deleting {
         return Err(Denial::from_others(
             DenyReason::Forbidden,
             format!("IP \"{annotation}\" is being deleted"),
@@ -94,8 +92,8 @@ fn not_for(annotation: &str, namespace: &str) -> Denial {
     )
 }
 
-fn no_block(ip: &Ip) -> Denial {
-    let name = ip.metadata.name.as_deref().unwrap_or_default();
+fn no_block(ip: &KnownIp) -> Denial {
+    let name = &ip.name;
     Denial::from_others(
         DenyReason::Forbidden,
         format!("IP \"{name}\" has no IPBlock, or more than one could be meant"),
@@ -104,13 +102,10 @@ fn no_block(ip: &Ip) -> Denial {
 }
 
 /// The block that the IP means; if that is not clear, the one that it is reserved in.
-fn block_for<'a>(ip: &Ip, snapshot: &'a Snapshot) -> Option<&'a IpBlock> {
+fn block_for<'a>(ip: &KnownIp, snapshot: &'a Snapshot) -> Option<&'a IpBlock> {
     let blocks = snapshot.plan_blocks();
-    let meant = block_of(&asked(ip), &blocks).ok();
-    let reserved_in = ip
-        .status
-        .as_ref()
-        .and_then(|status| status.block.as_deref());
+    let meant = block_of(&ip.asked(), &blocks).ok();
+    let reserved_in = ip.reserved_in.as_ref().map(BlockName::as_str);
     let name = meant.map(|block| block.name.as_str()).or(reserved_in)?;
     snapshot.block(name)
 }

@@ -5,7 +5,6 @@ use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::pod::check_annotations;
 use mooring_plan::admission::usage::{ServiceAccount, Use};
 use mooring_plan::admission::{Denial, DenyReason};
-use mooring_plan::names::IpName;
 
 use super::assess::assess;
 use super::mutations::mutations;
@@ -89,7 +88,7 @@ fn wanted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> Use {
     let spec = pod.spec.as_ref();
     Use {
         pod: Called { pod, namespace }.to_string(),
-        ip: IpName::from(resolved.ip_name()),
+        ip: resolved.ip.name.clone(),
         account: ServiceAccount::of_pod(
             namespace,
             spec.and_then(|spec| spec.service_account_name.as_deref()),
@@ -99,8 +98,7 @@ fn wanted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> Use {
 
 /// For the audit log: the address is not reserved yet where the IP is new.
 fn granted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> String {
-    let status = resolved.ip.status.as_ref();
-    let address = status.and_then(|status| status.address.as_deref());
+    let address = resolved.ip.reserved;
     let address = address.map(|address| format!(" ({address})"));
     format!(
         "IP {}{} of IPBlock {} to pod {}",
@@ -113,7 +111,7 @@ fn granted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> String {
 
 /// The pod waits while another has the address.
 fn held(resolved: &Resolved<'_>) -> Option<String> {
-    let holder = resolved.ip.holder()?;
+    let holder = resolved.ip.holder.as_ref()?;
     Some(format!(
         "IP \"{}\" is held by pod {holder}: this pod is ready once that one has handed it over or is gone",
         resolved.ip_name()

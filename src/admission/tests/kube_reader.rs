@@ -7,12 +7,13 @@ use axum::http::{Request, Response};
 use futures::future::join_all;
 use kube::Client;
 use kube::client::Body;
-use kube::runtime::reflector::store;
 use kube::runtime::watcher::Event;
+use mooring_plan::facts::Kind;
 use serde_json::json;
 
 use super::partner_a;
-use crate::admission::{BoundNode, Caches, ClusterReader as _, Dependencies, KubeReader, caches};
+use crate::admission::{BoundNode, Caches, ClusterReader as _, Dependencies, KubeReader};
+use crate::api::Ip;
 
 #[derive(Default)]
 struct Asked {
@@ -48,6 +49,17 @@ fn api_server() -> (Client, Arc<Mutex<Asked>>) {
     (Client::new(service, "default"), asked)
 }
 
+/// Caches that a watch has shown these.
+fn caches_with(ips: impl IntoIterator<Item = Ip>) -> Caches {
+    let caches = Caches::default();
+    for ip in ips {
+        let object = serde_json::to_value(ip).unwrap();
+        let object = serde_json::from_value(object).unwrap();
+        caches.see(Kind::Ip, &Event::Apply(object));
+    }
+    caches
+}
+
 fn bound_to(node: &str) -> Dependencies {
     Dependencies {
         node: Some(node.to_owned()),
@@ -67,7 +79,7 @@ async fn look(live: &KubeReader, nodes: impl IntoIterator<Item = String>) -> Vec
 #[tokio::test(start_paused = true)]
 async fn at_most_32_reads_run_at_a_time() {
     let (client, asked) = api_server();
-    let live = KubeReader::new(client.clone(), caches(&client).0);
+    let live = KubeReader::new(client, Caches::default());
     let seen = look(&live, (0..200).map(|n| format!("node-{n}"))).await;
     assert!(
         seen.iter()
@@ -81,7 +93,7 @@ async fn at_most_32_reads_run_at_a_time() {
 #[tokio::test(start_paused = true)]
 async fn reviews_that_need_the_same_node_share_one_read() {
     let (client, asked) = api_server();
-    let live = KubeReader::new(client.clone(), caches(&client).0);
+    let live = KubeReader::new(client, Caches::default());
     let seen = look(&live, (0..200).map(|_| "node-a".to_owned())).await;
     assert!(
         seen.iter()
@@ -96,9 +108,7 @@ async fn reviews_that_need_the_same_node_share_one_read() {
 #[tokio::test(start_paused = true)]
 async fn the_ip_that_the_mutating_review_read_is_not_read_again() {
     let (client, asked) = api_server();
-    let ((ips, mut writer), (blocks, _)) = (store(), store());
-    writer.apply_watcher_event(&Event::Apply(partner_a()));
-    let live = KubeReader::new(client, Caches { ips, blocks });
+    let live = KubeReader::new(client, caches_with([partner_a()]));
     let mut reads = Vec::new();
     for given in [Some("uid-a"), Some("uid-b"), None] {
         let dependencies = Dependencies {
@@ -115,15 +125,11 @@ async fn the_ip_that_the_mutating_review_read_is_not_read_again() {
 #[tokio::test(start_paused = true)]
 async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
     let (client, _) = api_server();
-    let ((ips, mut writer), (blocks, _)) = (store(), store());
-    let first = partner_a();
     let mut second = partner_a();
     second.metadata.name = Some("partner-b".to_owned());
     second.spec.address = Some("203.0.113.77".to_owned());
     second.status = None;
-    writer.apply_watcher_event(&Event::Apply(first));
-    writer.apply_watcher_event(&Event::Apply(second));
-    let live = KubeReader::new(client, Caches { ips, blocks });
+    let live = KubeReader::new(client, caches_with([partner_a(), second]));
     for (annotation, expected) in [
         (Some("partner-b"), vec!["partner-b"]),
         (Some("203.0.113.77"), vec!["partner-b"]),
@@ -139,7 +145,7 @@ async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
         let snapshot = live.cached(&dependencies).await;
         let seen: Vec<_> = snapshot
             .ips()
-            .filter_map(|ip| ip.metadata.name.clone())
+            .map(|ip| ip.name.as_str().to_owned())
             .collect();
         assert_eq!(seen, expected, "{annotation:?}");
     }
@@ -148,9 +154,7 @@ async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
 #[tokio::test(start_paused = true)]
 async fn reviews_that_need_the_same_ip_read_it_at_most_twice_at_a_time() {
     let (client, asked) = api_server();
-    let ((ips, mut writer), (blocks, _)) = (store(), store());
-    writer.apply_watcher_event(&Event::Apply(partner_a()));
-    let live = KubeReader::new(client, Caches { ips, blocks });
+    let live = KubeReader::new(client, caches_with([partner_a()]));
     let dependencies = Dependencies {
         annotation: Some("partner-a".to_owned()),
         ..Dependencies::default()

@@ -26,7 +26,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Allowed, Snapshot, Verdict};
+use super::{Allowed, KnownIp, Snapshot, Verdict};
 use crate::api::{Ip, IpBlock};
 
 fn read<K: DeserializeOwned>(value: Value) -> K {
@@ -79,7 +79,9 @@ fn snapshot_of(
     blocks: impl IntoIterator<Item = IpBlock>,
 ) -> Snapshot {
     Snapshot::new(
-        ips.into_iter().map(Arc::new).collect(),
+        ips.into_iter()
+            .map(|ip| Arc::new(KnownIp::from(&ip)))
+            .collect(),
         blocks.into_iter().map(Arc::new).collect(),
     )
 }

@@ -11,6 +11,7 @@ mod watched_kind;
 use std::sync::Arc;
 
 use futures::TryStreamExt as _;
+use kube::api::DynamicObject;
 use kube::runtime::watcher::Event;
 use mooring_plan::facts::{Fact, Kind};
 use tokio::sync::{Notify, mpsc};
@@ -24,12 +25,16 @@ pub(super) use list_version::Restorations;
 use relist_diff::RelistDiff;
 use watched_kind::WatchedKind;
 
+/// Shown every event of a watch before anything follows from it.
+pub type Observer = Arc<dyn Fn(Kind, &Event<DynamicObject>) + Send + Sync>;
+
 /// Starts the watches. They run until they are aborted, or their receiver is gone.
 pub(super) fn spawn(
     tasks: &mut JoinSet<&'static str>,
     apis: &Apis,
     facts: &mpsc::Sender<Fact>,
     restorations: &Restorations,
+    observer: Option<&Observer>,
     metrics: &Metrics,
 ) {
     for kind in Kind::ALL {
@@ -47,7 +52,14 @@ pub(super) fn spawn(
             versions.await;
             "the version of a list"
         });
-        let watching = watch(shown, facts.clone(), relisted, set_back, metrics.clone());
+        let watching = watch(
+            shown,
+            observer.cloned(),
+            facts.clone(),
+            relisted,
+            set_back,
+            metrics.clone(),
+        );
         tasks.spawn(async move {
             watching.await;
             "a watch"
@@ -57,6 +69,7 @@ pub(super) fn spawn(
 
 async fn watch(
     shown: WatchedKind,
+    observer: Option<Observer>,
     facts: mpsc::Sender<Fact>,
     relisted: Arc<Notify>,
     set_back: Arc<Notify>,
@@ -84,6 +97,9 @@ async fn watch(
                 continue;
             }
         };
+        if let Some(observer) = &observer {
+            observer(shown.kind, &event);
+        }
         let mut news = Vec::new();
         match event {
             Event::Init => known.begin(),

@@ -1,12 +1,10 @@
 //! How the objects of one kind become facts.
 
-use futures::TryStreamExt as _;
 use futures::stream::BoxStream;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{Config, Event, Result as WatchResult, watcher};
+use kube::runtime::watcher::{Config, Event, Result as WatchResult};
 use mooring_plan::address::Address;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodUid};
@@ -70,8 +68,7 @@ impl WatchedKind {
             label_selector: self.selector.map(str::to_owned),
             ..watching::watch()
         };
-        let events = watcher(api, config).default_backoff();
-        Box::pin(events.map_ok(unreduced))
+        Box::pin(watching::events(api, config))
     }
 
     /// What tells an object of the kind from another: of a pod its UID, since a name is used again; of an
@@ -139,16 +136,6 @@ impl WatchedKind {
             Kind::NodeReport => Fact::NodeReportGone(NodeName::from(key)),
             Kind::Reservation => Fact::ReservationGone(key.parse::<Address>().ok()?),
         })
-    }
-}
-
-fn unreduced<F>(event: Event<Reduced<F>>) -> Event<DynamicObject> {
-    match event {
-        Event::Apply(object) => Event::Apply(object.into()),
-        Event::Delete(object) => Event::Delete(object.into()),
-        Event::InitApply(object) => Event::InitApply(object.into()),
-        Event::Init => Event::Init,
-        Event::InitDone => Event::InitDone,
     }
 }
 

@@ -120,6 +120,7 @@ impl Replicas {
                 .filter(|_| self.settings.election),
             inventory_interval: self.settings.interval,
             budget: Budget::default(),
+            observer: None,
             on_synced: Box::new(|| ()),
         };
         self.log.say(format!("process  {identity} starts"));

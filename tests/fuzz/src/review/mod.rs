@@ -4,6 +4,7 @@
 mod kept;
 pub mod world;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -164,10 +165,11 @@ fn mutated(asked: &Value, patch: &Patch) {
     let labels = metadata.labels.unwrap_or_default();
     let meant = world::snapshot();
     let meant = meant.ip_meant(&annotations[IP_ANNOTATION]).unwrap();
-    assert_eq!(labels.get(IP_LABEL), meant.metadata.name.as_ref());
+    let text = |map: &BTreeMap<String, String>, key: &str| map.get(key).cloned();
+    assert_eq!(text(&labels, IP_LABEL), Some(meant.name.to_string()));
     assert_eq!(
-        annotations.get(IP_UID_ANNOTATION),
-        meant.metadata.uid.as_ref()
+        text(&annotations, IP_UID_ANNOTATION),
+        Some(meant.uid.to_string())
     );
 
     let mut again = asked.clone();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use mooring::admission::{
-    BoundNode, ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable,
+    BoundNode, ClusterReader, Dependencies, KnownIp, Right, Rights, Snapshot, Unreadable,
 };
 use mooring::api::{Ip, IpBlock};
 use mooring_plan::admission::address::Parent;
@@ -95,6 +95,10 @@ fn made() -> Snapshot {
         ),
         going,
     ];
+    let ips = ips
+        .iter()
+        .map(|ip| Arc::new(KnownIp::from(&**ip)))
+        .collect();
     Snapshot::new(ips, blocks)
 }
 
