@@ -159,7 +159,7 @@ fn narrowed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String>
         .filter(|ip| ip.reserved_in.as_ref() == Some(&block))
         .filter_map(|ip| ip.holder.as_ref())
         .filter(|holder| !after.allow(&holder.namespace))
-        .map(|holder| holder.to_string())
+        .map(ToString::to_string)
         .collect();
     let pods = if stay.is_empty() {
         "none has one now".to_owned()

@@ -1,9 +1,25 @@
 //! From the kinds of the API to the objects of the node part.
 
-use k8s_openapi::api::core::v1::Pod as KubePod;
+use kube::api::DynamicObject;
+use serde_json::Value;
 
 use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Pod, Probe, Route};
+use crate::api::read::{Fields, Kept};
 use crate::api::{self, IpBlock, names};
+
+/// What is read of a pod.
+#[derive(Clone, Copy, Debug)]
+pub enum PodFields {}
+
+impl Fields for PodFields {
+    const KEPT: &'static [(&'static str, Kept)] = &[
+        ("spec", Kept::Fields(&[("hostNetwork", Kept::All)])),
+        (
+            "status",
+            Kept::Fields(&[("phase", Kept::All), ("podIP", Kept::All)]),
+        ),
+    ];
+}
 
 /// A block. A `spec.node` that cannot be read counts as none, and so does a probe: admission refuses both.
 #[must_use]
@@ -64,23 +80,20 @@ fn claim(status: &api::IpStatus) -> Option<Claim> {
 
 /// An annotated pod by its UID. None: it has ended, and its address can be another pod's.
 #[must_use]
-pub fn pod(object: &KubePod) -> Option<(String, Pod)> {
+pub fn pod(object: &DynamicObject) -> Option<(String, Pod)> {
     let labels = object.metadata.labels.as_ref()?;
-    let status = object.status.as_ref();
-    let phase = status.and_then(|status| status.phase.as_deref());
-    if matches!(phase, Some("Succeeded" | "Failed")) {
+    let status = |field: &str| object.data.get("status")?.get(field)?.as_str();
+    if matches!(status("phase"), Some("Succeeded" | "Failed")) {
         return None;
     }
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
-    let spec = object.spec.as_ref();
+    let host_network = object.data.pointer("/spec/hostNetwork");
     let pod = Pod {
         name: format!("{namespace}/{name}"),
         wants: labels.get(names::IP_LABEL)?.clone(),
-        address: status
-            .and_then(|status| status.pod_ip.as_ref())
-            .and_then(|address| address.parse().ok()),
-        host_network: spec.and_then(|spec| spec.host_network) == Some(true),
+        address: status("podIP").and_then(|address| address.parse().ok()),
+        host_network: host_network.and_then(Value::as_bool) == Some(true),
     };
     Some((object.metadata.uid.clone()?, pod))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Pod as KubePod;
+use kube::api::ApiResource;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{Config, Event, watcher};
 use kube::{Api, Client, Resource};
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 
 use super::objects::Objects;
 use super::read;
+use crate::api::read::Reduced;
 use crate::api::{Ip, IpBlock, names, watching};
 use crate::telemetry::chain;
 
@@ -42,6 +44,8 @@ impl Known {
         }
     }
 }
+
+type ReducedPod = Reduced<read::PodFields>;
 
 type Shared = Arc<Mutex<Known>>;
 
@@ -78,7 +82,7 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
         ips,
     ));
     tasks.spawn(follow(
-        Api::all(client.clone()),
+        Api::all_with(client.clone(), &ApiResource::erase::<KubePod>(&())),
         its_pods,
         Arc::clone(&known),
         pods,
@@ -139,6 +143,10 @@ fn name<K: Resource>(object: &K) -> String {
     object.meta().name.clone().unwrap_or_default()
 }
 
+fn uid<K: Resource>(object: &K) -> &str {
+    object.meta().uid.as_deref().unwrap_or_default()
+}
+
 fn blocks(known: &mut Known, change: &Change<'_, IpBlock>) {
     let blocks = &mut known.objects.blocks;
     match *change {
@@ -179,17 +187,18 @@ fn ips(known: &mut Known, change: &Change<'_, Ip>) {
     }
 }
 
-fn pods(known: &mut Known, change: &Change<'_, KubePod>) {
+fn pods(known: &mut Known, change: &Change<'_, ReducedPod>) {
     let pods = &mut known.objects.pods;
     match *change {
-        Change::There(pod) => match read::pod(pod) {
+        Change::There(pod) => match read::pod(pod.as_ref()) {
             Some((uid, pod)) => drop(pods.insert(uid, pod)),
-            None => drop(pods.remove(pod.metadata.uid.as_deref().unwrap_or_default())),
+            None => drop(pods.remove(uid(pod))),
         },
-        Change::Gone(pod) => {
-            drop(pods.remove(pod.metadata.uid.as_deref().unwrap_or_default()));
+        Change::Gone(pod) => drop(pods.remove(uid(pod))),
+        Change::All(list) => {
+            let list = list.iter().map(AsRef::as_ref);
+            *pods = list.filter_map(read::pod).collect();
         }
-        Change::All(list) => *pods = list.iter().filter_map(read::pod).collect(),
     }
     let wanted = &known.objects.pods;
     let watched = &known.watched;

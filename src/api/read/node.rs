@@ -1,9 +1,10 @@
 //! A Node.
 
-use k8s_openapi::api::core::v1::{NodeSpec, NodeStatus, Taint};
+use k8s_openapi::api::core::v1::Taint;
 use kube::core::DynamicObject;
 use mooring_plan::names::{InstanceId, InstanceType, NodeName};
 use mooring_plan::objects::Node;
+use serde::Deserialize;
 
 use super::{Fields, Kept, Problem, Unreadable, created, label, name, part, uid, version_of};
 use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
@@ -32,6 +33,28 @@ impl Fields for NodeFields {
     ];
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodeSpec {
+    #[serde(rename = "providerID")]
+    provider_id: Option<String>,
+    taints: Option<Vec<Taint>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodeStatus {
+    conditions: Option<Vec<NodeCondition>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodeCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+}
+
 /// Reads a Node.
 ///
 /// # Errors
@@ -49,7 +72,7 @@ fn read(object: &DynamicObject) -> Result<Node, Problem> {
         .conditions
         .iter()
         .flatten()
-        .any(|condition| condition.type_ == "Ready" && condition.status == "True");
+        .any(|condition| condition.kind == "Ready" && condition.status == "True");
     Ok(Node {
         name: NodeName::from(name(meta)?),
         uid: uid(meta)?.to_owned(),

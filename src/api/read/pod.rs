@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::{PodSpec, PodStatus};
 use kube::core::DynamicObject;
 use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid, WorkloadUid};
 use mooring_plan::objects::{Controller, Gate, Handover, Pod};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::{
     Fields, Kept, Problem, Unreadable, annotation, controller, created, is_workload, label, name,
@@ -39,6 +40,58 @@ impl Fields for PodFields {
             ]),
         ),
     ];
+}
+
+// Types of their own: the code that reads a whole pod takes 1 MB.
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodSpec {
+    node_name: Option<String>,
+    readiness_gates: Option<Vec<ReadinessGate>>,
+    containers: Option<Vec<Container>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ReadinessGate {
+    condition_type: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Container {
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodStatus {
+    phase: Option<String>,
+    conditions: Option<Vec<PodCondition>>,
+    container_statuses: Option<Vec<ContainerStatus>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PodCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContainerStatus {
+    name: String,
+    state: Option<ContainerState>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContainerState {
+    running: Option<IgnoredAny>,
 }
 
 /// Reads a pod.
@@ -109,7 +162,7 @@ fn condition<'a>(status: &'a PodStatus, kind: &str) -> Option<&'a str> {
         .conditions
         .iter()
         .flatten()
-        .find(|condition| condition.type_ == kind)?;
+        .find(|condition| condition.kind == kind)?;
     Some(&condition.status)
 }
 
@@ -118,7 +171,7 @@ fn gate(status: &PodStatus) -> Option<Gate> {
         .conditions
         .iter()
         .flatten()
-        .find(|condition| condition.type_ == names::ATTACHED_GATE)?;
+        .find(|condition| condition.kind == names::ATTACHED_GATE)?;
     Some(Gate {
         status: gate.status == "True",
         reason: gate.reason.clone().unwrap_or_default(),
@@ -146,9 +199,6 @@ fn all_running(spec: &PodSpec, status: &PodStatus) -> bool {
                     .is_some_and(|state| state.running.is_some())
         })
     };
-    !spec.containers.is_empty()
-        && spec
-            .containers
-            .iter()
-            .all(|container| running(&container.name))
+    let containers = spec.containers.as_deref().unwrap_or_default();
+    !containers.is_empty() && containers.iter().all(|container| running(&container.name))
 }

@@ -48,6 +48,12 @@ impl<F> From<Reduced<F>> for DynamicObject {
     }
 }
 
+impl<F> AsRef<DynamicObject> for Reduced<F> {
+    fn as_ref(&self) -> &DynamicObject {
+        &self.0
+    }
+}
+
 impl<F> Clone for Reduced<F> {
     fn clone(&self) -> Self {
         Self(self.0.clone(), PhantomData)

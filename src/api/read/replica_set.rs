@@ -1,10 +1,10 @@
 //! A `ReplicaSet`.
 
-use k8s_openapi::api::apps::v1::ReplicaSetSpec;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use kube::core::DynamicObject;
 use mooring_plan::names::{DeploymentUid, ReplicaSetUid};
 use mooring_plan::objects::ReplicaSet;
+use serde::Deserialize;
 
 use super::{Fields, Kept, Problem, Unreadable, annotation, controller, is_workload, part, uid};
 
@@ -22,6 +22,13 @@ impl Fields for ReplicaSetFields {
         "spec",
         Kept::Fields(&[("replicas", Kept::All), ("selector", Kept::All)]),
     )];
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ReplicaSetSpec {
+    replicas: Option<i32>,
+    selector: Option<LabelSelector>,
 }
 
 /// Reads a `ReplicaSet`.
@@ -58,7 +65,7 @@ fn read(object: &DynamicObject) -> Result<ReplicaSet, Problem> {
 pub fn template_selector(object: &DynamicObject) -> Result<Option<String>, Unreadable> {
     let spec = part::<ReplicaSetSpec>(object, "spec")
         .map_err(|problem| problem.of("ReplicaSet", object))?;
-    let selector = spec.map(|spec| spec.selector).unwrap_or_default();
+    let selector = spec.and_then(|spec| spec.selector).unwrap_or_default();
     let labels = selector.match_labels.unwrap_or_default();
     let labels = labels
         .iter()

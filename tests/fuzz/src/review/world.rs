@@ -72,7 +72,7 @@ fn made() -> Snapshot {
     );
     let gone_at = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
     Arc::make_mut(&mut going).metadata.deletion_timestamp = Some(gone_at);
-    let ips = vec![
+    let ips = [
         ip(
             "partner-a",
             json!({"address": "203.0.113.7", "allowedNamespaces": ["*"]}),
