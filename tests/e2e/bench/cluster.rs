@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
@@ -294,6 +295,8 @@ impl<'a> Bench<'a> {
         ] {
             list.lock().unwrap().clear();
         }
+        // The judge has nothing left to expect.
+        self.scene.attached.store(false, Ordering::Relaxed);
     }
 }
 

@@ -125,20 +125,18 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     review_load::webhook(bench, extent).await;
     progress.begins("successor");
     successor::successor(bench).await;
+    progress.begins("the judge reads the histories");
+    scene.judge().await;
+    // Each of many thousand calls is compared with the whole history: what comes later is not judged.
+    bench.leave_all();
     if extent == Extent::Full {
         large(bench, &progress).await;
     }
-    progress.begins("the judge reads the histories");
-    scene.judge().await;
-    bench.leave_all();
     figures::end();
 }
 
 /// What takes minutes.
 async fn large(bench: &mut Bench<'_>, progress: &Progress) {
-    // Each of many thousand calls is compared with the whole history: only what came until now is judged.
-    bench.scene.judge().await;
-    bench.leave_all();
     progress.begins("256 moves, each to an interface of its own");
     single_addresses::moves(bench).await;
     for ips in growth::LARGE {
@@ -149,4 +147,5 @@ async fn large(bench: &mut Bench<'_>, progress: &Progress) {
     successor::successor(bench).await;
     progress.begins("100,000 pods without an annotation");
     plain_pods::memory(bench).await;
+    bench.leave_all();
 }
