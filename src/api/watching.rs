@@ -9,8 +9,8 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use super::read::{Fields, Reduced};
 
 /// The most objects in one answer to a list. An answer is parsed into trees that take many times the memory of what is
-/// kept of the objects, and that memory does not go back to the system.
-pub const PAGE: u32 = 100;
+/// kept of the objects, of six kinds at a time, and that memory does not go back to the system.
+pub const PAGE: u32 = 25;
 
 /// The server ends a watch after this time, in seconds (R1.22). A connection on which nothing arrives for a little longer is broken.
 pub const WATCH_SECONDS: u32 = 45;
