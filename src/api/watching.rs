@@ -8,9 +8,12 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 
 use super::read::{Fields, Reduced};
 
-/// The most objects in one answer to a list. An answer is parsed into trees that take many times the memory of what is
-/// kept of the objects, of six kinds at a time, and that memory does not go back to the system.
-pub const PAGE: u32 = 25;
+/// The most objects in one answer to the list that a watch begins with. An answer is parsed into trees that take many times
+/// the memory of what is kept of the objects, of six kinds at a time, and that memory does not go back to the system.
+const WATCH_PAGE: u32 = 25;
+
+/// The most objects in one answer to another list. Only one runs at a time, and a new leader waits for it.
+const LIST_PAGE: u32 = 100;
 
 /// The server ends a watch after this time, in seconds (R1.22). A connection on which nothing arrives for a little longer is broken.
 pub const WATCH_SECONDS: u32 = 45;
@@ -20,7 +23,7 @@ pub const WATCH_SECONDS: u32 = 45;
 pub fn watch() -> watcher::Config {
     watcher::Config::default()
         .timeout(WATCH_SECONDS)
-        .page_size(PAGE)
+        .page_size(WATCH_PAGE)
 }
 
 /// A list, and then what changes, with the fields that are used. It never ends: what fails is tried again.
@@ -44,7 +47,7 @@ fn unreduced<F>(event: Event<Reduced<F>>) -> Event<DynamicObject> {
 /// The first page of a list. Without a resourceVersion it is the most recent there is.
 #[must_use]
 pub fn list() -> ListParams {
-    ListParams::default().limit(PAGE)
+    ListParams::default().limit(LIST_PAGE)
 }
 
 /// The next page, if there is one; `continue_token` is the one of the last page.
