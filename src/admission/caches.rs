@@ -1,5 +1,6 @@
 //! IPs and blocks as a watch shows them.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, pin_mut};
@@ -29,10 +30,7 @@ impl Caches {
     pub fn see(&self, kind: Kind, event: &Event<DynamicObject>) {
         match kind {
             Kind::Ip => self.0.ips.see(event, KnownIp::read),
-            Kind::Block => self.0.blocks.see(event, |object| {
-                // Cloned: blocks are few.
-                object.clone().try_parse::<IpBlock>()
-            }),
+            Kind::Block => self.0.blocks.see(event, read_block),
             Kind::Pod | Kind::Node | Kind::Reservation | Kind::NodeReport => {}
         }
     }
@@ -86,4 +84,9 @@ impl Caches {
             }
         }
     }
+}
+
+/// Reads a block. Its object is cloned: blocks are few.
+pub(super) fn read_block(object: &DynamicObject) -> Result<IpBlock, impl Error + use<>> {
+    object.clone().try_parse()
 }

@@ -99,7 +99,8 @@ impl<T> KnownObjects<T> {
     }
 }
 
-fn readable<T, E: std::error::Error>(
+/// The object, or None if it cannot be read.
+pub(super) fn readable<T, E: std::error::Error>(
     object: &DynamicObject,
     read: impl Fn(&DynamicObject) -> Result<T, E>,
 ) -> Option<Arc<T>> {

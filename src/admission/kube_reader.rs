@@ -2,7 +2,7 @@
 //! object at the same time share one read, and the number of reads at a time is limited.
 //! Rules: R8.23, R8.26.
 
-use std::fmt::Debug;
+use std::error::Error as StdError;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -13,21 +13,20 @@ use k8s_openapi::api::authorization::v1::{
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::networking::v1::IPAddress;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
-use kube::core::DeserializeGuard;
-use kube::core::error_boundary::InvalidObject;
 use kube::{Client, Resource};
 use mooring_plan::address::Address;
 use mooring_plan::admission::address::Parent;
 use mooring_plan::admission::usage::{Subject, Use};
-use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::Caches;
+use super::caches::read_block;
 use super::cluster_reader::LIMIT;
+use super::known_objects::readable;
 use super::single_flight::{SingleFlight, SingleFlightBy};
 use super::{BoundNode, ClusterReader, Dependencies, KnownIp, Right, Rights, Snapshot, Unreadable};
-use crate::api::read::reservation;
+use crate::api::read::{Reduced, Whole, reservation};
 use crate::api::{Ip, IpBlock, names, watching};
 
 /// The most reads of the API server at a time: more would not be answered sooner, and would delay the controller's.
@@ -80,8 +79,8 @@ impl KubeReader {
         let client = self.client.clone();
         let lists = async move {
             tokio::try_join!(
-                list(&client, "the IPs", |ip: Ip| KnownIp::from(&ip)),
-                list(&client, "the IPBlocks", |block: IpBlock| block)
+                list::<Ip, _, _>(&client, "the IPs", KnownIp::read),
+                list::<IpBlock, _, _>(&client, "the IPBlocks", read_block)
             )
         };
         self.lists.or(lists).await
@@ -152,36 +151,25 @@ async fn in_time<T: Default>(read: impl Future<Output = T>) -> T {
     timeout(LIMIT, read).await.unwrap_or_default()
 }
 
-async fn list<K, T>(
+async fn list<K: Resource<DynamicType = ()>, T, E: StdError>(
     client: &Client,
     what: &'static str,
-    kept: impl Fn(K) -> T,
-) -> Result<Vec<Arc<T>>, Unreadable>
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
-{
-    let api: Api<DeserializeGuard<K>> = Api::all(client.clone());
+    read: impl Fn(&DynamicObject) -> Result<T, E>,
+) -> Result<Vec<Arc<T>>, Unreadable> {
+    let api: Api<Reduced<Whole>> = Api::all_with(client.clone(), &ApiResource::erase::<K>(&()));
     let (mut objects, mut params) = (Vec::new(), watching::list());
     loop {
         let page = api.list(&params).await.map_err(|error| Unreadable {
             what,
             source: error.into(),
         })?;
-        let readable = page.items.into_iter().filter_map(readable);
-        objects.extend(readable.map(|object| Arc::new(kept(object))));
+        let items = page.items.iter();
+        objects.extend(items.filter_map(|object| readable(object.as_ref(), &read)));
         match watching::next_page(page.metadata.continue_) {
             Some(next) => params = next,
             None => return Ok(objects),
         }
     }
-}
-
-/// The object, or None if it cannot be read.
-fn readable<K>(object: DeserializeGuard<K>) -> Option<K> {
-    let invalid = |invalid: &InvalidObject| {
-        tracing::warn!(name = ?invalid.metadata.name, error = %invalid, "an object cannot be read");
-    };
-    object.0.inspect_err(invalid).ok()
 }
 
 impl Rights for KubeReader {

@@ -1,7 +1,7 @@
 //! What is seen of pods, by a watch or in an answer.
 
 use crate::facts::{Affected, Facts, PodSeen};
-use crate::names::{IpName, PodUid};
+use crate::names::PodUid;
 use crate::objects::Pod;
 use crate::time::Instant;
 
@@ -47,7 +47,7 @@ impl Facts {
         if let Some(label) = before.and_then(|before| before.pod.label.clone())
             && pod.label.as_ref() != Some(&label)
         {
-            self.unlist(&label, &pod.uid);
+            self.pods_of.remove(&label, &pod.uid);
             // It concerns the IP that it was labelled for as well.
             touched.insert(label);
         }
@@ -79,12 +79,8 @@ impl Facts {
         };
         self.index.remove_pod(&pod);
         if let Some(label) = &pod.label {
-            self.unlist(label, uid);
+            self.pods_of.remove(label, uid);
         }
         Affected::of(self.affected_by_pod(&pod))
-    }
-
-    pub(super) fn unlist(&mut self, label: &IpName, uid: &PodUid) {
-        self.pods_of.remove(label, uid);
     }
 }
