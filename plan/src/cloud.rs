@@ -2,6 +2,7 @@
 
 use crate::address::{Address, Cidr};
 use crate::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
+use crate::outcome::Action;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -123,4 +124,15 @@ pub enum Reassign {
     Refuse,
     /// EC2 takes them from whichever ENI has them (`AllowReassignment`).
     Allow,
+}
+
+impl Reassign {
+    /// The call that a move between two ENIs begins with.
+    #[must_use]
+    pub const fn first_of_a_move(self) -> Action {
+        match self {
+            Self::Refuse => Action::Unassign,
+            Self::Allow => Action::Assign,
+        }
+    }
 }

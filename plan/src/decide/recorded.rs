@@ -5,6 +5,7 @@ use super::choose::Choice;
 use super::conditions::Attachment;
 use super::edit::trouble_of;
 use super::holder::{Failover, Holder};
+use super::refused::wait_for_permission;
 use super::trouble::{foreign, previous_full};
 use super::unclaimed::announce;
 use super::world::on_pod;
@@ -92,6 +93,11 @@ pub(crate) fn hand_over(
     };
     let candidates = world.candidates(Some(claim), notices);
     let choice = world.successor(holder, candidates, notices);
+    if let (Choice::Take(candidate), Some(present)) = (&choice, claim.target())
+        && let Some(wait) = wait_for_permission(world, present, candidate, notices)
+    {
+        return wait;
+    }
     take_over(world, choice, notices).unwrap_or_else(|next| next)
 }
 

@@ -1,17 +1,19 @@
 //! A target that EC2 refused for good.
-//! Rules: R5.3 to R5.5, R5.7, R5.8.
+//! Rules: R5.3 to R5.5, R5.7, R5.8, R5.32.
 
 use alloc::format;
 use alloc::string::String;
 
-use super::conditions::{Attachment, build};
+use super::choose::Candidate;
+use super::conditions::{Attachment, Trouble, build};
 use super::trouble::{denied, previous_full};
+use super::world::on_pod;
 use super::{Next, Notices, World, conditions};
 use crate::address::Address;
-use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
+use crate::names::InterfaceId;
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Refused, Target};
-use crate::outcome::{Action, Outcome};
+use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
 use crate::time::Instant;
@@ -76,16 +78,33 @@ fn denied_to_all(
     if on == target.place.interface || !world.explained(address, &on) {
         return None;
     }
-    let action = match world.reassign() {
-        Reassign::Allow => Action::Assign,
-        Reassign::Refuse => Action::Unassign,
-    };
-    world.outage_until(action)?;
+    let (trouble, since, _) = turn_of_another(world, &on)?;
+    Some((trouble.reason, since, trouble.message))
+}
+
+/// EC2 permits to no address what a move from this interface begins with, since when, and when this one may ask.
+fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, Instant, Instant)> {
+    let action = world.reassign().first_of_a_move();
+    let due = world.outage_until(action)?;
     let outage = world.facts.outages.get(&action)?;
-    (outage.outcome == Outcome::Denied).then(|| {
-        let trouble = denied(action, &on, &outage.said);
-        (trouble.reason, outage.since, trouble.message)
-    })
+    (outage.outcome == Outcome::Denied)
+        .then(|| (denied(action, from, &outage.said), outage.since, due))
+}
+
+/// When a move from a holder that lives may be claimed for this pod, if that is not now.
+pub(crate) fn wait_for_permission(
+    world: &World<'_>,
+    present: &Target,
+    candidate: &Candidate<'_>,
+    notices: &mut Notices,
+) -> Option<Next> {
+    let from = &present.place.interface;
+    if from == &candidate.placement.target.place.interface {
+        return None;
+    }
+    let (trouble, _, due) = turn_of_another(world, from)?;
+    notices.push(on_pod(candidate.pod, trouble.reason, trouble.message));
+    Some(Next::At(due))
 }
 
 /// The last place that another pod had the address at, and that EC2 has not refused lately.

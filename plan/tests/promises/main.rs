@@ -24,6 +24,7 @@ mod brake;
 mod crowd;
 mod delete;
 mod denied;
+mod denied_moves;
 mod detached;
 mod drain;
 mod drift;

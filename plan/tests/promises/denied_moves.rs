@@ -1,0 +1,123 @@
+//! While EC2 permits an action to no address, a holder that lives keeps its address and its readiness until it is the
+//! turn of its IP to ask.
+//! Rules: R5.11, R5.32.
+
+use std::time::Duration;
+
+use mooring_plan::names::IpName;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
+use mooring_plan::time::Instant;
+
+use crate::sim::{Fault, Sim};
+
+/// "partner" and these are attached on n1, each to a pod of its own Deployment: "a", and those of [`old`].
+fn holders(others: &[&str]) -> Sim {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    for (number, ip) in (20..).zip(others) {
+        sim.ip(ip, &format!("203.0.113.{number}"));
+    }
+    sim.settle();
+    sim.next_revision("a", "n1", 1);
+    for ip in others {
+        revision(&mut sim, ip, &old(ip), "n1", 1);
+    }
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    for ip in others {
+        sim.expect_attached(ip, &old(ip));
+    }
+    sim
+}
+
+fn old(ip: &str) -> String {
+    format!("{ip}-old")
+}
+
+fn new(ip: &str) -> String {
+    format!("{ip}-new")
+}
+
+/// A ready pod of that revision of the Deployment of this IP.
+fn revision(sim: &mut Sim, ip: &str, pod: &str, node: &str, revision: u64) {
+    let set = format!("{ip}{revision}");
+    sim.pod(pod)
+        .on(node)
+        .asks(ip)
+        .replica_set(&set, revision, ip);
+    sim.containers_ready(pod);
+}
+
+fn is_call(step: &Step) -> bool {
+    matches!(step, Step::Call(_))
+}
+
+/// When a claim of the IP was written.
+fn claims(sim: &Sim, ip: &str) -> Vec<Instant> {
+    let of_ip = |name: &IpName| name.as_str() == ip;
+    let claims = sim.taken.iter().filter(|(_, name, step)| {
+        let claim = matches!(
+            step,
+            Step::Write(Write::Status {
+                change: StatusWrite::Claim,
+                ..
+            })
+        );
+        of_ip(name) && claim
+    });
+    claims.map(|(at, ..)| *at).collect()
+}
+
+/// EC2 does not permit a call for the first address, and the second one is to move within the second.
+#[test]
+fn a_move_waits_for_its_turn_and_not_for_a_minute() {
+    for reassign in [false, true] {
+        let mut sim = holders(&["other"]);
+        if reassign {
+            sim.allow_reassignment("partner");
+            sim.allow_reassignment("other");
+            sim.settle();
+        }
+        sim.ec2.default_fault = Some(|call: &Call| match call.address().to_string().as_str() {
+            "203.0.113.10" => Fault::Denied,
+            _ => Fault::None,
+        });
+        sim.next_revision("b", "n2", 2);
+        sim.step_until(is_call);
+        revision(&mut sim, "other", &new("other"), "n2", 2);
+        sim.taken.clear();
+        sim.wait(Duration::from_secs(5));
+        sim.expect_attached("other", &new("other"));
+        assert_eq!(claims(&sim, "other").len(), 1, "{}", sim.story());
+    }
+}
+
+/// No address may be moved. Each is asked for in its turn, and its holder is told nothing before.
+#[test]
+fn a_holder_is_told_false_only_when_ec2_is_asked() {
+    let others = ["first", "second", "third", "zenith"];
+    let mut sim = holders(&others);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
+    sim.next_revision("b", "n2", 2);
+    sim.step_until(is_call);
+    sim.wait(Duration::from_millis(100));
+    sim.taken.clear();
+    for ip in others {
+        revision(&mut sim, ip, &new(ip), "n2", 2);
+    }
+    sim.wait(Duration::from_mins(10));
+    for ip in others {
+        sim.expect_attached(ip, &old(ip));
+        let of_ip = sim.taken.iter().filter(|(_, name, _)| name.as_str() == ip);
+        let asked = of_ip.filter(|(_, _, step)| is_call(step)).count();
+        assert_eq!(claims(&sim, ip).len(), asked, "{ip}\n{}", sim.story());
+        assert!((3..=5).contains(&asked), "{ip}: {asked}\n{}", sim.story());
+        sim.expect_event(&new(ip), Reason::AccessDenied);
+    }
+    sim.ec2.default_fault = None;
+    sim.wait(Duration::from_mins(10));
+    sim.expect_attached("partner", "b");
+    for ip in others {
+        sim.expect_attached(ip, &new(ip));
+    }
+}
