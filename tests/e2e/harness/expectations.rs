@@ -84,7 +84,11 @@ impl Scene {
         let status = &object["status"];
         let holder = format!("{}/{pod}", self.name);
         if status["pod"] != holder.as_str() || status["assigned"] != true {
-            return Err(format!("the status of the IP is {status}"));
+            let waiting = self.get("Pod", pod).await;
+            let gate = waiting.as_ref().and_then(|pod| condition(pod, GATE));
+            return Err(format!(
+                "the gate of {pod} is {gate:?}, the status of the IP is {status}"
+            ));
         }
         if condition(&object, "Attached").map(|found| found.0) != Some("True") {
             return Err(format!("Attached is not True: {}", status["conditions"]));
