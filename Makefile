@@ -14,7 +14,7 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need need-demo tools control-plane moto build demo up down fmt lint bench test test-fast checkers e2e verify advisories release sbom planted-bugs mutants crds clean
+.PHONY: help need need-demo tools control-plane moto build demo up down fmt lint bench test test-fast fast-tests tests-to-build checkers checkers-to-build e2e verify advisories release sbom planted-bugs mutants crds clean
 
 help:
 	@echo 'make demo      start everything, show what Mooring does, end everything'
@@ -90,12 +90,20 @@ release: need
 sbom: need
 	@.ci/sbom
 
-test: test-fast checkers e2e
+# The fast tests mostly wait: the checkers run beside them, with what they leave of the machine.
+test: lint tests-to-build checkers-to-build
+	@nice $(MAKE) --no-print-directory checkers & checkers=$$!; \
+	  $(MAKE) --no-print-directory fast-tests; fast=$$?; wait $$checkers && exit $$fast
+	@$(MAKE) --no-print-directory e2e
 	@.ci/timed
 
-# What ran is written down: the end-to-end tests look there for the tests that tests/faults.toml names.
-test-fast: lint tools build
+test-fast: lint fast-tests
+
+tests-to-build: tools build
 	@.ci/timed 'tests to build' cargo test --workspace --no-run
+
+# What ran is written down: the end-to-end tests look there for the tests that tests/faults.toml names.
+fast-tests: tests-to-build
 	@.ci/timed 'fast tests' bash -o pipefail -c 'cargo test --workspace --lib --bins $(addprefix --test ,$(TESTS)) 2>&1 | \
 	  tee $(TARGET)/test-fast.log'
 	@.ci/timed 'examples in docs' cargo test --workspace --doc
@@ -105,9 +113,12 @@ ifneq ($(E2E),)
 	@.ci/timed 'end to end' cargo test --workspace --test e2e
 endif
 
-# Optimised, and so built apart: the model's quick configurations, and some seeds of the simulation.
-checkers: need
+# Optimised, and so built apart.
+checkers-to-build: need
 	@.ci/timed 'checkers to build' cargo build --profile optimised --package mooring-model --package mooring-simulation
+
+# The model's quick configurations, and some seeds of the simulation.
+checkers: checkers-to-build
 	@.ci/timed model $(CHECK)mooring-model --quick
 	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 100
 	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --scenario succession

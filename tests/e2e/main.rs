@@ -6,7 +6,7 @@
 //!
 //! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`, and
 //! `MOORING_E2E_ONLY="attach room"` runs those that contain one of several words. `MOORING_E2E_SHARED` and
-//! `MOORING_E2E_ALONE` are the numbers of scenes of each kind that run at a time (4 and 2).
+//! `MOORING_E2E_ALONE` are the numbers of scenes of each kind that run at a time (6 and 3).
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

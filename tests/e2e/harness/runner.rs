@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use libtest_mimic::{Failed, Trial};
 use mooring_cluster::ClusterOptions;
-use tokio::sync::{RwLock, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::harness::scene::Scene;
 
@@ -31,15 +31,12 @@ fn permits(variable: &str, default: usize) -> Semaphore {
     )
 }
 
-static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 4));
-static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 2));
+static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 6));
+static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
 
 /// A scene that cleans up holds no turn: it mostly waits, since an IP that was attached a moment ago stays for 12 s. But
 /// its own cluster needs a part of the machine until then.
 static CLEANING_UP: Semaphore = Semaphore::const_new(1);
-
-/// Most scenes run in parallel. A scene that needs the whole machine runs without others.
-static MACHINE: RwLock<()> = RwLock::const_new(());
 
 /// A scene in the shared cluster.
 pub fn shared(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
@@ -87,15 +84,14 @@ pub fn is_apart() -> bool {
 }
 
 /// A scene in a network namespace of its own, where the API server reaches the replicas through their Service: they
-/// need addresses that are not loopback addresses. A process has one network, so another process runs the scene. It
-/// measures the rate of created pods, so no other scene runs at the same time.
+/// need addresses that are not loopback addresses. A process has one network, so another process runs the scene.
 pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     if is_apart() {
         return alone(name, play);
     }
     Trial::test(name, move || {
         mooring_cluster::run(async {
-            let _machine = MACHINE.write().await;
+            let _turn = TURNS_ALONE.acquire().await.expect("never closed");
             let begun = Instant::now();
             let network = "ip link set lo up; for number in 1 2 3 4; do ip address add 10.231.0.$number/32 dev lo; done; \
                 exec \"$0\" --exact \"$1\" --nocapture";
@@ -139,7 +135,6 @@ fn trial(
     Trial::test(name, move || {
         mooring_cluster::run(async {
             let turn = turns.acquire().await.expect("never closed");
-            let _beside = MACHINE.read().await;
             let begun = Instant::now();
             let scene = AssertUnwindSafe(open(name)).catch_unwind().await;
             let scene = scene.map_err(|panic| {
