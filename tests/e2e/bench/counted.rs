@@ -71,7 +71,27 @@ impl Bench<'_> {
             .await;
     }
 
-    /// The same, and it leads.
+    /// The same, and Mooring reads nothing and nobody writes a pod. With thousands of them a new leader reads its list for
+    /// seconds, and kubelets write for minutes.
+    pub async fn all_quiet(&self) {
+        self.scene
+            .eventually("a second without work", LONG, async || {
+                let mark = self.mark().await;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                let counted = self.since(&mark).await;
+                let reads = counted.reads(ReadBy::Controller).len();
+                let written = |event: &&AuditEvent| {
+                    is_write(event) || writes(event) && event.resource == "pods"
+                };
+                match counted.audit.iter().filter(written).count() + reads {
+                    0 => Ok(()),
+                    requests => Err(requests),
+                }
+            })
+            .await;
+    }
+
+    /// As [`Bench::quiet`], and it leads.
     pub async fn quiet_leader(&self) {
         self.scene
             .eventually("it leads", LONG, async || {
@@ -82,11 +102,15 @@ impl Bench<'_> {
     }
 }
 
+fn writes(event: &AuditEvent) -> bool {
+    let verbs = ["create", "update", "patch", "delete", "deletecollection"];
+    verbs.contains(&event.verb.as_str())
+}
+
 /// An attempt of Mooring to write, accepted or not, but its Lease and its reviews of access.
 fn is_write(event: &AuditEvent) -> bool {
-    let writes = ["create", "update", "patch", "delete", "deletecollection"];
     event.by_mooring()
-        && writes.contains(&event.verb.as_str())
+        && writes(event)
         && !["leases", "subjectaccessreviews"].contains(&event.resource.as_str())
 }
 

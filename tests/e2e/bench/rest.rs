@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::Extent;
-use super::cluster::{Bench, LONG};
+use super::cluster::Bench;
 use super::counted::ReadBy;
 use super::figures::{Figure, expect};
 
 pub async fn at_rest(bench: &Bench<'_>, extent: Extent) {
     bench.quiet_leader().await;
-    has_read_all(bench).await;
+    bench.all_quiet().await;
     let length = match extent {
         Extent::Quick => Duration::from_secs(15),
         Extent::Full => Duration::from_mins(1),
@@ -32,20 +32,4 @@ pub async fn at_rest(bench: &Bench<'_>, extent: Extent) {
     .others("0", "60 calls a minute")
     .goal("0 / 0 / inventories, 0.3 %")
     .is(format!("{writes} / {reads} / {describes}, {share:.2} %"));
-}
-
-/// A new leader reads all IPs, page by page: with thousands of them it is at rest only some seconds later.
-async fn has_read_all(bench: &Bench<'_>) {
-    let reads = async || {
-        let mark = bench.mark().await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        match bench.since(&mark).await.reads(ReadBy::Controller).len() {
-            0 => Ok(()),
-            reads => Err(reads),
-        }
-    };
-    bench
-        .scene
-        .eventually("nothing is read for a second", LONG, reads)
-        .await;
 }
