@@ -1,6 +1,7 @@
 //! What Mooring asked of EC2 and of the API server in a phase.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use std::time::Duration;
 
 use mooring_cluster::{AuditEvent, Calls};
@@ -60,33 +61,33 @@ impl Bench<'_> {
 
     /// Waits until Mooring has written nothing for a second, Events included: they come behind what they tell of.
     pub async fn quiet(&self) {
-        self.scene
-            .eventually("a second without a write", LONG, async || {
-                let mark = self.mark().await;
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                let audit = self.since(&mark).await.audit;
-                let mut writes = audit.iter().filter(|event| is_write(event));
-                writes.next().map_or(Ok(()), |event| Err(event.uri.clone()))
-            })
-            .await;
+        let writes = |counted: &Counted| {
+            let mut writes = counted.audit.iter().filter(|event| is_write(event));
+            writes.next().map(|event| event.uri.clone())
+        };
+        self.a_second_without("a write", writes).await;
     }
 
-    /// The same, and Mooring reads nothing and nobody writes a pod. With thousands of them a new leader reads its list for
-    /// seconds, and kubelets write for minutes.
+    /// Waits until, for one second, Mooring writes and reads nothing, and no client writes a pod. With thousands of IPs, a
+    /// new leader reads its list for seconds, and kubelets write the status of pods for minutes.
     pub async fn all_quiet(&self) {
+        let requests = |counted: &Counted| {
+            let written =
+                |event: &&AuditEvent| is_write(event) || writes(event) && event.resource == "pods";
+            let reads = counted.reads(ReadBy::Controller).len();
+            let requests = counted.audit.iter().filter(written).count() + reads;
+            (requests > 0).then_some(requests)
+        };
+        self.a_second_without("work", requests).await;
+    }
+
+    /// Waits for a second in which `found` finds nothing.
+    async fn a_second_without<T: Debug>(&self, what: &str, found: impl Fn(&Counted) -> Option<T>) {
         self.scene
-            .eventually("a second without work", LONG, async || {
+            .eventually(&format!("a second without {what}"), LONG, async || {
                 let mark = self.mark().await;
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                let counted = self.since(&mark).await;
-                let reads = counted.reads(ReadBy::Controller).len();
-                let written = |event: &&AuditEvent| {
-                    is_write(event) || writes(event) && event.resource == "pods"
-                };
-                match counted.audit.iter().filter(written).count() + reads {
-                    0 => Ok(()),
-                    requests => Err(requests),
-                }
+                found(&self.since(&mark).await).map_or(Ok(()), Err)
             })
             .await;
     }
