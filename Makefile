@@ -1,12 +1,12 @@
-# What a developer types. Every target builds what it needs, and says so when that takes long.
+# The commands for developers. Every target builds what it needs, and prints a message if that takes long.
 
-# The control plane, the emulator and Mooring as the tests start them.
+# The folder and the program that start the control plane, the emulator and Mooring, as in the tests.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEV := $(TARGET)/debug/mooring-dev
-# The model and the simulation, optimised.
+# The folder of the optimised model and simulation.
 CHECK := $(TARGET)/optimised/
 
-# Test binaries but the end-to-end one, which starts clusters and runs on its own.
+# All test binaries except the end-to-end one, which starts clusters and runs separately.
 FILES := $(wildcard tests/*.rs plan/tests/*.rs tests/*/tests/*.rs)
 FOLDERS := $(wildcard tests/*/main.rs plan/tests/*/main.rs tests/*/tests/*/main.rs)
 TESTS := $(filter-out e2e,$(sort $(notdir $(basename $(FILES)) $(patsubst %/main.rs,%,$(FOLDERS)))))
@@ -44,7 +44,7 @@ tools: control-plane moto
 control-plane: need
 	@tests/control-plane/build.sh
 
-# moto plays EC2 in some tests, as a second opinion on the emulator's wire format.
+# moto stands in for EC2 in some tests: an independent check of the wire format of the emulator.
 moto: need
 ifneq ($(MOTO),)
 	@if ! cmp -s $(MOTO) target/moto/requirements.txt; then \
@@ -80,7 +80,7 @@ lint: need
 	@.ci/timed lint cargo clippy --workspace --all-targets -- --deny warnings
 	.ci/deny bans licenses sources
 
-# Apart, since it asks the network: what is known to be wrong with what Mooring is made of.
+# Checks the dependencies for known vulnerabilities. A separate target, because it needs the network.
 advisories: need
 	.ci/deny advisories
 
@@ -90,11 +90,11 @@ release: need
 sbom: need
 	@.ci/sbom
 
-# The fast tests mostly wait: the checkers run beside them, with what they leave of the machine.
+# The tests mostly wait. The checkers run at the same time, with low priority (nice).
 test: lint tests-to-build checkers-to-build
 	@nice $(MAKE) --no-print-directory checkers & checkers=$$!; \
-	  $(MAKE) --no-print-directory fast-tests; fast=$$?; wait $$checkers && exit $$fast
-	@$(MAKE) --no-print-directory e2e
+	  $(MAKE) --no-print-directory fast-tests && $(MAKE) --no-print-directory e2e; tests=$$?; \
+	  wait $$checkers && exit $$tests
 	@.ci/timed
 
 test-fast: lint fast-tests
@@ -102,10 +102,8 @@ test-fast: lint fast-tests
 tests-to-build: tools build
 	@.ci/timed 'tests to build' cargo test --workspace --no-run
 
-# What ran is written down: the end-to-end tests look there for the tests that tests/faults.toml names.
 fast-tests: tests-to-build
-	@.ci/timed 'fast tests' bash -o pipefail -c 'cargo test --workspace --lib --bins $(addprefix --test ,$(TESTS)) 2>&1 | \
-	  tee $(TARGET)/test-fast.log'
+	@.ci/timed 'fast tests' .ci/fast-tests $(TESTS)
 	@.ci/timed 'examples in docs' cargo test --workspace --doc
 
 e2e: tools build
@@ -113,7 +111,7 @@ ifneq ($(E2E),)
 	@.ci/timed 'end to end' cargo test --workspace --test e2e
 endif
 
-# Optimised, and so built apart.
+# Built separately, because they are optimised.
 checkers-to-build: need
 	@.ci/timed 'checkers to build' cargo build --profile optimised --package mooring-model --package mooring-simulation
 
@@ -124,12 +122,13 @@ checkers: checkers-to-build
 	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --scenario succession
 	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 10 --scenario late
 	@.ci/timed 'simulation: ended' $(CHECK)mooring-simulation --seeds 10 --scenario ended
+	@.ci/timed 'simulation: retries' $(CHECK)mooring-simulation --seeds 4 --scenario retries
 	@.ci/timed 'simulation: many' $(CHECK)mooring-simulation --seeds 1 --scenario many
 
 verify: tools build
 	@.ci/verify $(SLICES)
 
-# On a machine that does nothing else.
+# The machine must be idle.
 bench: tools build
 	@.ci/bench $(if $(QUICK),quick,full)
 
